@@ -11,18 +11,20 @@ from typing import NoReturn
 WITHOUT_DATABASE = {
     "check", "collectstatic", "compilemessages", "demo", "diffsettings", "findstatic", "help", "makemessages",
     "makemigrations", "serve", "settings", "startapp", "startproject", "status", "test", "testserver", "up",
-    "version",
+    "verify-proof", "version",
 }  # fmt: skip
 # Commands about stored data: where there is no database, they make none.
 OF_STORED_DATA = {
-    "backfill", "backup", "distribute", "drop", "errata", "password", "prune", "reconcile", "replay",
-    "snapshot", "status", "verify",
+    "backfill", "backup", "distribute", "drop", "errata", "password", "prove", "prune", "reconcile",
+    "replay", "snapshot", "status", "verify",
 }  # fmt: skip
 # Commands that change what is stored, unless they only estimate: a replica refuses them.
 WRITING = {
     "backfill", "changepassword", "clearsessions", "createsuperuser", "distribute", "drop", "errata", "flush",
     "grant", "ingest", "loaddata", "migrate", "password", "prune", "reconcile", "restore", "upgrade",
 }  # fmt: skip
+# Commands that know nothing of the node, not even its settings: they begin at once.
+ALONE = {"verify-proof"}
 # Commands that run until they are stopped, which is no failure.
 UNTIL_STOPPED = {"serve", "up"}
 
@@ -65,6 +67,9 @@ def run(arguments: list[str]) -> None:
         from django.core.management import CommandError, execute_from_command_line
     except ImportError:
         sys.exit("Django is not installed in this Python: run `make up`, or activate .venv first.")
+    if arguments[1:2] and arguments[1] in ALONE:
+        run_alone(arguments[1], arguments[2:])
+        return
     from django.db import Error
 
     from mirror import config
@@ -102,6 +107,22 @@ def run(arguments: list[str]) -> None:
         if message is None or "--traceback" in arguments:
             raise
         end(message, 1)
+
+
+def run_alone(name: str, arguments: list[str]) -> None:
+    """Run a command without starting Django, which takes longer than the command."""
+    from django.core.management import CommandError, load_command_class
+
+    from mirror.management.command import NodeCommand
+
+    command = load_command_class("mirror", name)
+    assert isinstance(command, NodeCommand)
+    try:
+        command.check_arguments(arguments)
+        options = vars(command.create_parser("manage.py", name).parse_args(arguments))
+        command.handle(**options)
+    except CommandError as error:
+        end(error, error.returncode)
 
 
 def show_overview() -> None:

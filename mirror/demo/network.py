@@ -12,6 +12,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, TypeVar
 
+from ledger.stream.block.proof.identity import LedgerIdentity
 from ledger.stream.record.compose import (
     FEE_COLLECTION,
     Block,
@@ -95,6 +96,7 @@ class Action:
 class Network:
     """A network of `nodes` whose people perform `actions` as `seed` decides. `world` is its current state.
 
+    `ledger` is what the nodes publish of the keys with which they sign blocks together, if they do.
     `counts` counts submitted transactions by the field of TransactionBody that holds them, and `performed`
     counts actions by their name.
     """
@@ -107,12 +109,16 @@ class Network:
         nodes: Sequence[SigningNode] = (),
         start: int = START,
         hapi_version: HapiVersion = (0, 69, 0),
+        ledger: LedgerIdentity | None = None,
     ) -> None:
         self.choose = Random(seed)
         self.world = World()
         self.counts: Counter[str] = Counter()
         self.performed: Counter[str] = Counter()
         self.composer = Composer(start=start, nodes=nodes, hapi_version=hapi_version)
+        if hapi_version >= LOGGING_SINCE:
+            self.composer.fee_account = FEE_COLLECTION
+        self.ledger = ledger
         self._due: list[tuple[int, int, Callable[[Network], object]]] = []
         self._appointments = 0
         self._installed: HapiVersion | None = None

@@ -17,6 +17,8 @@ _ORDER = (
     "settings",
     "verify",
     "replay",
+    "prove",
+    "verify-proof",
     "upgrade",
     "backup",
     "restore",

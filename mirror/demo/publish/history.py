@@ -3,6 +3,9 @@
 The first block creates the accounts, files and nodes of the network and the first people. A history of N
 blocks at T transactions per second has 2-second blocks of about 2 T transactions each. If it is spread over
 some hours, time passes between the blocks.
+
+A history of which blocks are written, from some number on, begins at a release of the network that names its
+ledger; the last release before the blocks still writes record files, as in real networks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,36 +14,60 @@ from dataclasses import dataclass
 from ledger.stream.record.compose import Block
 from ledger.stream.signature.node_key import SigningNode
 from mirror.demo import actions
-from mirror.demo.actions.network import genesis
+from mirror.demo.actions.network import genesis, upgrades
 from mirror.demo.network import START, Network
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 BLOCK_SECONDS = 2
+# The release in which networks go over from record files to blocks.
+BLOCKS_VERSION = (0, 76, 0)
 _ACTIVE = 1_900_000_000  # ns of a block
 _MONTH = 30 * NANOS_PER_DAY
 
 
 @dataclass(frozen=True)
 class History:
-    """A history of `blocks` at `tps` transactions per second, spread over `hours` if not 0."""
+    """A history of `blocks` at `tps` transactions per second, spread over `hours` if not 0.
+
+    Record files are written of those before `blocks_from`; of all if that is None.
+    """
 
     blocks: int
     tps: float
     seed: int
     hours: float = 0
     start: int = START
+    blocks_from: int | None = None
 
     def play(self, nodes: Sequence[SigningNode]) -> Iterator[tuple[Network, Block]]:
         """Yield every block when it is closed, with the network at that time."""
-        network = Network(self.seed, actions.ALL, nodes=nodes, start=self.start)
+        network = self._network(nodes)
         quiet = max(0.0, self.hours * 3600 - self.blocks * BLOCK_SECONDS) / max(1, self.blocks - 1)
         genesis.begin(network)
+        # The number of the first block of the last release.
+        upgraded = None if self.blocks_from is None else self.blocks_from // 2
+        if upgraded == 1:
+            network.upgrade(BLOCKS_VERSION)
         # A block of its own, so that fees and rates are known from the second in which the next one begins.
         yield network, network.close()
         for number in range(1, self.blocks):
             if number > 1:
                 network.skip(int(network.choose.expovariate(1) * quiet * NANOS_PER_SECOND))
+            if number + 1 == upgraded:
+                network.upgrade(BLOCKS_VERSION)
             yield network, next_block(network, self.tps)
+
+    def _network(self, nodes: Sequence[SigningNode]) -> Network:
+        if self.blocks_from is None:
+            return Network(self.seed, actions.ALL, nodes=nodes, start=self.start)
+        # Imported here, as it takes long and only such networks need it.
+        from mirror.demo.keys.ledger import signer
+
+        version = upgrades.VERSION if self.blocks_from > 1 else BLOCKS_VERSION
+        ledger = signer().identity
+        return Network(
+            self.seed, actions.ALL, nodes=nodes, start=self.start, hapi_version=version, ledger=ledger
+        )
 
 
 def wait(network: Network, until: int) -> Iterator[Block]:

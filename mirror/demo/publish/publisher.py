@@ -9,25 +9,45 @@ from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from ledger.ingest.chain import Position
+from ledger.stream.block import compose as block_compose
+from ledger.stream.block import names as block_names
+from ledger.stream.block import proof as block_proof
 from ledger.stream.record import compose, names
 from ledger.stream.record.compose import Block, account_folder
 from ledger.stream.signature import node_key
 from ledger.stream.signature.node_key import SigningNode
-from ledger.stream.source.local import LocalRecordFile
+from ledger.stream.source.blocks import local_block
+from ledger.stream.source.local import FileOnDisk, LocalRecordFile, find_record_files
+from mirror.demo.publish.block_folder import BlockFolder
 
 if TYPE_CHECKING:
-    # Not imported at run time, as it takes long and only some users need it.
+    # Not imported at run time, as they take long and only some users need them.
+    from ledger.stream.block.compose.accounts import KnownAccounts
+    from ledger.stream.block.compose.block import BlockComposer
     from mirror.demo.network import Network
 
 # The fastest level of zlib: the state is written with each block.
 _COMPRESSION = 1
 _VERSION_BYTES = 32
+# The folder of the network in the bucket, for its blocks.
+_BLOCKS = "demo"
+
+
+class _Left(NamedTuple):
+    """What a network has left: itself, the name of its last file, and what writes its blocks if it does."""
+
+    network: "Network"
+    name: str
+    composer: "BlockComposer | None"
 
 
 class Publisher:
     """Writes blocks into a bucket folder, and beside them the state from which the network goes on.
+
+    They are record files until the network goes over, and native blocks from then on.
 
     A block counts once the state after it is written; it is published then, or when the network is resumed.
     So the network goes on without a fork in its chain if it is killed or loses power at any moment.
@@ -38,32 +58,67 @@ class Publisher:
         self._state = folder / "network.state"
         self._pending = folder / "pending"
         self._nodes = nodes
+        self._composer: BlockComposer | None = None
+        # Those that may be forgotten; looked at anew with each block, which takes longer for a new one.
+        self._kept = self.blocks
 
-    def publish(self, network: "Network", block: Block) -> LocalRecordFile:
+    @property
+    def writes_blocks(self) -> bool:
+        """Tell whether the network has gone over to blocks, once it is resumed."""
+        return self._composer is not None
+
+    @property
+    def blocks(self) -> BlockFolder:
+        """Return the published blocks."""
+        return BlockFolder(self.folder / _BLOCKS)
+
+    def publish(self, network: "Network", block: Block) -> FileOnDisk:
         """Publish the next block of the network."""
+        if self._composer is None:
+            block.write(self._pending)
+            return self._keep(network, block.name)
+        path = self._composer.block(block).write(self._pending / _BLOCKS)
+        return self._keep(network, block_names.parse(path.as_posix()).name)
+
+    def publish_last_record_file(
+        self, network: "Network", block: Block, composer: "BlockComposer"
+    ) -> FileOnDisk:
+        """Publish the next block as a record file; `composer` writes those after it, for good."""
         block.write(self._pending)
-        for path in self._pending.rglob("*.rcd*"):
+        self._composer = composer
+        return self._keep(network, block.name)
+
+    def know(self, accounts: "KnownAccounts") -> None:
+        """Let the blocks from now on tell of these accounts, and of those that they open."""
+        if self._composer:
+            self._composer.know(accounts)
+
+    def _keep(self, network: "Network", name: str) -> FileOnDisk:
+        """Keep the network as it is after a pending file, and publish that."""
+        for path in self._pending_files():
             _sync(path)
         written = self._state.with_suffix(".new")
         # It is unpickled later: only the node itself may write to the folder.
-        kept = zlib.compress(pickle.dumps((network, block.name)), _COMPRESSION)
+        left = _Left(network, name, self._composer)
+        kept = zlib.compress(pickle.dumps(tuple(left)), _COMPRESSION)
         written.write_bytes(_version() + kept)
         _sync(written)
         written.replace(self._state)
         _sync(self.folder)
         self._move()
-        return self.published(block.name)
+        return self.published(name)
 
-    def resume(self) -> "tuple[Network, LocalRecordFile]":
+    def resume(self) -> "tuple[Network, FileOnDisk]":
         """Return the network as it was left, and its last block. Errors: LookupError if it can't go on."""
         if not self.goes_on:
             raise LookupError(f"no network of this version was left in {self.folder}")
-        network, name = pickle.loads(zlib.decompress(self._state.read_bytes()[_VERSION_BYTES:]))
-        for path in self._pending.rglob("*.rcd*"):
-            if names.parse(path.name).time != names.parse(name).time:
+        left = _left(self._state.read_bytes())
+        for path in self._pending_files():
+            if _place(path) != _place(Path(left.name)):
                 path.unlink()
         self._move()
-        return network, self.published(name)
+        self._composer = left.composer
+        return left.network, self.published(left.name)
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """Yield path and content of the state and of the files up to its block, while others are published.
@@ -71,10 +126,9 @@ class Publisher:
         Files of a later block are left out: a network that goes on from the state makes another one.
         """
         state = self._state.read_bytes()
-        newest = 0
+        newest: _Place | None = None
         if state[:_VERSION_BYTES] == _version():
-            _, name = pickle.loads(zlib.decompress(state[_VERSION_BYTES:]))
-            newest = names.parse(name).instant
+            newest = _place(Path(_left(state).name))
         yield self._state.name, state
         # A file that is published meanwhile is found in its new place.
         for folder in (self._pending, self.folder):
@@ -83,7 +137,7 @@ class Publisher:
                     continue
                 if folder == self.folder and path.is_relative_to(self._pending):
                     continue
-                if newest and ".rcd" in path.name and names.parse(path.name).instant > newest:
+                if newest and _is_published(path) and _place(path) > newest:
                     continue
                 with suppress(FileNotFoundError):
                     yield str(path.relative_to(self.folder)), path.read_bytes()
@@ -102,23 +156,53 @@ class Publisher:
             return state.read(_VERSION_BYTES) == _version()
 
     def newest(self) -> str:
-        """Return the name of the last published record file; empty if there is none."""
+        """Return the name of the last published file; empty if there is none."""
+        blocks = self.blocks
+        if blocks:
+            return local_block(blocks.path(max(blocks))).name
         return max(self._record_files(), default="")
 
-    def forget(self, kept: int) -> None:
-        """Remove the files of all blocks but the last `kept`."""
+    def is_loaded(self, stored: Position) -> bool:
+        """Tell whether all that is published is loaded, if `stored` is the last loaded file."""
+        newest = self.newest()
+        if not newest or not block_names.is_block(newest):
+            return newest <= stored.name
+        return block_names.parse(newest).number <= stored.index
+
+    def all_published(self) -> list[FileOnDisk]:
+        """Return the published files in order.
+
+        A pending one is left out: the network may go on without it.
+        """
+        newest = self.newest()
+        files = find_record_files([self.folder]) if newest else []
+        return [file for file in files if _place(file.path) <= _place(Path(newest))]
+
+    def forget(self, kept: int, loaded: Position | None) -> None:
+        """Remove the files of all blocks but the last `kept` and those after `loaded`.
+
+        That is the last file that the database has, None if it may have none: what it lacks is nowhere else.
+        """
+        if loaded is None:
+            return
+        self._kept.look()
+        self._kept.forget(kept, loaded.index)
         record_files = sorted(self._record_files())
-        for name in record_files[:-kept]:
-            time = names.parse(name).time
-            for path in self.folder.rglob(f"{time}*"):
+        for name in record_files[: max(0, len(record_files) + len(self._kept) - kept)]:
+            parsed = names.parse(name)
+            if parsed.instant > loaded.consensus_end:
+                return
+            for path in self.folder.rglob(f"{parsed.time}*"):
                 path.unlink()
 
     def _record_files(self) -> list[str]:
         first = self._folder_of(self._nodes[0])
         return [path.name for path in first.glob("*.rcd.gz")] if first.is_dir() else []
 
-    def published(self, name: str) -> LocalRecordFile:
+    def published(self, name: str) -> FileOnDisk:
         """Return the published files of a block."""
+        if block_names.is_block(name):
+            return local_block(self.blocks.path(block_names.parse(name).number))
         signature = names.signature_name(name)
         folders = {node.node_id: self._folder_of(node) for node in self._nodes}
         first, *others = (LocalRecordFile(name, path / name, node) for node, path in folders.items())
@@ -128,11 +212,33 @@ class Publisher:
     def _folder_of(self, node: SigningNode) -> Path:
         return self.folder / account_folder(node)
 
+    def _pending_files(self) -> list[Path]:
+        return sorted(filter(_is_published, self._pending.rglob("*")))
+
     def _move(self) -> None:
-        for path in sorted(self._pending.rglob("*.rcd*")):
+        for path in self._pending_files():
             target = self.folder / path.relative_to(self._pending)
             target.parent.mkdir(parents=True, exist_ok=True)
             path.replace(target)
+
+
+# Whether a file is a block, and its number or time: files in this order follow each other.
+_Place = tuple[bool, int]
+
+
+def _is_published(path: Path) -> bool:
+    """Tell by its name whether a file is one of the stream."""
+    return ".rcd" in path.name or block_names.is_block(path.name)
+
+
+def _place(path: Path) -> _Place:
+    if block_names.is_block(path.name):
+        return True, block_names.parse(path.as_posix()).number
+    return False, names.parse(path.name).instant
+
+
+def _left(state: bytes) -> _Left:
+    return _Left(*pickle.loads(zlib.decompress(state[_VERSION_BYTES:])))
 
 
 def _sync(path: Path) -> None:
@@ -147,7 +253,19 @@ def _sync(path: Path) -> None:
 @cache
 def _version() -> bytes:
     """Return a digest of the modules whose objects the state holds."""
-    digest, package = sha256(), Path(__file__).parents[1]
-    for path in sorted([*package.rglob("*.py"), Path(compose.__file__), Path(node_key.__file__)]):
+    digest = sha256()
+    for path in modules():
         digest.update(path.read_bytes())
     return digest.digest()
+
+
+def modules() -> list[Path]:
+    """Return the files of the modules that a state depends on."""
+    own = Path(__file__).parents[1].rglob("*.py")
+    # With the signer, to which what writes the blocks refers.
+    of_blocks = (
+        path
+        for package in (block_compose, block_proof)
+        for path in Path(package.__file__ or "").parent.glob("*.py")
+    )
+    return sorted([*own, *of_blocks, Path(compose.__file__), Path(node_key.__file__)])

@@ -10,11 +10,13 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from ledger.stream.record.compose import Block
 from mirror.demo import run
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import History
 from mirror.management.command import NodeCommand
+from mirror.processes import signals
 from mirror.processes.progress import shown
 from mirror.values import transaction_types
 from mirror.values.hapi import TransactionBody
@@ -22,6 +24,9 @@ from network import bundled
 
 _BLOCKS, _TPS, _SEED = 400, 25, 1
 _MOST_TPS, _MOST_HOURS, _MOST_MINUTES = 10_000, 100_000, 100_000
+_MOST_PORT = 65_535
+_SETTINGS = f"SVC_MIRROR_NETWORK={bundled.SIMULATED} SVC_MIRROR_DATA=data/{bundled.SIMULATED}"
+_INGEST = ".venv/bin/python manage.py ingest"
 _FIELDS = TransactionBody.DESCRIPTOR.fields_by_name
 
 
@@ -37,18 +42,22 @@ class Made:
 class Command(NodeCommand):
     help = (
         "Write the files of a simulated network into a folder. It is laid out as a bucket: record files, "
-        "sidecars, signature files of four nodes, and the first address book. The simulated people perform "
-        "transactions of every type. The same options give the same files."
+        "sidecars, signature files of four nodes, and the first address book; or blocks with threshold "
+        "signatures. The simulated people perform transactions of every type. The same options give the same "
+        "files."
     )
     when = "Use it to test loading, or a program of your own. `manage.py up` does not need it."
     examples = (
         ("demo --out /tmp/streams", "400 blocks with about 20,000 transactions."),
         ("demo --out /tmp/streams --hours 6 --balances 15", "With balance files, for a start in the middle."),
+        ("demo --out /tmp/streams --blocks-stream", "The same people, in blocks instead of record files."),
+        ("demo --out /tmp/streams --blocks-from 200", "Goes over from record files to blocks at block 200."),
+        ("demo --serve-blocks /tmp/streams --port 40840", "A block node with the blocks of a folder."),
         ("demo --out /tmp/streams --blocks 10000 --tps 500", "About ten million transactions."),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new or an empty folder")
+        parser.add_argument("--out", type=Path, metavar="DIR", help="a new or an empty folder")
         parser.add_argument(
             "--blocks", type=_count, default=_BLOCKS, help="number of blocks (default %(default)s)"
         )
@@ -59,7 +68,7 @@ class Command(NodeCommand):
             help="transactions per second; a block is two seconds long (default %(default)s)",
         )
         parser.add_argument(
-            "--seed", type=_seed, default=_SEED, help="a whole number from 0 on (default %(default)s)"
+            "--seed", type=_number, default=_SEED, help="a whole number from 0 on (default %(default)s)"
         )
         parser.add_argument(
             "--hours",
@@ -75,10 +84,48 @@ class Command(NodeCommand):
             metavar="MINUTES",
             help="also write a signed balance file every so many minutes of the network's time",
         )
+        parser.add_argument(
+            "--blocks-stream",
+            action="store_true",
+            help="write blocks (HIP-1056) instead of record files, signed by all nodes together",
+        )
+        parser.add_argument(
+            "--blocks-from",
+            type=_number,
+            metavar="NUMBER",
+            help="go over from record files to blocks at this one; with the value of --blocks, all are "
+            "record files of the same history",
+        )
+
+        parser.add_argument(
+            "--serve-blocks",
+            type=Path,
+            metavar="DIR",
+            help="make nothing, but serve the blocks of a folder as a block node does, until Ctrl-C",
+        )
+        parser.add_argument(
+            "--port",
+            type=_port,
+            default=0,
+            help="with --serve-blocks, the port of 127.0.0.1; by default any that is free, which is said",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        folder: Path = options["out"]
-        history = History(options["blocks"], options["tps"], options["seed"], options["hours"])
+        if options["serve_blocks"]:
+            # Imported here, as gRPC takes memory and time that the stream needs not.
+            from mirror.demo.publish.serving import serve
+
+            serve(self.stdout.write, options["serve_blocks"], options["port"], signals.stop_event())
+            return
+        folder: Path | None = options["out"]
+        if folder is None:
+            raise CommandError(
+                "Name a folder for the stream by --out, or one with blocks by --serve-blocks.", returncode=2
+            )
+        blocks_from = _blocks_from(options)
+        history = History(
+            options["blocks"], options["tps"], options["seed"], options["hours"], blocks_from=blocks_from
+        )
         try:
             if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
                 raise CommandError(f"{folder} is not an empty folder: name a new one by --out.", returncode=2)
@@ -92,9 +139,10 @@ class Command(NodeCommand):
     def _make(self, history: History, folder: Path, minutes: float) -> None:
         began, made = time.monotonic(), Made()
         balances = BalanceWriter(folder, nodes(), minutes) if minutes else None
+        write = _writer(folder, history.blocks_from)
         with shown("Making", history.blocks, self.stdout.write) as display:
             for network, block in history.play(nodes()):
-                block.write(folder)
+                write(block)
                 if balances:
                     balances.after(network.world, block)
                 made.files, made.transactions = block.number + 1, network.counts.total()
@@ -106,9 +154,45 @@ class Command(NodeCommand):
         self.stdout.write(
             f"Made {made.transactions:,} transactions in {made.files:,} blocks{with_balances} below "
             f"{folder}, in {time.monotonic() - began:.1f} s. To load them into an empty node of their own:\n"
-            f"SVC_MIRROR_NETWORK={bundled.SIMULATED} SVC_MIRROR_DATA=data/{bundled.SIMULATED} "
-            f".venv/bin/python manage.py ingest {shlex.quote(str(folder))}"
+            f"{_SETTINGS} {_INGEST} {shlex.quote(str(folder))}"
         )
+        if history.blocks_from is not None:
+            follows = "CUTOVER_ENABLED" if history.blocks_from else "ENABLED"
+            self.stdout.write(
+                "Or to follow them as those of a network:\n"
+                f"{_SETTINGS} SVC_MIRROR_IMPORTER_BLOCK_{follows}=true {_INGEST} --follow "
+                f"{shlex.quote(str(folder))}"
+            )
+
+
+def _blocks_from(options: dict[str, Any]) -> int | None:
+    """Return the number of the first block that is no record file, None if all are. Errors: CommandError."""
+    first: int | None = options["blocks_from"]
+    if options["blocks_stream"]:
+        if first:
+            raise CommandError("Name either --blocks-stream or --blocks-from.", returncode=2)
+        first = 0
+    if first is not None and first > options["blocks"]:
+        raise CommandError(
+            f"--blocks-from: there are only {options['blocks']:,} blocks; --blocks makes more.", returncode=2
+        )
+    if first is not None and options["balances"]:
+        raise CommandError(
+            "--balances: networks that go over to blocks write no balance files. Leave it out, or write "
+            "record files.",
+            returncode=2,
+        )
+    return first
+
+
+def _writer(folder: Path, blocks_from: int | None) -> Callable[[Block], object]:
+    """Return what writes each block of a history, in its form."""
+    if blocks_from is None:
+        return lambda block: block.write(folder)
+    # Imported here, as threshold signatures take long to import and record files have none.
+    from mirror.demo.publish.blocks import BlockWriter
+
+    return BlockWriter(folder, bundled.SIMULATED, blocks_from=blocks_from).write
 
 
 def _count(text: str) -> int:
@@ -117,9 +201,15 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _seed(text: str) -> int:
+def _number(text: str) -> int:
     if not _is_whole(text):
         raise ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
+
+
+def _port(text: str) -> int:
+    if not _is_whole(text) or int(text) > _MOST_PORT:
+        raise ArgumentTypeError(f"{text!r} is not a port, a whole number up to {_MOST_PORT}")
     return int(text)
 
 

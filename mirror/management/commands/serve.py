@@ -4,7 +4,6 @@ from typing import Any
 
 from mirror.management.command import NodeCommand
 from mirror.node import up
-from mirror.processes import signals
 
 
 class Command(NodeCommand):
@@ -21,5 +20,4 @@ class Command(NodeCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        signals.begin_in_order()
         up.serve(self.stdout.write)

@@ -3,9 +3,10 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.core.management.base import CommandError
+
 from mirror.management.command import NodeCommand
 from mirror.node import up as node
-from mirror.processes import signals
 
 
 class Command(NodeCommand):
@@ -21,6 +22,7 @@ class Command(NodeCommand):
     examples = (
         ("up", "The demo network at http://127.0.0.1:8000, with all its data in the folder data."),
         ("up --live", "The same, with a new block every two seconds."),
+        ("up --live --block-node", "The same, in blocks that the node follows from a block node."),
         ("up --live --sdk-ports", "The same, where SDKs for local networks look for it."),
     )
 
@@ -30,7 +32,12 @@ class Command(NodeCommand):
             action="store_true",
             help="let the demo network go on, with a new block every two seconds",
         )
-
+        parser.add_argument(
+            "--block-node",
+            action="store_true",
+            help="with --live, let the demo network go over from record files to blocks, for good: a block "
+            "node on this machine serves them, and this node follows it",
+        )
         parser.add_argument(
             "--sdk-ports",
             action="store_true",
@@ -38,5 +45,13 @@ class Command(NodeCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        signals.begin_in_order()
-        node.up(self.stdout.write, live=options["live"], sdk=options["sdk_ports"])
+        if options["block_node"] and not options["live"]:
+            raise CommandError(
+                "--block-node says how the demo network goes on: it needs --live.", returncode=2
+            )
+        node.up(
+            self.stdout.write,
+            live=options["live"],
+            block_node=options["block_node"],
+            sdk=options["sdk_ports"],
+        )

@@ -9,6 +9,7 @@ from ledger.stream.record.compose import Composer
 from ledger.stream.source.local import find_record_files
 from mirror.config.errors import OperatorError
 from mirror.demo import run as demo
+from mirror.demo.live import network
 from tests.api import Api
 from tests.conftest import empty_tables
 
@@ -83,4 +84,4 @@ def test_a_network_without_a_state_cannot_go_on(folder, left, problem):
         folder.mkdir()
         (folder / "network.state").write_bytes(left)
     with pytest.raises(OperatorError, match=problem):
-        demo.check_goes_on()
+        network.check_goes_on()

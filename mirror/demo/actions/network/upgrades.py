@@ -2,6 +2,7 @@
 
 from hashlib import sha256
 
+from ledger.stream.block.proof.identity import Contributor, LedgerIdentity
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import SYSTEM_ADMIN
@@ -17,23 +18,28 @@ _VERIFICATION_KEY_BYTES, _WEIGHT = 1_768, 1_000
 
 
 def begin(network: Network) -> None:
-    """Plan the first upgrade."""
+    """Plan the first upgrade; where the nodes sign blocks, it was before the beginning."""
+    if network.ledger:
+        publish_ledger_id(network)
+        return
     network.at(network.now + _AFTER, install)
 
 
 def install(network: Network) -> None:
-    """Upgrade all nodes; the next block is the first one of the new software, which names its ledger."""
+    """Upgrade all nodes; the next block is the first one of the new software, which names its ledger.
+
+    A network that has gone over to blocks has done so at a later release.
+    """
+    if network.ledger:
+        return
     network.upgrade(VERSION)
     network.at(network.now + _BLOCK, publish_ledger_id)
 
 
 def publish_ledger_id(network: Network) -> None:
-    """Publish the id of the ledger. Its keys are computed, as those of people are: they prove nothing."""
-    contributions = tuple((node.node_id, _WEIGHT, _key("history", node.node_id)) for node in nodes())
-    parts = (_key("verification", place) for place in range(1 + _VERIFICATION_KEY_BYTES // 32))
-    published = LedgerId(
-        network.now, _key("ledger"), b"".join(parts)[:_VERIFICATION_KEY_BYTES], contributions
-    )
+    """Publish the id of the ledger, with the keys of the nodes that prove blocks."""
+    ledger = network.ledger or _of_no_blocks()
+    published = LedgerId(network.now, ledger.ledger_id, ledger.proof_key, ledger.contributors)
     network.world.system.ledger_ids[published.ledger_id] = published
     network.submit(
         "ledger_id_publication",
@@ -42,12 +48,21 @@ def publish_ledger_id(network: Network) -> None:
             "history_proof_verification_key": published.verification_key,
             "node_contributions": [
                 {"node_id": node_id, "weight": weight, "history_proof_key": key}
-                for node_id, weight, key in contributions
+                for node_id, weight, key in ledger.contributors
             ],
         },
         payer=SYSTEM_ADMIN,
         fee=0,
     )
+
+
+def _of_no_blocks() -> LedgerIdentity:
+    """Return a ledger id of nodes that write record files: its keys prove nothing."""
+    contributors = tuple(
+        Contributor(node.node_id, _WEIGHT, _key("history", node.node_id)) for node in nodes()
+    )
+    parts = (_key("verification", place) for place in range(1 + _VERIFICATION_KEY_BYTES // 32))
+    return LedgerIdentity(_key("ledger"), b"".join(parts)[:_VERIFICATION_KEY_BYTES], contributors)
 
 
 def _key(*words: object) -> bytes:

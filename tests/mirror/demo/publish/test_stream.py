@@ -1,14 +1,18 @@
 """The stream of the simulated network: the same for the same seed, and without forks after a kill."""
 
+import shutil
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from ledger.ingest.chain import Position
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
-from ledger.stream.source.local import find_record_files
+from ledger.stream.source.local import FileOnDisk, find_record_files
 from mirror.demo.actions.network.files import FEE_SCHEDULE
+from mirror.demo.live import blocks
 from mirror.demo.publish.history import BLOCK_SECONDS, History, next_block
 from mirror.demo.publish.publisher import Publisher
 from mirror.demo.world.fees import EXCHANGE_RATES
@@ -18,7 +22,11 @@ HOUR = 3_600 * 10**9
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.rcd*")}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for pattern in ("*.rcd*", "*.blk*")
+        for path in folder.rglob(pattern)
+    }
 
 
 def test_the_same_seed_gives_the_same_files_and_another_others(tmp_path):
@@ -74,37 +82,91 @@ def test_a_published_block_is_signed_by_every_node(tmp_path):
     assert [file.name for file in find_record_files([tmp_path])][-1] == block.name
 
 
+@pytest.mark.parametrize("form", ["record files", "blocks"])
 @pytest.mark.parametrize("lost", ["state", "files", "nothing"])
-def test_a_network_goes_on_from_where_it_was_killed(tmp_path, lost):
+def test_a_network_goes_on_from_where_it_was_killed(tmp_path, lost, form):
     """Killed before the state of the last block was kept, or after that before the block was published."""
-    publisher = Publisher(tmp_path / "bucket", NODES)
+    bucket = tmp_path / "bucket"
+    publisher = Publisher(bucket, NODES)
+    for network, block in History(blocks=2, tps=5, seed=1).play(NODES):
+        publisher.publish(network, block)
+    if form == "blocks":
+        blocks.go_over(publisher, network)
+    third = publisher.publish(network, next_block(network, 5))
+    kept = (bucket / "network.state").read_bytes()
+    before = files(bucket)
+    if lost == "state":
+        again, _ = Publisher(tmp_path / "bucket", NODES).resume()
+        lost_publisher = Publisher(tmp_path / "lost", NODES)
+        shutil.copytree(bucket, tmp_path / "lost")
+        lost_publisher.resume()
+        lost_publisher.publish(again, next_block(again, 5))
+        move(tmp_path / "lost", files(tmp_path / "lost").keys() - before.keys(), bucket / "pending")
+    else:
+        fourth = publisher.publish(network, next_block(network, 5))
+        if lost == "files":
+            move(bucket, files(bucket).keys() - before.keys(), bucket / "pending")
+    assert (lost == "state") == ((bucket / "network.state").read_bytes() == kept)
+    # A node that does not let the network go on loads nothing that it may go on without.
+    loaded = [file.name for file in Publisher(bucket, NODES).all_published()]
+    assert loaded[-1] == (fourth if lost == "nothing" else third).name
+
+    restored = Publisher(bucket, NODES)
+    network, last = restored.resume()
+
+    assert restored.writes_blocks == (form == "blocks")
+    assert last.name == (third if lost == "state" else fourth).name
+    assert last.name == restored.newest()
+    following = restored.publish(network, next_block(network, 5)).record_file()
+    assert following.previous_hash == last.record_file().hash
+    found = [file.record_file() for file in find_record_files([bucket])]
+    assert [file.block_number for file in found] == list(range(len(found)))
+    assert found[-1].hash == following.hash
+    for before_it, after_it in zip(found, found[1:], strict=False):
+        assert after_it.previous_hash == before_it.hash or (before_it.version, after_it.version) == (6, 7)
+    assert not files(bucket / "pending")
+
+
+def move(bucket: Path, names: Iterable[str], target: Path) -> None:
+    for name in names:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (bucket / name).rename(target / name)
+
+
+def test_the_last_blocks_are_kept_whatever_their_form(tmp_path):
+    publisher = Publisher(tmp_path, NODES)
     for network, block in History(blocks=3, tps=5, seed=1).play(NODES):
         publisher.publish(network, block)
-    kept = (tmp_path / "bucket" / "network.state").read_bytes()
-    before = files(tmp_path / "bucket")
-    fourth = next_block(network, 5)
-    if lost == "state":
-        fourth.write(tmp_path / "bucket" / "pending")
-    else:
-        publisher.publish(network, fourth)
-        if lost == "files":
-            for name in files(tmp_path / "bucket").keys() - before.keys():
-                (tmp_path / "bucket" / name).rename(tmp_path / "bucket" / "pending" / name)
-    assert (lost == "state") == ((tmp_path / "bucket" / "network.state").read_bytes() == kept)
+    blocks.go_over(publisher, network)
+    for kept, numbers in ((5, [0, 1, 2, 3, 4]), (3, [3, 4, 5]), (2, [5, 6]), (2, [6, 7])):
+        last = publisher.publish(network, next_block(network, 5))
+        publisher.forget(kept, position(last))
+        assert numbers_of(tmp_path) == numbers
 
-    network, last = Publisher(tmp_path / "bucket", NODES).resume()
 
-    assert last.name == (block if lost == "state" else fourth).name
-    following = next_block(network, 5)
-    assert following.previous_hash == (block if lost == "state" else fourth).hash
-    if lost == "state":
-        assert following.hash == fourth.hash
-    publisher.publish(network, following)
-    found = [file.record_file() for file in find_record_files([tmp_path / "bucket" / "recordstreams"])]
-    for before_it, after_it in zip(found, found[1:], strict=False):
-        assert after_it.previous_hash == before_it.hash
-    assert found[-1].hash == following.hash.hex()
-    assert not list((tmp_path / "bucket" / "pending").rglob("*.rcd*"))
+def test_no_block_is_forgotten_that_the_database_lacks(tmp_path):
+    publisher, published = Publisher(tmp_path, NODES), list[FileOnDisk]()
+    for network, block in History(blocks=2, tps=5, seed=1).play(NODES):
+        published.append(publisher.publish(network, block))
+    blocks.go_over(publisher, network)
+    published += find_record_files([tmp_path])[2:]
+    published += [publisher.publish(network, next_block(network, 5)) for _ in range(3)]
+
+    publisher.forget(1, None)
+    assert numbers_of(tmp_path) == [0, 1, 2, 3, 4, 5]
+    for loaded, numbers in ((1, [2, 3, 4, 5]), (2, [3, 4, 5]), (4, [5]), (5, [5])):
+        publisher.forget(1, position(published[loaded]))
+        assert numbers_of(tmp_path) == numbers
+
+
+def position(file: FileOnDisk) -> Position:
+    read = file.record_file()
+    assert read.block_number is not None
+    return Position.after(read, read.block_number)
+
+
+def numbers_of(folder: Path) -> list[int | None]:
+    return [file.record_file().block_number for file in find_record_files([folder])]
 
 
 @pytest.mark.parametrize("left", [None, b"", b"what another version of the program has left"])

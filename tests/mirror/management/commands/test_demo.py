@@ -2,15 +2,28 @@
 
 import re
 import shlex
+import threading
 from pathlib import Path
+from queue import Queue
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.trust import Trust
+from ledger.stream.block.compose.wrapped import WrappingComposer
+from ledger.stream.block.names import in_bucket
+from ledger.stream.source.block_node.assembly import Limits
+from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
 from ledger.stream.source.local import find_record_files
+from mirror.config.errors import OperatorError
 from mirror.demo import run as demo
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.publish.history import History
+from mirror.demo.publish.serving import serve
 from network import bundled
 from tests.node import manage
+from tests.waiting import PATIENCE_SECONDS
 
 
 def made(folder: Path, *options: str) -> dict[str, bytes]:
@@ -66,6 +79,49 @@ def test_the_stream_is_loaded_by_the_command_that_is_printed(
     assert "3 files" in status.stdout
 
 
+def test_blocks_are_followed_by_the_command_that_is_printed(tmp_path, data_folder, tables, capsys):
+    made(tmp_path / "a stream", "--blocks-stream")
+    *settings, _, _, command, option, folder = shlex.split(capsys.readouterr().out.splitlines()[-1])
+
+    named = dict(setting.split("=") for setting in settings) | {"SVC_MIRROR_DATA": str(data_folder)}
+    loaded = manage(command, option, folder, "--until", "2025-01-01T21:00:03Z", **named)
+
+    assert loaded.returncode == 0, loaded.stderr
+    assert "Loaded 2 files" in loaded.stdout
+    assert "All 2 files were verified by signatures." in loaded.stdout
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
+def test_the_network_goes_over_to_blocks_at_the_chosen_one_with_the_same_transactions(
+    first, tmp_path, ledger_tables, capsys
+):
+    made(tmp_path / "stream", "--blocks-from", str(first))
+    made(tmp_path / "blocks", "--blocks-stream")
+    files, blocks = find_record_files([tmp_path / "stream"]), find_record_files([tmp_path / "blocks"])
+
+    done = Pipeline(trust=Trust(demo.first_book())).run(files)
+
+    assert [file.number for file in files] == [None if number < first else number for number in range(3)]
+    assert (done.files, done.verified) == (3, 3)
+    bodies = [[item.transaction_bytes for item in file.record_file().items] for file in files]
+    assert bodies == [[item.transaction_bytes for item in file.record_file().items] for file in blocks]
+    cutover = "CUTOVER_ENABLED" if first else "ENABLED"
+    printed = [line for line in capsys.readouterr().out.splitlines() if "--follow" in line]
+    assert f" SVC_MIRROR_IMPORTER_BLOCK_{cutover}=true " in printed[0]
+
+
+def test_the_first_block_follows_the_block_around_the_last_record_file(tmp_path):
+    made(tmp_path / "stream", "--blocks-from", "2")
+    wrapping = WrappingComposer()
+    for _, block in History(2, 3, 1, blocks_from=2).play(nodes()):
+        wrapping.pass_by(block)
+
+    *record_files, first = (file.record_file() for file in find_record_files([tmp_path / "stream"]))
+
+    assert first.previous_hash == wrapping.hash.hex()
+    assert [file.hapi_version for file in (*record_files, first)] == [(0, 75, 0), (0, 76, 0), (0, 76, 0)]
+
+
 def test_the_bundled_book_of_the_simulated_network_is_that_of_its_nodes():
     assert (bundled.FOLDER / f"{bundled.SIMULATED}.bin").read_bytes() == demo.first_book()
 
@@ -78,6 +134,10 @@ def test_the_bundled_book_of_the_simulated_network_is_that_of_its_nodes():
         (("--tps", "nan"), "--tps: 'nan' is not a number above 0, of at most 10,000"),
         (("--hours", "-1"), "--hours: '-1' is not a number above 0, of at most 100,000"),
         (("--seed", "-5"), "--seed: '-5' is not a whole number of at least 0"),
+        (("--blocks-from", "401"), "--blocks-from: there are only 400 blocks; --blocks makes more"),
+        (("--blocks-from", "5", "--blocks-stream"), "Name either --blocks-stream or --blocks-from"),
+        (("--blocks-stream", "--balances", "5"), "--balances: networks that go over to blocks write no bal"),
+        (("--port", "65536"), "--port: '65536' is not a port, a whole number up to 65535"),
         (("--seed", "9" * 5_000), "is not a whole number of at least 0"),
     ],
     ids=lambda given: "=".join(given)[:20] if isinstance(given, tuple) else "",
@@ -99,3 +159,38 @@ def test_a_folder_that_can_not_be_written_is_explained(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(CommandError, match=r"file/stream.* can't be written \(Not a directory\)"):
         call_command("demo", "--out", str(tmp_path / "file" / "stream"), "--blocks", "1")
+
+
+def test_the_blocks_of_a_folder_are_served_as_by_a_block_node_also_those_that_come_later(tmp_path, capsys):
+    made(tmp_path / "bucket", "--blocks-stream")
+    older = tmp_path / "bucket" / "simulated"
+    network = older.rename(f"{older}-202601010000")
+    (older / "block").mkdir(parents=True)
+    third = network / in_bucket(2)
+    third.with_name("a copy.blk.zstd").touch()
+    third.rename(tmp_path / "kept")
+    stopping, said = threading.Event(), Queue[str]()
+    serving = threading.Thread(target=serve, args=(said.put, tmp_path / "bucket", 0, stopping))
+    serving.start()
+    try:
+        told = said.get(timeout=PATIENCE_SECONDS)
+        assert "serves the blocks 0 to 1 of " in told
+        (tmp_path / "kept").rename(third)
+        endpoint = Endpoint("127.0.0.1", int(re.findall(r"127.0.0.1:(\d+)", told)[0]))
+        client = BlockNodeClient(BlockNode(endpoint, endpoint), Limits())
+        blocks = client.subscribe(0, seconds_per_block=PATIENCE_SECONDS)
+        received = [blocks.next(PATIENCE_SECONDS) for _ in range(3)]
+        blocks.close()
+        client.close()
+    finally:
+        stopping.set()
+        serving.join()
+
+    assert [block.number for block in received if block] == [0, 1, 2]
+
+
+def test_a_folder_without_blocks_is_not_served(tmp_path):
+    with pytest.raises(OperatorError, match="There is no block below .*: name a folder with blocks in"):
+        call_command("demo", "--serve-blocks", str(tmp_path))
+    with pytest.raises(CommandError, match="Name a folder for the stream by --out, or one with blocks by"):
+        call_command("demo")

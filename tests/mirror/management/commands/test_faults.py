@@ -15,6 +15,7 @@ from django.db import connection
 
 from tests.mirror.management.commands.test_ingest import stream
 from tests.node import Node, manage
+from tests.partitions import drop_database
 from tests.waiting import PATIENCE_SECONDS
 
 __all__ = ["stream"]
@@ -28,14 +29,14 @@ def database(_test_database: None, django_db_blocker: Any) -> Iterator[Callable[
 
     def made(options: str = "") -> str:
         with django_db_blocker.unblock(), connection._nodb_cursor() as cursor:
-            cursor.execute(f"drop database if exists {name} with (force)")
+            drop_database(cursor, name)
             cursor.execute(f"create database {name} {options}")
         words = {"host": own["HOST"], "port": own["PORT"], "user": own["USER"], "password": own["PASSWORD"]}
         return " ".join([f"dbname={name}", *(f"{key}={word}" for key, word in words.items() if word)])
 
     yield made
     with django_db_blocker.unblock(), connection._nodb_cursor() as cursor:
-        cursor.execute(f"drop database if exists {name} with (force)")
+        drop_database(cursor, name)
 
 
 def test_the_check_before_a_deployment_has_nothing_to_say(data_folder: Path) -> None:
@@ -157,7 +158,7 @@ def test_ctrl_c_at_any_moment_of_a_first_start_ends_it_in_order(
     # As a terminal does: to every process of the command.
     os.killpg(node.process.pid, signal.SIGINT)
 
-    assert node.process.wait(PATIENCE_SECONDS) == 0
+    assert node.process.wait(PATIENCE_SECONDS) == 0, node.said
     assert node.said.endswith("Stopped.\n")
     assert "Traceback" not in node.said
     assert node.processes() == []

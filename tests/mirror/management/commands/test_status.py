@@ -87,6 +87,8 @@ def test_programs_get_the_same_facts_as_json(no_loader: None, build: Build) -> N
         *("sentence", "state", "needs_help", "now", "last_block", "loader", "problem", "upgrade"),
         *(
             "passed_over",
+            "not_kept",
+            "kept",
             "balances_differ",
             "standby",
             "network",

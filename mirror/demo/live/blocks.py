@@ -1,0 +1,178 @@
+"""The live demo network that writes blocks: its block node serves them, and the node follows that.
+
+One thread lets the network go on, and another one follows; so the node takes nothing from the network but
+what the block node tells, and verifies it.
+"""
+
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+from ledger.ingest.chain import Position
+from ledger.ingest.following.block_follower import BlockFollower
+from ledger.ingest.following.configured_blocks import open_block_source
+from ledger.ingest.loader_lock import loader_lock
+from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.reporting import Reporting
+from ledger.ingest.trust import Trust
+from ledger.stream.block import block_file
+from ledger.stream.block.compose.accounts import KnownAccounts
+from ledger.stream.block.compose.block import BlockComposer
+from ledger.stream.block.compose.wrapped import WrappingComposer
+from ledger.stream.source.stream_file import StreamFile
+from mirror import config
+from mirror.db import outage
+from mirror.demo.actions.network import upgrades
+from mirror.demo.keys.ledger import signer
+from mirror.demo.live.network import BLOCKS_REMEMBERED, KEPT_BLOCKS, SOURCE, TPS, Say, going_on
+from mirror.demo.network import Network
+from mirror.demo.publish.block_node import BlockNodeServer
+from mirror.demo.publish.history import BLOCK_SECONDS, BLOCKS_VERSION, next_block
+from mirror.demo.publish.publisher import Publisher
+from mirror.demo.run import first_book
+
+
+def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:
+    """Produce and follow a block every two seconds, until stopped.
+
+    Errors: OperatorError, StreamFileError, IngestError.
+    """
+    network, _ = publisher.resume()
+    with BlockNodeServer(config.value("demo.blockNodePort"), folder=publisher.blocks) as server:
+        if not publisher.writes_blocks:
+            go_over(publisher, network)
+            say("The demo network goes over from record files to blocks.")
+        address = f"127.0.0.1:{server.port}"
+        say(
+            f"The demo network is live: a block every {BLOCK_SECONDS} seconds, which the block node at "
+            f"{address} serves."
+        )
+        loaded = Loaded()
+        with _Producing(publisher, network, stopping, loaded, server.look):
+            follow(publisher, address, stopping, loaded)
+
+
+@dataclass
+class Loaded:
+    """The last file that the database has for certain, None while that is not known."""
+
+    last: Position | None = None
+
+
+def go_over(publisher: Publisher, network: Network) -> None:
+    """Publish the last record file, which names the ledger that signs the blocks after it."""
+    network.ledger = signer().identity
+    network.upgrade(BLOCKS_VERSION)
+    upgrades.publish_ledger_id(network)
+    block = next_block(network, TPS)
+    wrapping = WrappingComposer()
+    wrapping.pass_by(block)
+    composer = BlockComposer(signer(), previous_hash=wrapping.hash)
+    composer.know(known_accounts(network))
+    publisher.publish_last_record_file(network, block, composer)
+
+
+def known_accounts(network: Network) -> KnownAccounts:
+    """Return what the blocks of a network tell of its accounts."""
+    known = KnownAccounts()
+    for number, account in network.world.accounts.items():
+        alias = account.address if account.is_contract else account.alias
+        known.add(number, alias or b"", ethereum_nonce=account.nonce, smart_contract=account.is_contract)
+    return known
+
+
+def follow(publisher: Publisher, address: str, stopping: threading.Event, loaded: Loaded) -> None:
+    """Load the record files that the database lacks, then the blocks of a block node, until stopped.
+
+    Note in `loaded` how far the database has come.
+    """
+
+    def run() -> None:
+        trust = Trust(first_book())
+        with (
+            loader_lock(),
+            Reporting(source=SOURCE, following=True) as report,
+            closing(files(publisher, trust, report, stopping)) as missing,
+        ):
+
+            def note(progress: Progress) -> None:
+                loaded.last = pipeline.committed.last or loaded.last
+                report.loading(progress)
+
+            pipeline = Pipeline(trust=trust, report=note)
+            pipeline.run(missing)
+
+    with of_node(address):
+        outage.outlast(run, stopping)
+
+
+@contextmanager
+def of_node(address: str) -> Iterator[None]:
+    """Let blocks come from one block node alone while the block runs."""
+    restore = config.overridden(
+        {
+            "importer.block.nodes": (address,),
+            "importer.block.sourceType": "BLOCK_NODE",
+            # Block nodes that people have registered with a simulated network serve nothing.
+            "importer.block.autoDiscoveryEnabled": False,
+        }
+    )
+    try:
+        yield
+    finally:
+        restore()
+
+
+def files(
+    publisher: Publisher, trust: Trust, report: Reporting, stopping: threading.Event
+) -> Generator[StreamFile | None]:
+    """Yield the record files that the database lacks, then blocks as a network's follower does."""
+    stored = Position.stored()
+    if stored is None or stored.version != block_file.VERSION:
+        yield from (file for file in publisher.all_published() if file.number is None)
+        # All of them are stored when this is asked for the second time after them.
+        yield None
+        yield None
+    yield from BlockFollower(open_block_source(), trust, report, stopping=stopping).files()
+
+
+class _Producing:
+    """Lets a network go on in a thread while the block runs; what ends the thread is raised at its end."""
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        network: Network,
+        stopping: threading.Event,
+        loaded: Loaded,
+        published: Callable[[], None],
+    ) -> None:
+        self._publisher, self._network = publisher, network
+        self._stopping, self._loaded, self._published = stopping, loaded, published
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="demo network")
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self._stopping.set()
+        self._thread.join()
+        if self._error:
+            raise self._error
+
+    def _run(self) -> None:
+        try:
+            for block in going_on(self._network, self._stopping):
+                if block is None:
+                    continue
+                if block.number % BLOCKS_REMEMBERED == 0:
+                    self._publisher.know(known_accounts(self._network))
+                self._publisher.publish(self._network, block)
+                # Not what the database lacks, however long it is away: the network goes on meanwhile.
+                self._publisher.forget(KEPT_BLOCKS, self._loaded.last)
+                self._published()
+        except Exception as error:
+            self._error = error
+            self._stopping.set()

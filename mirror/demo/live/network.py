@@ -1,0 +1,125 @@
+"""The demo network of `manage.py up --live`: a block every two seconds, which the node loads.
+
+It writes record files, which are loaded as they are published, or blocks, which the node follows (`blocks`).
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from ledger.ingest.errors import IngestError
+from ledger.ingest.loader_lock import loader_lock
+from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.reporting import Reporting
+from ledger.ingest.trust import Trust
+from ledger.stream.errors import StreamFileError
+from ledger.stream.record.compose import Block
+from ledger.stream.source.stream_file import StreamFile
+from mirror.config import clock
+from mirror.config.errors import OperatorError
+from mirror.db import outage
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.publish.publisher import Publisher
+from mirror.demo.run import first_book, folder
+from mirror.metrics import files as counts
+from mirror.processes import signals
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+if TYPE_CHECKING:
+    # Not imported at run time, as it takes long and only the process of the network needs it.
+    from mirror.demo.network import Network
+
+Say = Callable[[str], None]
+
+SOURCE = "the live demo network"
+TPS = 5
+# Loaded blocks are not needed any more, but an auditor may want to look at the last ones.
+KEPT_BLOCKS = 1_000
+# What is over is forgotten after so many blocks, so that they take no longer after days than at first.
+BLOCKS_REMEMBERED = 100
+
+_NO_NETWORK = (
+    "There is no demo network in {folder} to go on with: --live needs a node that was started on an empty "
+    "database with SVC_MIRROR_NETWORK=demo."
+)
+_OTHER_VERSION = (
+    "The demo network in {folder} was left by another version of this program, or is damaged, and can't go "
+    "on: start without --live, or with another data folder (SVC_MIRROR_DATA), which gets a new network."
+)
+
+
+def check_goes_on() -> None:
+    """Check that the demo network can go on. Errors: OperatorError if it can't."""
+    publisher = Publisher(folder(), nodes())
+    if not publisher.goes_on:
+        problem = _OTHER_VERSION if publisher.complete else _NO_NETWORK
+        raise OperatorError(problem.format(folder=folder()))
+
+
+def live(say: Say, *, block_node: bool = False) -> None:
+    """Produce and load a block every two seconds until a signal stops the process.
+
+    With a block node, the network goes over to blocks for good, unless it has. Errors: OperatorError.
+    """
+    check_goes_on()
+    signals.end_with_parent()
+    counts.begin("demo network")
+    stopping = signals.stop_event()
+    publisher = Publisher(folder(), nodes())
+    publisher.resume()
+    try:
+        if block_node or publisher.writes_blocks:
+            # Imported here, as gRPC and threshold signatures take memory that other networks don't need.
+            from mirror.demo.live import blocks
+
+            blocks.live(say, publisher, stopping)
+        else:
+            _live(say, stopping)
+    except (StreamFileError, IngestError) as error:
+        raise OperatorError(str(error)) from error
+
+
+def _live(say: Say, stopping: threading.Event) -> None:
+    """Go on with record files."""
+    # Imported here, as only this process needs it.
+    from mirror.demo.publish.history import BLOCK_SECONDS
+
+    def files(pipeline: Pipeline) -> Iterator[StreamFile | None]:
+        # Network and database each go on from where they stopped: files that the database lacks are published
+        # and loaded from there.
+        publisher = Publisher(folder(), nodes())
+        network, _ = publisher.resume()
+        yield from publisher.all_published()
+        for block in going_on(network, stopping):
+            if block is None:
+                yield None
+            else:
+                yield publisher.publish(network, block)
+                publisher.forget(KEPT_BLOCKS, pipeline.committed.last)
+
+    def run() -> None:
+        with loader_lock(), Reporting(source=SOURCE, following=True) as report:
+            pipeline = Pipeline(trust=Trust(first_book()), report=report.loading)
+            pipeline.run(files(pipeline))
+
+    say(f"The demo network is live: a block every {BLOCK_SECONDS} seconds.")
+    outage.outlast(run, stopping)
+
+
+def going_on(network: "Network", stopping: threading.Event) -> Iterator[Block | None]:
+    """Yield the blocks of a network as time passes, None before it waits for the next one."""
+    # Imported here, as only this process needs it.
+    from mirror.demo.publish.history import BLOCK_SECONDS, next_block, wait
+    from mirror.demo.world.forgetting import forget
+
+    while True:
+        yield None
+        if stopping.wait(BLOCK_SECONDS - time.time() % BLOCK_SECONDS):
+            return
+        # A block holds the transactions of the two seconds before it.
+        yield from wait(network, clock.now_ns() - BLOCK_SECONDS * NANOS_PER_SECOND)
+        block = next_block(network, TPS)
+        if block.number % BLOCKS_REMEMBERED == 0:
+            forget(network.world)
+        yield block
