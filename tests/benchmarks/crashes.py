@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--only", default="", help="the faults whose names begin so")
     parser.add_argument("--outside", action="store_true", help="watch the node from outside")
+    parser.add_argument("--block-node", action="store_true", help="the demo network writes blocks")
     options = parser.parse_args()
     options.folder.mkdir(parents=True)
     options.folder.chmod(0o755)
@@ -52,7 +53,8 @@ def main() -> None:
     if options.outside:
         faults |= {f"PostgreSQL{_STOPPED}": node.server.pid, f"loader{_STOPPED}": node.loader}
     try:
-        node.start("up", "--live", SVC_MIRROR_HEALTH_MAXLAG=f"{_MOST_LAG_SECONDS}s")
+        live = ("--live", *(("--block-node",) if options.block_node else ()))
+        node.start("up", *live, SVC_MIRROR_HEALTH_MAXLAG=f"{_MOST_LAG_SECONDS}s")
         node.wait_for(lambda: node.last() > BLOCKS + 1 and node.calls() and node.simulator())
         if options.outside:
             show_outside(node, {name: faults[name] for name in faults if name.startswith(options.only)})

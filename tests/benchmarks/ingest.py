@@ -61,7 +61,7 @@ def main() -> None:
     manage = [sys.executable, str(ROOT / "manage.py")]
     try:
         began = time.monotonic()
-        _STREAMS[options.stream](folder / "stream", options.count, options.per_block)
+        _STREAMS[options.stream](streams.into(folder / "stream"), options.count, options.per_block)
         print(f"composed {options.count:,} transactions in {time.monotonic() - began:.1f} s", flush=True)
         with in_use(folder / "data"):
             subprocess.run([*manage, "migrate", "--verbosity", "0"], check=True, env=environment)

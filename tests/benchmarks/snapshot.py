@@ -57,7 +57,7 @@ def measure(data: Path, folder: Path, ingested: int, jobs: str) -> bool:
     with reachable(str(data)) as one, reachable(str(second)) as other:
         equal = compare("after loading", one, other)
     shutil.rmtree(second)
-    streams.mixed(folder / "stream", ingested, 1_000)
+    streams.mixed(streams.into(folder / "stream"), ingested, 1_000)
     third = folder / "third"
     ingesting = manage("load files", third, "simulated", "ingest", folder / "stream")
     empty = manage("load no file", third, "simulated", "ingest", folder / "stream")

@@ -4,7 +4,8 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from ledger.stream.record.compose import TREASURY, Composer
+from ledger.stream.record.compose import TREASURY, Block, Composer
+from ledger.stream.record.item import HapiVersion
 from mirror.values.hapi import CryptoUpdateTransactionBody
 from tests.contracts.compose import ContractStream, change, contract, function_result, log, state
 from tests.tokens.compose import TokenStream, serials, units
@@ -14,33 +15,42 @@ FIRST_ACCOUNT, FIRST_TOKEN, FIRST_TOPIC, FIRST_CONTRACT = 1_001, 5_001, 6_001, 7
 NFT, SERIALS = 5_900, 2_000
 HBAR = 100_000_000
 
+#: What is done with each block of a stream.
+Write = Callable[[Block], object]
+_VERSION: HapiVersion = (0, 69, 0)
 
-def transfers(folder: Path, count: int, per_block: int) -> None:
+
+def into(folder: Path) -> Write:
+    """Write blocks into a folder as record files."""
+    return lambda block: block.write(folder)
+
+
+def transfers(write: Write, count: int, per_block: int, version: HapiVersion = _VERSION) -> None:
     """Write transfers between two of a thousand accounts, with the fee."""
     choose = random.Random(1)
-    composer = Composer()
-    people = _people(composer, folder)
+    composer = Composer(hapi_version=version)
+    people = _people(composer, write)
     for done in range(count):
         payer, receiver = choose.sample(people, 2)
         amount = choose.randint(1, 1000)
         composer.crypto_transfer({payer: -amount, receiver: amount}, payer=payer)
         if (done + 1) % per_block == 0 or done + 1 == count:
-            composer.block().write(folder)
+            write(composer.block())
 
 
 class BusyStream(TokenStream, ContractStream):  # type: ignore[misc]  # two vocabularies name a create
     """A stream with tokens and contracts; `happen` and `create` are those of tokens."""
 
 
-def mixed(folder: Path, count: int, per_block: int) -> None:
+def mixed(write: Write, count: int, per_block: int, version: HapiVersion = _VERSION) -> None:
     """Write what a busy network does: 40 % transfers, 20 % topic messages, 20 % token and NFT transfers, 15 %
     contract calls with logs and state changes, 5 % changes of accounts and associations.
     """
     choose = random.Random(2)
-    stream = BusyStream()
-    people = _people(stream, folder)
+    stream = BusyStream(hapi_version=version)
+    people = _people(stream, write)
     _tokens_and_topics(stream, people)
-    stream.block().write(folder)
+    write(stream.block())
     sequence = dict.fromkeys(range(FIRST_TOPIC, FIRST_TOPIC + TOPICS), 0)
     owners = dict.fromkeys(range(1, SERIALS + 1), TREASURY)
 
@@ -103,14 +113,14 @@ def mixed(folder: Path, count: int, per_block: int) -> None:
     for done, happen in enumerate(choose.choices(kinds, weights=[40, 20, 20, 15, 5], k=count)):
         happen()
         if (done + 1) % per_block == 0 or done + 1 == count:
-            stream.block().write(folder)
+            write(stream.block())
 
 
-def _people(composer: Composer, folder: Path) -> range:
+def _people(composer: Composer, write: Write) -> range:
     people = range(FIRST_ACCOUNT, FIRST_ACCOUNT + ACCOUNTS)
     for person in people:
         composer.crypto_create(person, initial_balance=10 * HBAR)
-    composer.block().write(folder)
+    write(composer.block())
     return people
 
 

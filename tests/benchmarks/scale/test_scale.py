@@ -100,8 +100,11 @@ def test_cases_ask_every_endpoint_that_reads_the_database(rows):
         for case in [*cases.kinds(), *cases.worst_cases()]
         if (url := cases.filled(case, named))
     }
-    # Opcodes are what a simulation says, not the database.
-    assert set(REQUESTS) - asked == {"contracts/results/{transactionIdOrHash}/opcodes"}
+    # Opcodes are what a simulation says, not the database; proofs need the files of the network.
+    assert set(REQUESTS) - asked == {
+        "contracts/results/{transactionIdOrHash}/opcodes",
+        "transactions/{transactionId}/stateproof",
+    }
 
 
 def test_requests_are_asked_in_both_databases_and_reported(large):
