@@ -13,6 +13,8 @@ from mirror.node.postgres.place import place
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = (BASE_DIR / config.value("data")).resolve()
+# The bucket folder of the node's own demo network, below DATA_DIR.
+DEMO_STREAM = "demo-stream"
 
 DEBUG = False
 IS_PRODUCTION = config.value("profile") == "production"

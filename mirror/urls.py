@@ -10,6 +10,7 @@ from ledger.api import (
     blocks,
     rewards,
     schedules,
+    state_proofs,
     topic_messages,
     topics,
     transactions,
@@ -76,6 +77,7 @@ ROUTES = Routes(
         route("topics/{topicId}/messages", topic_messages.Messages),
         route("topics/{topicId}/messages/{sequenceNumber}", topic_messages.MessageOfNumber),
         route("transactions", transactions.Transactions),
+        route("transactions/{transactionId}/stateproof", state_proofs.StateProof),
         # A hash in base64 may have slashes.
         route(
             "transactions/{transactionIdOrHash}",

@@ -21,8 +21,18 @@ REFUSED = Counter(
     "listed) or content.",
     ("reason",),
 )
+BLOCK_NODE_FAILURES = Counter(
+    "mirror_ingest_block_node_failures_total",
+    "Streams of a block node that failed, or brought a block that was refused.",
+    ("node",),
+)
 PROBLEMS = Counter(
     "mirror_ingest_problems_total", "Transactions with a problem that did not stop the stream."
+)
+KEPT = Counter("mirror_ingest_kept_files_total", "Verified stream files that were kept.")
+NOT_KEPT = Counter(
+    "mirror_ingest_not_kept_files_total",
+    "Verified stream files that could not be kept, and that were loaded all the same.",
 )
 
 SIGNATURES, CHAIN, SOURCE, CONTENT = "signatures", "chain", "source", "content"

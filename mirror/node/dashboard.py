@@ -15,6 +15,7 @@ from django.db import connection
 
 from mirror.config import clock
 from mirror.models import NodeMinute
+from mirror.node import block_nodes
 from mirror.node.status import Status
 from mirror.processes import deaths
 from mirror.values import result_codes, timestamp, transaction_types
@@ -197,11 +198,19 @@ def _of_node(*, following: bool) -> Iterator[Chart]:
 
 
 def troubles(status: Status) -> Iterator[Trouble]:
-    """Yield the loader's problem, processes that died, and transactions that were passed over."""
+    """Yield the loader's problem, block nodes that are set aside, processes that died, and transactions that
+    were passed over.
+    """
     if problem := status.problem:
         place = " ".join(part for part in (problem["file"], problem["position"]) if part)
         what = f"{place}: {problem['cause']}" if place else problem["cause"]
         yield Trouble("now", what, problem["cure"] or "It is tried again and again.")
+    for node, seconds in block_nodes.set_aside(status.block_source, status.now / NANOS_PER_SECOND):
+        yield Trouble(
+            "now",
+            f"The block node {node['name']} is set aside: {node['last_failure']}",
+            f"In {duration(seconds)} it is asked again like the others.",
+        )
     for death in islice(deaths.recent(_DEATHS_SECONDS), _MOST_TROUBLES):
         ago = duration(round(max(time.time() - death.at, 0)))
         yield Trouble(f"{ago} ago", f"The {death.process} {death.why}", "It is started again.")

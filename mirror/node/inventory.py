@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import connection
 
 from ledger.errata import applied
+from ledger.stream.kept.location import BLOCKS, PERIOD, kept_kinds, kept_location
 from mirror import config
 from mirror.db.distribution import is_distributed, shards
 from mirror.models import LoaderState
@@ -146,6 +147,7 @@ class Inventory:
     deaths: Sequence[Death] = ()
     accounts: Mapping[int, int] = field(default_factory=dict)
     retention: str = ""
+    kept: str = ""
     replicas: Sequence[Replica] = ()
     errata: str = ""
 
@@ -174,6 +176,8 @@ class Inventory:
             yield "Errata", self.errata
         if self.retention:
             yield "Retention", self.retention
+        if self.kept:
+            yield "Kept files", self.kept
         yield "Versions", ", ".join(f"{name} {number}" for name, number in self.versions.items())
 
     @property
@@ -200,6 +204,7 @@ class Inventory:
             },
             "replicas": [replica.json for replica in self.replicas],
             "retention": self.retention or None,
+            "kept": self.kept or None,
             "errata": self.errata or None,
             "deaths": [asdict(death) for death in self.deaths],
             "versions": dict(self.versions),
@@ -283,9 +288,24 @@ def read(status: Status) -> Inventory:
         deaths=list(itertools.islice(recent(_DEATHS_SECONDS), _MOST_DEATHS)),
         accounts=accounts,
         retention=plan.sentence(),
+        kept=kept_sentence(follows_blocks=status.block_source is not None),
         replicas=replicas.read(),
         errata=applied.sentence(),
     )
+
+
+def kept_sentence(*, follows_blocks: bool) -> str:
+    """Return which stream files are kept where, and for how long; nothing if none are.
+
+    A network that goes over to blocks has no more files of the kinds that were chosen before.
+    """
+    kinds, period = kept_kinds(), config.value(PERIOD)
+    how_long = f"for {duration(round(period))}" if period else "for ever"
+    if not kinds:
+        return ""
+    lacks_blocks = follows_blocks and not config.value(BLOCKS)
+    missing = f"; the blocks that are loaded now are not kept, as {BLOCKS} is off" if lacks_blocks else ""
+    return f"{', '.join(kinds)} in {kept_location()}, {how_long}{missing}"
 
 
 def lines(status: Status) -> Iterator[tuple[str, str]]:

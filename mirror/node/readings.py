@@ -153,6 +153,11 @@ def _of_loader(status: Status) -> Iterator[Reading]:
     yield node.FOLLOWING, (), bool(loader and loader["following"])
     for activity in LoaderState.Activity.values:
         yield node.LOADER, (activity,), bool(loader and loader["activity"] == activity)
+    for each in (status.block_source or {}).get("nodes", ()):
+        yield node.BLOCK_NODE, (each["name"],), each["used"]
+        yield node.BLOCK_NODE_ASIDE, (each["name"],), bool(each["set_aside_until"])
+        if each["latency_ms"] is not None:
+            yield node.BLOCK_NODE_LATENCY, (each["name"],), each["latency_ms"] / 1000
     yield node.RATE, (), (loader["transaction_rate"] or 0.0) if loader and status.running else 0.0
 
 

@@ -5,11 +5,10 @@ It has a thread, a connection and requests of its own, so loading does not wait 
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from time import monotonic
+from contextlib import closing, contextmanager, suppress
 
 import psycopg
-from django.db import connection, connections
+from django.db import connection
 
 from ledger.ingest.balances.published import compare_newest, is_comparable
 from ledger.ingest.balances.reconciliation import Compared, NotComparable, Outcome
@@ -20,6 +19,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source.balances import BalanceDownload
 from mirror import config, logs
 from mirror.db import outage
+from mirror.node.beside import working
 
 log = logs.logger(__name__)
 
@@ -27,7 +27,7 @@ Say = Callable[[str], None]
 
 _SETTING = "importer.balances.reconcile"
 _LONGEST_PAUSE = 300.0
-_STOP_SECONDS, _CANCEL_SECONDS = 30.0, 0.5
+_CANCEL_SECONDS = 0.5
 # A file may state millions of balances.
 _WITHOUT_LIMIT = "set statement_timeout = 0"
 
@@ -116,21 +116,5 @@ def beside(say: Say, location: str = "") -> Iterator[None]:
         return
     over, download = threading.Event(), open_balance_download(location)
     comparing = Comparing(download, say, over)
-
-    def run() -> None:
-        try:
-            comparing.run()
-        finally:
-            download.close()
-            connections.close_all()
-
-    thread = threading.Thread(target=run, name="reconciliation", daemon=True)
-    thread.start()
-    try:
+    with closing(download), working("reconciliation", comparing.run, over, hurry=comparing.cancel):
         yield
-    finally:
-        over.set()
-        until = monotonic() + _STOP_SECONDS
-        while thread.is_alive() and monotonic() < until:
-            comparing.cancel()
-            thread.join(_CANCEL_SECONDS)

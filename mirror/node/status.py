@@ -7,18 +7,20 @@ passed_over; backfill.
 import json
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 from django.db import connection
 
+from ledger.stream.kept.location import kept_kinds
 from mirror import config
 from mirror.config import clock
 from mirror.db import coverage
 from mirror.db.coverage import NOBODY_KNOWS, Loaded
 from mirror.models import LOADER_LOCK, LoaderState
+from mirror.node import block_nodes
 from mirror.node.loaded import loaded_json
 from mirror.node.upgrading import remaining
 from mirror.values import timestamp, transaction_types
@@ -36,6 +38,8 @@ UP_TO_DATE_SECONDS = 60
 
 _PASSED_OVER_NAMED = 3
 _FASTEST = 100_000
+# Status is asked for often, and a place may be away for weeks.
+_MOST_COUNTED = 10_000
 
 _RUNNING = """
     select exists (
@@ -45,7 +49,11 @@ _RUNNING = """
         pg_is_in_recovery(),
         (select error from reconciliation_job
             order by consensus_timestamp desc, timestamp_start desc limit 1),
-        (select coalesce(jsonb_agg(p order by p.consensus_timestamp), '[]') from passed_over p)"""
+        (select coalesce(jsonb_agg(p order by p.consensus_timestamp), '[]') from passed_over p),
+        (select jsonb_build_object(
+                'files', (select count(*) from (select from not_kept limit %s) counted),
+                'since', extract(epoch from since)::bigint, 'first', name, 'reason', reason)
+            from not_kept order by consensus_end limit 1)"""
 # Index: the primary key (consensus_end).
 _LAST_BLOCK = "select index, consensus_end, name from record_file order by consensus_end desc limit 1"
 
@@ -109,6 +117,31 @@ class Block:
 
 
 @dataclass(frozen=True)
+class NotKept:
+    """The loaded files that are missing among those kept; of the first one its name, since when (s) it is
+    missing, and why. More than 10,000 are told as one more than that.
+    """
+
+    files: int = 0
+    since: int | None = None
+    first: str | None = None
+    reason: str | None = None
+
+    def sentence(self, now: int) -> str:
+        """Return what is missing, for a time (s); nothing if nothing is."""
+        if not self.files:
+            return ""
+        files = "A file is" if self.files == 1 else f"{self.files:,} files are"
+        if self.files > _MOST_COUNTED:
+            files = f"More than {_MOST_COUNTED:,} files are"
+        for_long = duration(max(now - (self.since or now), 0))
+        return (
+            f"{files} missing in the kept files, for {for_long}, from {self.first} on: {self.reason}. "
+            "A loader that follows the stream fetches what its source still has."
+        )
+
+
+@dataclass(frozen=True)
 class Status:
     """The node at one moment. `loader` is the row of loader_state; `running` says that one has the lock.
 
@@ -126,11 +159,18 @@ class Status:
     # What the newest balance file that was compared states otherwise, in words.
     difference: str = ""
     loaded: Loaded = NOBODY_KNOWS
+    not_kept: NotKept = NotKept()
 
     @property
     def problem(self) -> Mapping[str, Any] | None:
         """The reason why the loader is stuck or has failed: `ledger.ingest.reporting.Problem` as JSON."""
         return self.loader["problem"] if self.loader else None
+
+    @property
+    def block_source(self) -> Mapping[str, Any] | None:
+        """Where the loader has blocks from; None while it follows none."""
+        works = not self._ended and not self._killed
+        return self.loader.get("block_source") if self.loader and works else None
 
     @property
     def needs_help(self) -> bool:
@@ -146,10 +186,13 @@ class Status:
     def sentence(self) -> str:
         """What the node is doing, how far behind, at what rate; when it can't go on, why and what to do.
 
-        Further sentences say what is left of an upgrade, which transactions are missing for good, how the
-        balances differ from those of the network, and that this is a copy.
+        Further sentences say where blocks come from, what is left of an upgrade, which transactions are
+        missing for good, which files could not be kept, how the balances differ from those of the network,
+        and that this is a copy.
         """
-        parts = (self._doing, self.upgrade.sentence, self._missing, self._differs, self._copy)
+        blocks = block_nodes.sentences(self.block_source, self.now / NANOS_PER_SECOND)
+        upgrade, not_kept = self.upgrade.sentence, self.not_kept.sentence(self.now // NANOS_PER_SECOND)
+        parts = (self._doing, blocks, upgrade, self._missing, not_kept, self._differs, self._copy)
         return " ".join(part for part in parts if part)
 
     @property
@@ -259,6 +302,7 @@ class Status:
                 "transactions": loader["transactions"],
                 "transactions_per_second": loader["transaction_rate"],
                 "seconds_left": self._seconds_left,
+                "block_source": self.block_source,
             },
             "problem": self.problem,
             "upgrade": {
@@ -269,6 +313,7 @@ class Status:
                 ],
             },
             "passed_over": list(self.passed_over),
+            "not_kept": asdict(self.not_kept) if self.not_kept.files else None,
             "balances_differ": self.difference or None,
             "standby": self.standby,
             "loaded": loaded_json(self.loaded) if self.loaded.is_known else None,
@@ -380,8 +425,8 @@ def read() -> Status:
     with connection.cursor() as cursor:
         cursor.execute(_LAST_BLOCK)
         row = cursor.fetchone()
-        cursor.execute(_RUNNING, [LOADER_LOCK >> 32, LOADER_LOCK & 0xFFFFFFFF])
-        running, standby, difference, passed_over = cursor.fetchone()
+        cursor.execute(_RUNNING, [LOADER_LOCK >> 32, LOADER_LOCK & 0xFFFFFFFF, _MOST_COUNTED + 1])
+        running, standby, difference, passed_over, not_kept = cursor.fetchone()
     loader, block = LoaderState.objects.values().first(), Block(*row) if row else None
     return Status(
         block=block,
@@ -389,6 +434,8 @@ def read() -> Status:
         running=running,
         now=clock.now_ns(),
         passed_over=json.loads(passed_over),
+        # Nobody misses them, or fetches them, where nothing is to be kept any more.
+        not_kept=NotKept(**json.loads(not_kept)) if not_kept and kept_kinds() else NotKept(),
         upgrade=remaining.read(),
         standby=standby,
         loaded=coverage.read(),

@@ -8,22 +8,24 @@ has left behind is found by the next command.
 import fcntl
 import http.client
 import os
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 
 from django.conf import settings
 from django.db import connections
 
 from ledger.ingest import stored_network
+from ledger.ingest.keeping.originals import Wanted
+from ledger.stream.source import named
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.db.distribution import distributing
 from mirror.demo import run
+from mirror.demo.live import network
 from mirror.metrics import files
 from mirror.node import access, database, production, reader, supervisor, tables
 from mirror.node.postgres import server as embedded
@@ -61,9 +63,10 @@ def serve(say: Say) -> None:
             _run(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
 
 
-def up(say: Say, *, live: bool = False, sdk: bool = False) -> None:
+def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = False) -> None:
     """Run a whole node until a signal asks to stop; `live` lets the demo network go on.
 
+    With `block_node` it goes on with blocks, and a block node on this machine serves them.
     With `sdk` it answers at the ports, too, that SDKs have built in. Errors: OperatorError.
     """
     has_demo = config.value("network") == run.NETWORK and not follows()
@@ -100,8 +103,8 @@ def up(say: Say, *, live: bool = False, sdk: bool = False) -> None:
             elif has_demo:
                 run.load(say, maker)
                 if live:
-                    run.check_goes_on()
-                    parts["demo network"] = partial(run.live, say)
+                    network.check_goes_on()
+                    parts["demo network"] = partial(_demo_process, say, block_node=block_node)
             if sdk:
                 parts["ports of SDKs"] = _sdk_ports().serve
             _run(say, server, lambda: say(_whereabouts(server, ends=has_demo and not live, sdk=sdk)), parts)
@@ -140,17 +143,14 @@ def _run(
             part.stop()
 
 
-# Each of these settings says where a stream is. Without any of them only `ingest` loads files.
-_SOURCES = ("bucketName", "accessKey", "endpointOverride", "allowAnonymousAccess")
-
-
 def follows() -> bool:
-    """Return whether the settings say where `up` finds a stream to follow."""
-    if not config.value("importer.downloader.record.enabled"):
-        return False
-    if config.value("importer.downloader.cloudProvider") != "S3":
+    """Return whether the settings say where `up` finds a stream to follow; else only `ingest` loads files.
+
+    Who wants blocks alone need not say where record files are.
+    """
+    if config.value("importer.block.enabled") == "true":
         return True
-    return any(config.value(f"importer.downloader.{name}") for name in _SOURCES)
+    return bool(config.value("importer.downloader.record.enabled")) and named.is_named()
 
 
 def _sdk_ports() -> ModuleType:
@@ -167,6 +167,16 @@ def _loader_process(say: Say) -> None:
     signals.end_with_parent()
     files.begin("loader")
     following.keep_following(say)
+
+
+def _demo_process(say: Say, *, block_node: bool) -> None:
+    with ExitStack() as beside:
+        if Wanted.by_settings().anything:
+            # The library of buckets takes 5 MB, which a node that keeps no files has no use for.
+            from mirror.node import keeping
+
+            beside.enter_context(keeping.beside(say, str(run.folder()), run.first_book()))
+        network.live(say, block_node=block_node)
 
 
 def _upgrade_process(say: Say) -> None:
@@ -279,21 +289,11 @@ def _short(path: Path) -> str:
 @contextmanager
 def _stopping(say: Say) -> Iterator[None]:
     """End the block in order when a signal asks to stop, which counts as success."""
-    for number in signals.STOP:
-        # A signal that was ignored from the start (nohup) stays ignored.
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _interrupt)
+    signals.stop_in_order()
     try:
         yield
-    except KeyboardInterrupt:
+    except signals.Stop:
         say("Stopped.")
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Begin to stop; no further signal interrupts that."""
-    for other in signals.STOP:
-        signal.signal(other, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 @contextmanager

@@ -4,13 +4,17 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _PR_SET_PDEATHSIG = 1
+_LATER_SECONDS = 0.01
+_IMPORT_SYSTEM = "<frozen importlib."
 
 # The event that a signal sets; before `stop_event` is called one that nothing sets.
 _stopping = threading.Event()
@@ -30,10 +34,59 @@ def pause(seconds: float) -> None:
     _stopping.wait(seconds)
 
 
-def begin_in_order() -> None:
-    """Have Ctrl-C raise KeyboardInterrupt from now on; until then `manage.py` ends at once."""
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+class Stop(KeyboardInterrupt):
+    """A signal asks to stop.
+
+    It is a class of its own, as a KeyboardInterrupt that has left `exec`, by which dataclasses are made, has
+    Python end with the status of a process that SIGINT has killed, even if it was caught later.
+    """
+
+
+def stop_in_order() -> None:
+    """Have the first stop signal raise Stop in the main thread from now on, and the others do nothing.
+
+    An import may swallow an exception or be left half done by it, and Python ignores one that is raised in a
+    callback of the collector: Stop is raised after the import, and once more after such a callback.
+    """
+    # A signal that was ignored from the start (nohup) stays ignored.
+    numbers = [number for number in STOP if signal.getsignal(number) is not signal.SIG_IGN]
+    others = sys.unraisablehook
+
+    def listen() -> None:
+        for number in numbers:
+            signal.signal(number, stop)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if _is_importing(frame):
+            _send_later(number)
+            return
+        for each in numbers:
+            signal.signal(each, signal.SIG_IGN)
+        raise Stop
+
+    def ignored(unraisable: "sys.UnraisableHookArgs") -> None:
+        if issubclass(unraisable.exc_type, Stop):
+            _send_later(numbers[0])
+            listen()
+        else:
+            others(unraisable)
+
+    sys.unraisablehook = ignored
+    listen()
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_IMPORT_SYSTEM):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _send_later(number: int) -> None:
+    """Send this process a signal as soon as it may be welcome, unless `held` holds it back then."""
+    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(number))
+    signal.setitimer(signal.ITIMER_REAL, _LATER_SECONDS)
 
 
 @contextmanager

@@ -35,6 +35,8 @@ SETTINGS = (
     Setting("network", "demo", "Name of the network whose stream is mirrored."),
     Setting("demo.blocks", 400, "Blocks of history that the demo network of `up` begins with, of about 50 "
             "transactions each.", low=1, high=100_000),
+    Setting("demo.blockNodePort", 0, "Port of 127.0.0.1 at which the block node of `up --live --block-node` "
+            "serves blocks; 0 takes any that is free.", low=0, high=65535),
     Setting("demo.seed", 1, "Seed of everything that happens in the demo network.", low=0),
     Setting("common.shard", 0, "Shard of ids that name none.", low=0, high=1023),
     Setting("common.realm", 0, "Realm of ids that name none.", low=0, high=65535),

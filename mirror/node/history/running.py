@@ -237,6 +237,7 @@ def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | 
             stopping=work.stopping,
             readers=work.readers,
             lock=HISTORY_LOCK,
+            stops_unless_kept=True,
         )
         try:
             pipeline.run(work.source.files(interval, work.stopping))

@@ -3,8 +3,9 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
-from django.db import connection, connections
+from django.db import connection
 
 from mirror import config, logs
 from mirror.config.errors import OperatorError
@@ -12,6 +13,7 @@ from mirror.db import outage
 from mirror.db.partitions import dropping
 from mirror.db.partitions.dropping import Old
 from mirror.node.backup.work import alone, session
+from mirror.node.beside import working
 from mirror.node.retention.plan import periods, plan
 from mirror.values.readable import byte_size
 
@@ -21,7 +23,6 @@ Say = Callable[[str], None]
 
 # After something was in the way, such as a backup.
 _RETRY_SECONDS = 600.0
-_SECONDS_OF_A_THREAD = 30.0
 # The loader's do not count here: detaching waits for the longest reader.
 _WITHOUT_LIMITS = "set lock_timeout = 0; set statement_timeout = 0"
 
@@ -75,17 +76,5 @@ def beside(say: Say) -> Iterator[None]:
         yield
         return
     over = threading.Event()
-
-    def run() -> None:
-        try:
-            keep_pruning(say, over)
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=run, name="retention", daemon=True)
-    thread.start()
-    try:
+    with working("retention", partial(keep_pruning, say, over), over):
         yield
-    finally:
-        over.set()
-        thread.join(_SECONDS_OF_A_THREAD)

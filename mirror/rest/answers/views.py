@@ -72,6 +72,8 @@ class ReadView(GenericViewSet[Any]):
     paging: Mapping[str, str] = {}
     #: Seconds a client or proxy may keep a successful answer; `read` may set it on the instance.
     max_age: int = 1
+    #: The setting that switches the endpoint on, if there is one. It is described only while it is on.
+    enabled_by: ClassVar[str] = ""
     #: Whether problems of the path are reported before those of the query.
     path_first: ClassVar[bool] = False
 

@@ -18,6 +18,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent, resolve_type_hint
 
+from mirror import config
 from mirror.rest.answers.views import NewerReadView, Posted, ReadView
 from mirror.rest.routes import PREFIX, Routes
 from mirror.rest.schema import paths
@@ -246,14 +247,34 @@ class Generator(SchemaGenerator):
             for routes in get_resolver().url_patterns
             if isinstance(routes, Routes)
             for each in routes.routes
+            if _is_on(each.callback.cls)
             # Not the callback's own mapping, to which its first request adds HEAD.
             for method in each.callback.cls.actions
         ]
 
 
-@cache
+def _is_on(view: type[ReadView]) -> bool:
+    return not view.enabled_by or bool(config.value(view.enabled_by))
+
+
 def document() -> Schema:
     """Return the whole description."""
+    return _document(tuple(map(_is_on, _views().values())))
+
+
+def switches() -> dict[str, str]:
+    """Return the settings that switch endpoints on, by the path of the endpoint; others are always on."""
+    return {f"/{PREFIX}{path}": view.enabled_by for path, view in _views().items() if view.enabled_by}
+
+
+def _views() -> dict[str, type[ReadView]]:
+    """Return the views of all endpoints, those that are switched off, too, by documented path."""
+    patterns = get_resolver().url_patterns
+    return {path: view for each in patterns if isinstance(each, Routes) for path, view in each.views.items()}
+
+
+@cache
+def _document(views_on: tuple[bool, ...]) -> Schema:
     schema = Generator().get_schema(public=True)  # type: ignore[no-untyped-call]
     schema["components"]["securitySchemes"] = {
         _USERS: {

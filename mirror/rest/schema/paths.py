@@ -42,6 +42,7 @@ _PARTS: dict[str | tuple[str, str], _Part] = {
     "timestamp": _Part("Consensus timestamp.", r"^\d{1,10}(\.\d{1,9})?$", "1735765202.574704417"),
     "tokenId": _Part("Id or EVM address of the token.", rf"^({_NUM}|{_ADDRESS})$", "0.0.1075"),
     "topicId": _TOPIC,
+    "transactionId": _Part("Transaction id.", rf"^{_TRANSACTION_ID}$", "0.0.1001-1735765199-539869952"),
     ("transactions", "transactionIdOrHash"): _Part(
         "Transaction id, or hash in hex or base64.",
         rf"^({_TRANSACTION_ID}|(0x)?[0-9a-fA-F]{{96}}|[A-Za-z0-9_-]{{64}})$",

@@ -4,30 +4,45 @@
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mirror import config
 
 _HEAD = "| Request | What it is for |\n|---|---|"
 
 
 def as_markdown() -> str:
-    """Return a section with a table for each tag of the description."""
-    from mirror.rest.schema.description import document
+    """Return a section with a table for each tag of the description, with endpoints that are switched off."""
+    from mirror.rest.schema.description import document, switches
 
-    description = document()
+    restore = config.overridden(dict.fromkeys(switches().values(), True))
+    try:
+        description = document()
+    finally:
+        restore()
     sections = [
-        "\n".join((f"### {tag['name'].capitalize()}", "", tag["description"], "", _HEAD, *_rows(tag["name"])))
+        "\n".join(
+            (
+                f"### {tag['name'].capitalize()}",
+                "",
+                tag["description"],
+                "",
+                _HEAD,
+                *_rows(description, tag["name"], switches()),
+            )
+        )
         for tag in description["tags"]
     ]
     return "\n\n".join(sections) + "\n"
 
 
-def _rows(tag: str) -> Iterator[str]:
-    from mirror.rest.schema.description import document
-
-    for path, operations in document()["paths"].items():
+def _rows(description: Mapping[str, Any], tag: str, switches: Mapping[str, str]) -> Iterator[str]:
+    for path, operations in description["paths"].items():
+        switch = f" (with `{switches[path]}`)" if path in switches else ""
         for method, operation in operations.items():
             if tag in operation["tags"]:
-                yield f"| `{method.upper()} {path}` | {operation['summary']} |"
+                yield f"| `{method.upper()} {path}` | {operation['summary']}{switch} |"
 
 
 if __name__ == "__main__":

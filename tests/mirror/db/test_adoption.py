@@ -23,6 +23,7 @@ OURS = (
     "loaded_range",
     "loader_state",
     "node_minute",
+    "not_kept",
     "passed_over",
     "stored_network",
 )

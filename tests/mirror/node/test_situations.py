@@ -15,7 +15,7 @@ from mirror.db.backfill import TITLES
 from mirror.management.commands.status import Command
 from mirror.node import health
 from mirror.node.inventory import AddressBook, Database, Disk, Inventory
-from mirror.node.status import Block, State, Status
+from mirror.node.status import Block, NotKept, State, Status
 from mirror.node.upgrading.remaining import Remaining, Upgrade
 from mirror.node.web.probe import Answer
 from mirror.processes.deaths import Death
@@ -223,6 +223,15 @@ SITUATIONS: dict[str, Situation] = {
             3,
             loader("waiting", transaction_rate=120.0),
             passed_over=[{"type": 14, "consensus_timestamp": START - SECOND, "file": "a.rcd.gz"}],
+        ),
+        inventory(),
+        UP,
+    ),
+    "files could not be kept": (
+        status(
+            3,
+            loader("waiting", transaction_rate=120.0),
+            not_kept=NotKept(12, START // SECOND - 600, "a.rcd.gz", "No space left on device"),
         ),
         inventory(),
         UP,

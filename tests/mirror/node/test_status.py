@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, connections
 
 from mirror.models import LOADER_LOCK, LoaderState
-from mirror.node import status
+from mirror.node import block_nodes, dashboard, status
 from mirror.values.readable import duration
 from tests.build import SECOND, START, Build
 
@@ -227,3 +227,29 @@ def test_a_loader_that_hangs_is_reported() -> None:
 def test_the_sentence_costs_five_statements(django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(5, connection=connection):
         status.read()
+
+
+def test_the_source_of_blocks_and_its_nodes_are_told(lock: Any) -> None:
+    last = block(5)
+    nodes = [
+        {"name": "near:40840", "priority": 0, "used": True, "latency_ms": 120, "failures": 0},
+        {"name": "far:40840", "priority": 1, "used": False, "latency_ms": None, "failures": 0},
+    ]
+    told = [each | {"last_failure": "", "set_aside_until": None} for each in nodes]
+    told[1] |= {"last_failure": "the block node is away.", "set_aside_until": START // SECOND + 43}
+    why = "it is the first in order that has the block"
+    source = {"now": "the block node near:40840", "why": why, "nodes": told}
+    loader("waiting", block_source=source)
+
+    read = status.read()
+
+    assert read.sentence == (
+        f"Following s3://streams, up to date. {last}. Blocks come from the block node near:40840: {why}. "
+        "Block nodes, the preferred one first: near:40840, 120 ms after the end of a block; far:40840, whose "
+        "latency is not known, set aside for another 43 seconds, last failure: the block node is away."
+    )
+    assert read.json["loader"]["block_source"] == source
+    # Other tests may have left deaths of processes.
+    (trouble,) = (each for each in dashboard.troubles(read) if "block node" in each.what)
+    assert block_nodes.sentences(source | {"nodes": [told[0]] * 7}, 0).endswith("; and 2 more.")
+    assert trouble.what == "The block node far:40840 is set aside: the block node is away."

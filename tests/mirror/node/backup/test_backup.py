@@ -125,6 +125,8 @@ def made(
 
 
 def make(folder: Path, later: Path) -> Made:
+    # The database is a copy of one in which other tests may have left people.
+    get_user_model().objects.all().delete()
     get_user_model().objects.create_superuser("ada", password=None)
     load(*blocks()[:BLOCKS])
     before, divided = contents(), partitions()

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ledger.stream.record import names
 from mirror.config.errors import OperatorError
 from mirror.demo import run
 from mirror.demo.keys.nodes import nodes
+from mirror.demo.live import blocks
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher
 from mirror.node.backup import demo
@@ -17,14 +17,20 @@ from tests.ledger.ingest.load import settings as changed
 DESCRIPTION = Manifest("demo", "1", "", "", None, 0, [], {}, [], {})
 
 
-def test_a_demo_network_goes_on_where_a_backup_has_left_it(settings, tmp_path: Path) -> None:
+@pytest.mark.parametrize("writes_blocks", [False, True], ids=["record files", "blocks"])
+def test_a_demo_network_goes_on_where_a_backup_has_left_it(
+    settings, tmp_path: Path, writes_blocks: bool
+) -> None:
     backup = tmp_path / "backup"
     backup.mkdir()
     settings.DATA_DIR = tmp_path / "here"
     publisher = Publisher(run.folder(), nodes())
     for network, block in History(blocks=4, tps=3, seed=5).play(nodes()):
         publisher.publish(network, block)
-    last, state = block, (run.folder() / "network.state").read_bytes()
+    if writes_blocks:
+        blocks.go_over(publisher, network)
+    last = publisher.publish(network, next_block(network, 3))
+    state = (run.folder() / "network.state").read_bytes()
     # A block that is published after the state was read, here: whose state was not.
     publisher.publish(network, next_block(network, 3))
     (run.folder() / "network.state").write_bytes(state)
@@ -41,9 +47,9 @@ def test_a_demo_network_goes_on_where_a_backup_has_left_it(settings, tmp_path: P
     assert restored.newest() == last.name
     again, file = restored.resume()
     assert file.name == last.name
-    published = restored.publish(again, next_block(again, 3))
-    assert names.parse(published.name).instant > names.parse(last.name).instant
-    assert next_block(again, 3).number == last.number + 2
+    published = restored.publish(again, next_block(again, 3)).record_file()
+    assert published.previous_hash == file.record_file().hash
+    assert published.block_number == (file.record_file().block_number or 0) + 1
     with pytest.raises(OperatorError, match="There is a demo network in"):
         demo.check_absent()
 

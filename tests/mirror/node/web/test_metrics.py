@@ -6,6 +6,7 @@ import time
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from mirror.metrics import files
 from mirror.models import LoaderState
@@ -61,6 +62,26 @@ def test_a_node_that_follows_and_is_well(read, settings_of):
     assert said["mirror_database_bytes"] > 0
     assert said["mirror_last_block_timestamp_seconds"] == START / SECOND
     assert 'mirror_database_rows{table="transaction"}' in said
+
+
+def test_block_nodes_of_a_loader_that_follows_them(read):
+    states = [
+        {"name": "near:40840", "used": True, "latency_ms": 120, "set_aside_until": None},
+        {"name": "far:40840", "used": False, "latency_ms": None, "set_aside_until": 1},
+    ]
+    more = {"priority": 0, "failures": 0, "last_failure": ""}
+    nodes = [each | more for each in states]
+    loader("waiting", reported=timezone.now(), block_source={"now": "near:40840", "why": "", "nodes": nodes})
+
+    said = {name: value for name, value in read().items() if name.startswith("mirror_block_node")}
+
+    assert said == {
+        'mirror_block_node{node="near:40840"}': 1,
+        'mirror_block_node{node="far:40840"}': 0,
+        'mirror_block_node_latency_seconds{node="near:40840"}': 0.12,
+        'mirror_block_node_set_aside{node="near:40840"}': 0,
+        'mirror_block_node_set_aside{node="far:40840"}': 1,
+    }
 
 
 def test_a_node_that_is_stuck(read):
