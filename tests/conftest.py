@@ -103,6 +103,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
+def all_endpoints() -> Iterator[None]:
+    """Switch on the endpoints that are off by default."""
+    from mirror.rest.schema.description import switches
+
+    restore = config.overridden(dict.fromkeys(switches().values(), True))
+    yield
+    restore()
+
+
+@pytest.fixture
 def data_folder(request: pytest.FixtureRequest) -> Iterator[Path]:
     """Yield a data folder for a node of the test's own. Its path is short, and every account may pass it.
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
@@ -35,7 +36,7 @@ def template(fill: Callable[[], object]) -> Iterator[str]:
         yield made
     finally:
         with connection._nodb_cursor() as cursor:
-            _drop(cursor, made)
+            drop_database(cursor, made)
 
 
 @contextmanager
@@ -44,7 +45,7 @@ def _copied(template: str, copy: str, *, kept: bool = False) -> Iterator[None]:
     connection.close()
     with connection._nodb_cursor() as cursor:
         _disconnect(cursor, template)
-        _drop(cursor, copy)
+        drop_database(cursor, copy)
         # Through the log, as PostgreSQL copies by default, a thousand small files take ten times as long.
         by_file = "strategy file_copy" if cursor.connection.info.server_version >= 150000 else ""
         cursor.execute(f'create database "{copy}" template "{template}" {by_file}')
@@ -58,16 +59,19 @@ def _copied(template: str, copy: str, *, kept: bool = False) -> Iterator[None]:
         months.forget()
         if not kept:
             with connection._nodb_cursor() as cursor:
-                _drop(cursor, copy)
+                drop_database(cursor, copy)
 
 
-def _drop(cursor: CursorWrapper, database: str) -> None:
-    """Drop a database. Not `with (force)`, which needs the right to end workers of PostgreSQL's own."""
+def drop_database(cursor: CursorWrapper | psycopg.Cursor, database: str) -> None:
+    """Drop a database if it exists.
+
+    Not `with (force)`, which needs the right to end workers of PostgreSQL's own.
+    """
     _disconnect(cursor, database)
     cursor.execute(f'drop database if exists "{database}"')
 
 
-def _disconnect(cursor: CursorWrapper, database: str) -> None:
+def _disconnect(cursor: CursorWrapper | psycopg.Cursor, database: str) -> None:
     cursor.execute(
         "select pg_terminate_backend(pid) from pg_stat_activity "
         "where datname = %s and backend_type = 'client backend'",

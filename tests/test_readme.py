@@ -68,7 +68,7 @@ def described() -> Iterator[tuple[str, str, Any]]:
 EMPTY = {"/api/v1/accounts/0.0.1001/rewards"}
 
 
-def test_the_examples_of_the_description_find_something_in_the_demo_network(demo_network):
+def test_the_examples_of_the_description_find_something_in_the_demo_network(demo_network, all_endpoints):
     for method, path, (media_type, value) in described():
         content = value if isinstance(value, str) else json.dumps(value)
         answer = Client().generic(method.upper(), path, content, content_type=media_type)

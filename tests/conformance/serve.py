@@ -4,6 +4,16 @@ An argument names another application than the node's: `control.py` is told feat
 
 The environment has PORT (8000), DATABASE_URL (a migrated database, which is only read), CONFORMANCE_CONFIG
 (JSON: names of features and their values) and CONFORMANCE_NOW (seconds at which the clock stands still).
+
+The cases of state proofs (the runner's `--enable stateproof`) need their stream files, from an S3 compatible
+store, a web server or a folder. With a web server, from the folder of the cases:
+
+    python -m http.server --directory rest/fixtures/stream-files 9000 &
+    export SVC_MIRROR_REST_STATEPROOF_ENABLED=true
+    export SVC_MIRROR_REST_STATEPROOF_STREAMS_CLOUDPROVIDER=HTTP
+    export SVC_MIRROR_REST_STATEPROOF_STREAMS_ENDPOINTOVERRIDE=http://127.0.0.1:9000
+    python run_cases.py --enable stateproof --filter stateproof --prepare-db \\
+        --base-url http://127.0.0.1:8000 --dsn "$DATABASE_URL" --server-cmd .../tests/conformance/serve
 """
 
 import json

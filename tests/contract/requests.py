@@ -240,4 +240,8 @@ REQUESTS: dict[str, tuple[list[str], list[str]]] = {
         [f"{_ACCOUNT}-1700001000-000000000", "ab" * 48],
         ["", "nonce=0", "scheduled=true"],
     ),
+    "transactions/{transactionId}/stateproof": (
+        [f"{_ACCOUNT}-1700001000-000000000"],
+        ["", "nonce=1", "scheduled=true"],
+    ),
 }

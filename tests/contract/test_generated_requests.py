@@ -29,7 +29,7 @@ def _modes(operation: Any) -> list[GenerationMode]:
 
 
 @pytest.mark.parametrize("path", [path for path, view in ROUTES.views.items() if "get" in view.actions])
-def test_no_generated_request_fails(api, path):
+def test_no_generated_request_fails(api, all_endpoints, path):
     operation = _requests()[f"/api/v1/{path}"]["GET"]
 
     @given(case=st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in _modes(operation))))

@@ -16,7 +16,7 @@ def test_there_are_requests_to_every_endpoint():
     assert sorted(REQUESTS) == sorted(path for path, view in ROUTES.views.items() if "get" in view.actions)
 
 
-def test_no_request_reads_a_large_table_from_end_to_end(api):
+def test_no_request_reads_a_large_table_from_end_to_end(api, all_endpoints):
     fill()
     # The statements run with the role of the web server, which may read and not write.
     with as_reader():
