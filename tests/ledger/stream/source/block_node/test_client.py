@@ -1,5 +1,6 @@
 """The client of block nodes, against a real server: whole blocks, and what no stream of blocks may hold."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -141,6 +142,30 @@ def test_a_block_that_is_published_later_is_waited_for(server):
         assert list(coming) == []
     finally:
         using.close()
+
+
+def test_a_program_that_is_run_as_a_user_begins_while_blocks_are_streamed(server):
+    # PostgreSQL is started so. For a program with a user of its own Python forks, which else it does not.
+    for block in blocks(20):
+        server.publish(block.number, block.content)
+    over = threading.Event()
+
+    def stream() -> None:
+        while not over.is_set():
+            received(server, end=FIRST + 19)
+
+    thread = threading.Thread(target=stream)
+    thread.start()
+    try:
+        ended = [
+            subprocess.run(["true"], user=os.geteuid(), stderr=subprocess.PIPE, check=False)
+            for _ in range(200)
+        ]
+    finally:
+        over.set()
+        thread.join()
+
+    assert {(program.returncode, program.stderr) for program in ended} == {(0, b"")}
 
 
 SUCCESS = SubscribeStreamResponse(status=SubscribeStreamResponse.SUCCESS)
