@@ -21,7 +21,7 @@ from ledger.stream.kept.location import BLOCKS, PERIOD, kept_kinds, kept_locatio
 from mirror import config
 from mirror.db.distribution import is_distributed, shards
 from mirror.models import LoaderState
-from mirror.node import health, replicas
+from mirror.node import health, ledger_id, replicas
 from mirror.node.loaded import loaded_text, supply_text
 from mirror.node.replicas import Replica
 from mirror.node.retention import plan
@@ -150,6 +150,7 @@ class Inventory:
     kept: str = ""
     replicas: Sequence[Replica] = ()
     errata: str = ""
+    ledger_id: str = ""
 
     def lines(self, status: Status) -> Iterator[tuple[str, str]]:
         """Yield pairs of a heading and its text."""
@@ -167,6 +168,8 @@ class Inventory:
             ago = duration(round(max(status.now / NANOS_PER_SECOND - death.at, 0)))
             yield "Died", f"{ago} ago: {death.process} {death.why}"
         yield "Address book", self._book(status.now)
+        if self.ledger_id:
+            yield "Ledger id", self.ledger_id
         yield "Rows", self._rows
         yield "Database", self.database.text
         for replica in self.replicas:
@@ -194,6 +197,7 @@ class Inventory:
                 "nodes": book.nodes,
                 "stakes_from": timestamp.text(book.stakes),
             },
+            "ledger_id": self.ledger_id or None,
             "estimated_rows": dict(self.rows),
             "database": self.database.json,
             "disk": {
@@ -291,6 +295,7 @@ def read(status: Status) -> Inventory:
         kept=kept_sentence(follows_blocks=status.block_source is not None),
         replicas=replicas.read(),
         errata=applied.sentence(),
+        ledger_id=ledger_id.sentence(),
     )
 
 

@@ -11,16 +11,13 @@ from collections.abc import Iterator
 from ledger.ingest.chain import Position, block_number
 from ledger.ingest.errors import IngestError
 from ledger.ingest.following.block_sources import BlockSource
-from ledger.ingest.following.follower import SECONDS_BEFORE_STUCK
-from ledger.ingest.reporting import Problem, Reporting
+from ledger.ingest.following.trouble import Trouble
+from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.stream_file import StreamFile
-from mirror import config, logs
-from mirror.metrics import ingest
-
-log = logs.logger(__name__)
+from mirror import config
 
 # A block that is not there is waited for in pieces of this length, so that the loader may be stopped.
 _LOOK_SECONDS = 0.5
@@ -50,12 +47,14 @@ class BlockFollower:
         self._frequency: float = config.value("importer.block.frequency")
         self._last: Position | None = None
         self._number = 0
-        self._pause = self._frequency
+        self._trouble = Trouble(self._frequency, _LONGEST_PAUSE, report)
         # How long to wait before the source is asked again, and for the block in it once nothing else is due.
         self._wait = self._look = 0.0
-        self._troubled_since: float | None = None
-        # The reason why it waits, if it does.
-        self.problem: StreamFileError | IngestError | None = None
+
+    @property
+    def problem(self) -> StreamFileError | IngestError | None:
+        """The reason why it waits, if it does."""
+        return self._trouble.problem
 
     @property
     def fetching(self) -> bool:
@@ -100,9 +99,9 @@ class BlockFollower:
             if block is not None:
                 return self._accepted(block)
         except (StreamFileError, IngestError) as error:
-            self._trouble(error)
+            self._wait = self._trouble.note(error)
             return None
-        if self._report and self._troubled_since is None:
+        if self._report and self.problem is None:
             self._report.waiting()
         self._look = _LOOK_SECONDS
         if look:
@@ -122,18 +121,7 @@ class BlockFollower:
             raise
         self._last = Position.after(file, block_number(file, self._last))
         self._number = self._last.index + 1
-        self._pause, self._troubled_since, self.problem = self._frequency, None, None
+        self._trouble.end()
         if self._report:
             self._report.newest(file.consensus_end)
         return verified
-
-    def _trouble(self, problem: StreamFileError | IngestError) -> None:
-        """Note a problem: the next pause is longer, and a problem that stays is reported."""
-        now = time.monotonic()
-        self.problem, self._troubled_since = problem, self._troubled_since or now
-        ingest.REFUSED.add(problem.kind)
-        log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(self._pause, 1))
-        if self._report and now - self._troubled_since >= SECONDS_BEFORE_STUCK:
-            self._report.stuck(Problem.of(problem))
-        self._wait = self._pause
-        self._pause = min(self._pause * 2, _LONGEST_PAUSE)

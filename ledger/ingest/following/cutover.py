@@ -81,7 +81,10 @@ class Last:
 class Follows(Protocol):
     """A follower of one of the streams."""
 
-    problem: Any
+    @property
+    def problem(self) -> Any:
+        """The reason why it waits, None if it does not."""
+        ...
 
     @property
     def fetching(self) -> bool:

@@ -12,7 +12,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from ledger.ingest.chain import NO_HASH, Position, chained
-from ledger.ingest.reporting import Problem, Reporting
+from ledger.ingest.errors import IngestError
+from ledger.ingest.following.trouble import Trouble
+from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
@@ -26,8 +28,6 @@ from mirror.values.timestamp import NANOS_PER_SECOND
 log = logs.logger(__name__)
 
 LONGEST_PAUSE = 30.0
-# A file that only some nodes have published is a problem after this time.
-SECONDS_BEFORE_STUCK = 10.0
 # A file may appear so long after its time: wait for it at the end of the wanted time.
 _SECONDS_OF_GRACE = 120
 
@@ -70,7 +70,6 @@ class Follower:
         self._start = start
         self._until = until
         self._within = within
-        self._frequency: float = config.value("importer.downloader.record.frequency")
         self._ahead: int = config.value("importer.downloader.batchSize")
         self._stopping = stopping or threading.Event()
         self._fetching = ThreadPoolExecutor(self._ahead, thread_name_prefix="fetch")
@@ -80,10 +79,12 @@ class Follower:
         self._kept: dict[str, _Wanted] = {}
         self._after = ""
         self._hash = ""
-        self._pause = self._frequency
-        self._troubled_since: float | None = None
-        # The reason why it waits, if it does.
-        self.problem: StreamFileError | None = None
+        self._trouble = Trouble(config.value("importer.downloader.record.frequency"), LONGEST_PAUSE, report)
+
+    @property
+    def problem(self) -> StreamFileError | IngestError | None:
+        """The reason why it waits, if it does."""
+        return self._trouble.problem
 
     @property
     def fetching(self) -> bool:
@@ -102,7 +103,7 @@ class Follower:
                     yield None
                     if self._ended():
                         return
-                    self._stopping.wait(self._pause)
+                    self._stopping.wait(self._trouble.pause)
                     continue
                 if not self._fill():
                     return
@@ -113,8 +114,8 @@ class Follower:
                     return
                 file = self._next()
                 yield file
-                if file is None and self._troubled_since is not None:
-                    self._stopping.wait(self._pause)
+                if file is None and self.problem is not None:
+                    self._stopping.wait(self._trouble.pause)
         finally:
             self._fetching.shutdown(wait=False, cancel_futures=True)
             self._download.close()
@@ -150,15 +151,15 @@ class Follower:
                 self._report.newest(listing.files[-1].instant)
             return True
         if listing.problems:
-            self._trouble(_unlisted(self._download.bucket.location, listing))
+            self._trouble.note(_unlisted(self._download.bucket.location, listing))
         else:
-            self._pause, self._troubled_since, self.problem = self._frequency, None, None
+            self._trouble.end()
             if self._report:
                 self._report.waiting()
         return False
 
     def _ended(self) -> bool:
-        if self._until is None or self._troubled_since is not None:
+        if self._until is None or self.problem is not None:
             return False
         return time.time() > self._until / 1e9 + _SECONDS_OF_GRACE
 
@@ -202,13 +203,13 @@ class Follower:
                 log.warning("file_passed_over", file=self._wanted.popleft().published.name)
             self._wanted.popleft()
             self._after, self._hash = wanted.published.after, file.record.hash
-            self._pause, self._troubled_since, self.problem = self._frequency, None, None
+            self._trouble.end()
             return file
         self._kept = {wanted.published.name: wanted for wanted in self._wanted if not _failed(wanted.file)}
         self._wanted.clear()
         self._listed.clear()
         if problem:
-            self._trouble(problem)
+            self._trouble.note(problem)
         return None
 
     @property
@@ -226,16 +227,6 @@ class Follower:
             "The missing file may appear; if it is lost for good, start anew after it by --from.",
             kind=ingest.CHAIN,
         )
-
-    def _trouble(self, problem: StreamFileError) -> None:
-        """Note a problem: the next pause is longer, and a problem that stays is reported."""
-        now = time.monotonic()
-        self.problem, self._troubled_since = problem, self._troubled_since or now
-        ingest.REFUSED.add(problem.kind)
-        log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(self._pause, 1))
-        if self._report and now - self._troubled_since >= SECONDS_BEFORE_STUCK:
-            self._report.stuck(Problem.of(problem))
-        self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
 
 def _failed(file: Future[VerifiedFile]) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from py_arkworks_bls12381 import GT, G1Point, G2Point, Scalar
 
+from ledger.stream.block.proof.values import SCALAR_LENGTH, Values
 from ledger.stream.block.proof.wrong import WrongSignature
 
 KEY_LENGTH: Final = 1096
@@ -31,31 +32,17 @@ _CHALLENGE_LENGTH = 48
 _CHALLENGE_PADDING = 48
 _MOST_SLOTS = 1 << 20
 
-_G1, _G2, _SCALAR = 96, 192, 32
+_G1, _G2 = 96, 192
 
 
-class _Reader:
-    """Reads values one after another."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
-
-    def take(self, length: int) -> bytes:
-        part = self._data[self._at : self._at + length]
-        self._at += length
-        return part
+class _Values(Values):
+    ORDER = ORDER
 
     def g1(self) -> G1Point:
         return g1_point(self.take(_G1))
 
     def g2(self) -> G2Point:
         return g2_point(self.take(_G2))
-
-    def scalar(self) -> int:
-        number = int.from_bytes(self.take(_SCALAR), "little")
-        if number >= ORDER:
-            raise WrongSignature("a number in it is greater than the order of the curve")
-        return number
 
 
 def g1_point(data: bytes) -> G1Point:
@@ -129,7 +116,7 @@ class VerificationKey:
         slots = int.from_bytes(data[:8], "little")
         if not 1 < slots <= _MOST_SLOTS or slots & (slots - 1):
             raise WrongSignature(f"its verification key has {slots} slots, which is no power of two")
-        read = _Reader(data[8:])
+        read = _Values(data[8:])
         key = cls(
             slots,
             read.scalar(),
@@ -176,7 +163,7 @@ class _Signature:
     def of(cls, data: bytes) -> "_Signature":
         if len(data) != SIGNATURE_LENGTH:
             raise WrongSignature(f"it has {len(data)} bytes, not {SIGNATURE_LENGTH}")
-        read = _Reader(data)
+        read = _Values(data)
         aggregate = read.g1(), read.scalar(), read.g2()
         points: list[Any] = [read.g1() for _ in range(11)]
         return cls(*aggregate, *points, *[read.scalar() for _ in range(8)])
@@ -291,7 +278,7 @@ def _challenge(key: VerificationKey, signature: _Signature) -> int:
             bytes(key.keys.to_compressed_bytes()),
             bytes(key.h1.to_compressed_bytes()),
             bytes(signature.aggregate_key.to_compressed_bytes()),
-            signature.aggregate_weight.to_bytes(_SCALAR, "little"),
+            signature.aggregate_weight.to_bytes(SCALAR_LENGTH, "little"),
             *(
                 bytes(point.to_compressed_bytes())
                 for point in (
@@ -384,4 +371,4 @@ def _relations_hold(key: VerificationKey, signature: _Signature, r: int, root: i
 
 
 def scalar(number: int) -> Scalar:
-    return Scalar.from_le_bytes((number % ORDER).to_bytes(_SCALAR, "little"))
+    return Scalar.from_le_bytes((number % ORDER).to_bytes(SCALAR_LENGTH, "little"))

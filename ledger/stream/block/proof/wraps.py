@@ -11,34 +11,24 @@ from typing import Final
 
 from ledger.stream.block.proof import bn254, poseidon
 from ledger.stream.block.proof.bn254 import Pair, Point2
+from ledger.stream.block.proof.identity import ID_LENGTH
+from ledger.stream.block.proof.values import Values
 from ledger.stream.block.proof.wrong import WrongSignature
 
 LENGTH: Final = 704
 KEY_LENGTH: Final = 1768
 
-_SCALAR, _G1, _G2, _COUNT = 32, 32, 64, 8
+_G1, _G2, _COUNT = 32, 64, 8
 _INPUTS = 40
 _LIMBS, _LIMB_BITS = 5, 55
 
 
-class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
-
-    def take(self, length: int) -> bytes:
-        part = self._data[self._at : self._at + length]
-        self._at += length
-        return part
+class _Values(Values):
+    ORDER = bn254.ORDER
 
     def count(self, wanted: int) -> None:
         if (stated := int.from_bytes(self.take(_COUNT), "little")) != wanted:
             raise WrongSignature(f"its proof has a list of {stated} instead of {wanted}")
-
-    def scalar(self) -> int:
-        number = int.from_bytes(self.take(_SCALAR), "little")
-        if number >= bn254.ORDER:
-            raise WrongSignature("a number of its proof is greater than the order of the curve")
-        return number
 
     def g1(self) -> Pair:
         return bn254.g1(self.take(_G1))
@@ -71,7 +61,7 @@ class ProofKey:
 
 @lru_cache(maxsize=8)
 def _key(data: bytes) -> ProofKey:
-    read = _Reader(data)
+    read = _Values(data)
     computation, alpha = read.scalar(), read.g1()
     beta, gamma, delta = read.g2(), read.g2(), read.g2()
     read.count(_INPUTS + 1)
@@ -99,7 +89,7 @@ class _Proof:
     def of(cls, data: bytes) -> "_Proof":
         if len(data) != LENGTH:
             raise WrongSignature(f"the proof of its key has {len(data)} bytes, not {LENGTH}")
-        read = _Reader(data)
+        read = _Values(data)
         steps = read.scalar()
         read.count(2)
         first = read.scalar(), read.scalar()
@@ -130,7 +120,7 @@ class _Proof:
 def verify(key: ProofKey, ledger_id: bytes, verification_key: bytes, data: bytes) -> None:
     """Require that a verification key is the latest of the ledger with this id. Errors: WrongSignature."""
     proof = _Proof.of(data)
-    if proof.first[0] != int.from_bytes(ledger_id, "little") or len(ledger_id) != _SCALAR:
+    if proof.first[0] != int.from_bytes(ledger_id, "little") or len(ledger_id) != ID_LENGTH:
         raise WrongSignature("the proof of its key is one of another ledger")
     if proof.last[1] != poseidon.of_bytes(verification_key):
         raise WrongSignature("the proof of its key is one of another key")

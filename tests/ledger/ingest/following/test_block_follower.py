@@ -71,9 +71,7 @@ def test_a_block_can_be_stored_before_the_next_one_is_waited_for(tmp_path, setti
 def test_a_source_that_keeps_failing_is_asked_every_two_seconds(settings_of, tmp_path):
     settings_of({"importer.block.frequency": 0.1})
     follower = BlockFollower(open_block_source(str(tmp_path)), Trust(BOOK))
-    pauses = []
-    for _ in range(7):
-        follower._trouble(StreamFileError("block nodes", 0, "away"))
-        pauses.append(follower._wait)
+
+    pauses = [follower._trouble.note(StreamFileError("block nodes", 0, "away")) for _ in range(7)]
 
     assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0]

@@ -1,0 +1,47 @@
+"""What keeps a follower from its next file: it tries again after growing pauses, until it can go on."""
+
+import time
+
+from ledger.ingest.errors import IngestError
+from ledger.ingest.reporting import Problem, Reporting
+from ledger.stream.errors import StreamFileError
+from mirror import logs
+from mirror.metrics import ingest
+
+log = logs.logger(__name__)
+
+# A file that only some nodes have published is a problem after this time.
+SECONDS_BEFORE_STUCK = 10.0
+
+
+class Trouble:
+    """Whether there is a trouble, since when, and how long to wait before the next try.
+
+    `shortest` and `longest` bound the pauses (seconds).
+    """
+
+    def __init__(self, shortest: float, longest: float, report: Reporting | None) -> None:
+        self._shortest = shortest
+        self._longest = longest
+        self._report = report
+        self._since: float | None = None
+        self.pause = shortest
+        # The reason, None if there is no trouble.
+        self.problem: StreamFileError | IngestError | None = None
+
+    def note(self, problem: StreamFileError | IngestError) -> float:
+        """Note a failed try, and return the pause after it; a trouble that stays is reported."""
+        now = time.monotonic()
+        self._since = self._since or now
+        self.problem = problem
+        ingest.REFUSED.add(problem.kind)
+        pause = self.pause
+        log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(pause, 1))
+        if self._report and now - self._since >= SECONDS_BEFORE_STUCK:
+            self._report.stuck(Problem.of(problem))
+        self.pause = min(pause * 2, self._longest)
+        return pause
+
+    def end(self) -> None:
+        """Note that there is no trouble, or no longer."""
+        self.pause, self._since, self.problem = self._shortest, None, None
