@@ -74,9 +74,13 @@ def _following(into: Node, server: Paced) -> Iterator[subprocess.Popen[bytes]]:
 
 @contextmanager
 def _serving(into: Node) -> Iterator[int]:
-    """Run a web server and yield its port."""
+    """Run a web server and yield its port.
+
+    It keeps no answers: a kept one may be a second older than the newest block, as its cache-control says.
+    """
     port = free_port()
-    server = subprocess.Popen(into.command("serve"), env=into.environment | {"PORT": str(port)})
+    environment = into.environment | {"PORT": str(port), "SVC_MIRROR_REST_CACHE_RESPONSE_ENABLED": "false"}
+    server = subprocess.Popen(into.command("serve"), env=environment)
     try:
         wait_until(lambda: server.poll() is not None or _newest_over_rest(port) is not None)
         yield port
