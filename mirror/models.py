@@ -157,6 +157,21 @@ class NotKept(models.Model):  # noqa: DJ008
         db_table = "not_kept"
 
 
+class KeptPlace(models.Model):  # noqa: DJ008
+    """A folder or bucket that verified files have been kept in.
+
+    Written by `ledger.ingest.keeping` with the first file that it keeps there.
+    """
+
+    compared = None
+
+    location = models.TextField(primary_key=True)
+    since = models.DateTimeField()
+
+    class Meta:
+        db_table = "kept_place"
+
+
 class LoadedErrata(models.Model):  # noqa: DJ008
     """How much of mainnet's errata is applied: a row for each part of them, written by `manage.py errata`."""
 

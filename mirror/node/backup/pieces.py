@@ -9,8 +9,8 @@ from mirror.node.backup.manifest import KeptFile
 from mirror.node.backup.work import Session
 from mirror.values.timestamp import MAX, MIN
 
-# Sessions and failed logins, and the state of a process: a restored node has others.
-_APPS_NOT_KEPT, _NOT_KEPT = {"axes", "sessions"}, {"loader_state"}
+# Sessions and failed logins, the state of a process, where files are kept: a restored node has others.
+_APPS_NOT_KEPT, _NOT_KEPT = {"axes", "sessions"}, {"kept_place", "loader_state"}
 # 128 MB each: what is lost if a backup is killed, and what one process reads at a time.
 PIECE_PAGES = 16_384
 # After so many transactions a number may mean another one.

@@ -30,7 +30,7 @@ from mirror.node.tables import LEDGER_APPS
 from mirror.values import entity_id
 
 # Of the project's own tables, those that describe this node rather than the ledger.
-_OF_THE_NODE = {"loader_state", "node_minute", "not_kept"}
+_OF_THE_NODE = {"kept_place", "loader_state", "node_minute", "not_kept"}
 
 # So many bytes, half of them indexes, become of one in a file.
 _BYTES_LOADED = 5

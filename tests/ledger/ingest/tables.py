@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from mirror.db.distribution import is_distributed
-from mirror.models import DroppedRows, LoadedErrata, LoadedRange, LoaderState, NotKept, PassedOver
+from mirror.models import DroppedRows, KeptPlace, LoadedErrata, LoadedRange, LoaderState, NotKept, PassedOver
 
 # When something was loaded is the only thing that may differ.
 NOT_COMPARED = {"load_start", "load_end"}
@@ -49,7 +49,7 @@ def empty_tables() -> None:
     """Empty the ledger's tables, and those of what its loader says."""
     own = {
         model._meta.db_table
-        for model in (DroppedRows, LoadedErrata, LoadedRange, LoaderState, NotKept, PassedOver)
+        for model in (DroppedRows, KeptPlace, LoadedErrata, LoadedRange, LoaderState, NotKept, PassedOver)
     }
     tables = own.union(_tables())
     _empty(lambda table: table in tables)

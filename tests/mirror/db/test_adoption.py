@@ -19,6 +19,7 @@ OURS = (
     "balance_difference",
     "contract_call_filter",
     "dropped_rows",
+    "kept_place",
     "loaded_errata",
     "loaded_range",
     "loader_state",

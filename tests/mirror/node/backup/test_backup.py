@@ -416,6 +416,12 @@ def test_a_folder_with_a_backup_or_other_files_is_refused(
         backup(tmp_path)
 
 
+def test_a_backup_has_nothing_of_the_processes_and_disks_of_its_node(made: Made) -> None:
+    tables = Manifest.read(made.folder).tables.keys()
+    assert {"not_kept", "loaded_range", "auth_user"} <= tables
+    assert not {"kept_place", "loader_state", "django_session"} & tables
+
+
 def test_secrets_and_rows_are_for_this_user_alone(made: Made) -> None:
     assert made.folder.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in made.folder.iterdir()} == {0o600}
