@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from django.db import connection
 
 from ledger.ingest.errors import IngestError
-from ledger.ingest.keeping import missing, retention
+from ledger.ingest.keeping import missing, retention, used
 from ledger.ingest.keeping.originals import Wanted
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
@@ -47,6 +47,8 @@ class Caretaker:
         self._trust = Trust(first_book)
         self._wanted = Wanted.by_settings()
         self._next_drop = time.monotonic()
+        # Whether the place was there once, also if nothing has been kept in it yet.
+        self._prepared = False
         # Of the missing files those up to this end (ns) were tried last.
         self._reached = 0
 
@@ -72,7 +74,8 @@ class Caretaker:
 
         Errors: PlaceAway, OperatorError, IngestError, StreamFileError.
         """
-        self._place.prepare(self._wanted.network)
+        self._place.prepare(self._wanted.network, used=self._prepared or used.before())
+        self._prepared = True
         mended = missing.mend(
             self._place, self._wanted, self._trust, self._location, self._stopping, after=self._reached
         )

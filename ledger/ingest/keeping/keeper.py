@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
+from ledger.ingest.keeping import used
 from ledger.ingest.keeping.originals import Original, Wanted
 from ledger.stream.errors import StreamFileError
 from ledger.stream.kept.writing import PlaceAway, WritablePlace
@@ -88,7 +89,11 @@ class Portion:
             )
 
     def note(self, cursor: CursorWrapper) -> None:
-        """Note what is missing, in the transaction of the batch."""
+        """Note what is missing, and that the place is used, in the transaction of the batch."""
+        if len(self.files) > len(self.missing) and not self.keeper.use_noted:
+            used.note(cursor)
+            # If this is rolled back, the run ends, and the keeper with it.
+            self.keeper.use_noted = True
         if self.missing:
             cursor.executemany(
                 _NOTE, [(file.consensus_end, file.name, problem) for file, problem in self.missing]
@@ -104,6 +109,8 @@ class Keeper:
         self.stops = stops
         self._place = place
         self._ready = False
+        # Threads of the pool prepare the place, too, and have no connection to the database.
+        self.use_noted = self._used = used.before()
         # Why the place could not be written last, and until when it is left alone (monotonic seconds).
         self._problem, self._away_until = "", 0.0
         self._preparing = threading.Lock()
@@ -151,12 +158,12 @@ class Keeper:
             if time.monotonic() < self._away_until:
                 raise PlaceAway(self._problem)
             try:
-                self._place.prepare(self.wanted.network)
+                self._place.prepare(self.wanted.network, used=self._used)
             except (PlaceAway, OperatorError) as error:
                 # Others that wait here need not find out for themselves.
                 self._away(str(error))
                 raise
-            self._ready = True
+            self._ready = self._used = True
 
     def _write(self, originals: Sequence[Original]) -> str:
         try:

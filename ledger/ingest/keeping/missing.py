@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from django.db import connection
 
 from ledger.ingest.errors import IngestError
+from ledger.ingest.keeping import used
 from ledger.ingest.keeping.originals import Original, Wanted
 from ledger.ingest.trust import Trust
 from ledger.stream.block.block_file import VERSION, read_block_file
@@ -110,7 +111,10 @@ def mend(
             for original in originals:
                 place.put(original.path, original.stored)
             place.settle()
-            _execute(_KEPT, [row.consensus_end])
+            with connection.cursor() as cursor:
+                if not kept:
+                    used.note(cursor)
+                cursor.execute(_KEPT, [row.consensus_end])
             kept += 1
     return Mending(kept, len(rows) - kept, rows[-1].consensus_end if len(rows) == _MOST_AT_ONCE else 0)
 

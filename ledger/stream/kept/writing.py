@@ -28,8 +28,6 @@ MARKER = "kept-by-ledger-mirror.json"
 _PARTS = ".parts"
 # A part of a file that nobody has touched for so long was left behind by a process that was killed.
 _SECONDS_OF_A_PART = 3_600
-# The folders that this process has found to be places: one that is empty now is where a disk was mounted.
-_SEEN: set[Path] = set()
 # The database is mostly on the same disk, and can do nothing once that is full.
 _LEAST_FREE_BYTES = 1 << 30
 
@@ -51,8 +49,12 @@ class WritablePlace(Protocol):
     #: How many files are best written at once.
     at_once: int
 
-    def prepare(self, network: str) -> None:
-        """Claim a place that is empty. Errors: WrongPlace."""
+    def prepare(self, network: str, *, used: bool) -> None:
+        """Claim a place that is empty, or that the operator has put an empty marker into.
+
+        One that was `used` before and has no marker is never claimed: it is the mount point of a disk that is
+        away, or another bucket. Errors: WrongPlace.
+        """
         ...
 
     def put(self, path: str, data: bytes) -> None: ...
@@ -103,25 +105,25 @@ class FolderPlace:
         self._made: set[Path] = set()
         self._lock = Lock()
 
-    def prepare(self, network: str) -> None:
+    def prepare(self, network: str, *, used: bool) -> None:
+        parts = self._folder / _PARTS
         try:
-            parts, marker = self._folder / _PARTS, self._folder / MARKER
-            if self._folder in _SEEN and not marker.exists():
-                raise PlaceAway(_VANISHED)
-            if not parts.is_dir():
-                is_new = not self._folder.exists() or not any(self._folder.iterdir())
-                if not is_new and not marker.exists():
+            marker = self._marker()
+            if marker is None:
+                if used:
+                    raise PlaceAway(_lost("the disk were not mounted"))
+                # A process that was killed may have made no more than the folder of parts.
+                if not parts.is_dir() and self._folder.exists() and any(self._folder.iterdir()):
                     raise WrongPlace(_not_empty(self.location))
-                parts.mkdir(parents=True)
-            if marker.exists():
-                _check(marker.read_bytes(), network, self.location)
-            else:
+            elif marker:
+                _check(marker, network, self.location)
+            parts.mkdir(parents=True, exist_ok=True)
+            if not marker:
                 self.put(MARKER, _marker(network))
                 self.settle()
             for part in parts.iterdir():
                 if part.stat().st_mtime < time.time() - _SECONDS_OF_A_PART:
                     part.unlink(missing_ok=True)
-            _SEEN.add(self._folder)
         except OSError as error:
             raise PlaceAway(_reason(error)) from error
 
@@ -135,13 +137,14 @@ class FolderPlace:
                     self._unsettled.add(target.parent)
                 return
             self._require_room()
-            self._make_folder(target.parent)
             part = self._folder / _PARTS / uuid4().hex
             try:
                 with part.open("wb") as file:
                     file.write(data)
                     file.flush()
                     os.fsync(file.fileno())
+                # Not before: where the disk is away, there is no folder of parts, and none shall be made.
+                self._make_folder(target.parent)
                 try:
                     part.rename(target)
                 except FileNotFoundError:
@@ -205,6 +208,12 @@ class FolderPlace:
         with self._lock:
             self._made.clear()
 
+    def _marker(self) -> bytes | None:
+        try:
+            return (self._folder / MARKER).read_bytes().strip()
+        except FileNotFoundError:
+            return None
+
     def _require_room(self) -> None:
         disk = os.statvfs(self._folder)
         if disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES:
@@ -230,17 +239,17 @@ class BucketPlace:
         self.location = f"the bucket {location}"
         self._store = store
 
-    def prepare(self, network: str) -> None:
-        try:
-            marker = bytes(obstore.get(self._store, MARKER).bytes())
-        except FileNotFoundError:
+    def prepare(self, network: str, *, used: bool) -> None:
+        marker = self._marker()
+        if marker is None:
+            if used:
+                raise PlaceAway(_lost("this were another bucket"))
             if next(self.paths(""), None) is not None:
-                raise WrongPlace(_not_empty(self.location)) from None
-            self.put(MARKER, _marker(network))
-        except (BaseError, OSError, ValueError) as error:
-            raise PlaceAway(_reason(error)) from error
-        else:
+                raise WrongPlace(_not_empty(self.location))
+        if marker:
             _check(marker, network, self.location)
+        else:
+            self.put(MARKER, _marker(network))
 
     def put(self, path: str, data: bytes) -> None:
         try:
@@ -279,6 +288,14 @@ class BucketPlace:
         except (BaseError, OSError, ValueError) as error:
             raise PlaceAway(_reason(error)) from error
 
+    def _marker(self) -> bytes | None:
+        try:
+            return bytes(obstore.get(self._store, MARKER).bytes()).strip()
+        except FileNotFoundError:
+            return None
+        except (BaseError, OSError, ValueError) as error:
+            raise PlaceAway(_reason(error)) from error
+
 
 def _holds(path: Path, data: bytes) -> bool:
     try:
@@ -306,10 +323,12 @@ def _raise_away(error: OSError) -> None:
 
 # WORDS
 
-_VANISHED = (
-    f"its file {MARKER} is gone, as if the disk were not mounted; to begin a new place there, start the node "
-    "again"
-)
+
+def _lost(cause: str) -> str:
+    return (
+        f"this node has kept files there, but the file {MARKER} is gone, as if {cause}; if you have emptied "
+        "it on purpose, put an empty file of that name there to begin a new place"
+    )
 
 
 def _marker(network: str) -> bytes:

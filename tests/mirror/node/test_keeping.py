@@ -13,7 +13,7 @@ from ledger.ingest.keeping import keeper, missing
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.kept.layout import block_path
-from ledger.stream.kept.writing import open_place
+from ledger.stream.kept.writing import PlaceAway, open_place
 from ledger.stream.record import names
 from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
@@ -128,6 +128,49 @@ def test_files_that_could_not_be_kept_are_fetched_and_kept_once_the_place_is_bac
     assert held.items() <= files_of(network.folder).items()
     # Without the hurry of loading, all signatures are kept.
     assert len(held) == 3 * (2 + 4)
+
+
+def test_what_a_node_has_loaded_that_was_started_without_the_disk_is_fetched_once_it_is_back(place, tmp_path):
+    network = Network(tmp_path / "source")
+    network.happen(1)
+    follow(network)
+    disk = place.rename(tmp_path / "disk")
+    place.mkdir()
+    network.happen(2)
+    follow(network, files=2)
+    with pytest.raises(PlaceAway, match="as if the disk were not mounted"):
+        care(network.folder)
+    assert not list(place.iterdir())
+
+    place.rmdir()
+    disk.rename(place)
+    assert not care(network.folder)
+
+    assert not stored("not_kept", "name")
+    kept = [path.rpartition("/")[2] for path in files_of(place)]
+    assert set(network.files) <= set(kept)
+
+
+def test_a_place_that_only_fetched_files_are_kept_in_is_remembered_as_well(place, tmp_path):
+    network = Network(tmp_path / "source")
+    network.happen(2)
+    place.write_text("no folder")
+    follow(network)
+    place.unlink()
+
+    looking = caretaker(network.folder)
+    looking.care()
+
+    assert stored("kept_place", "location") == [(str(place),)]
+
+
+def test_a_folder_that_was_claimed_and_is_empty_later_is_not_claimed_again(place, tmp_path):
+    looking = caretaker(tmp_path)
+    looking.care()
+    shutil.rmtree(place)
+    with pytest.raises(PlaceAway, match="as if the disk were not mounted"):
+        looking.care()
+    assert not place.exists()
 
 
 def test_blocks_are_fetched_as_well(place, tmp_path):

@@ -1,6 +1,7 @@
 """Verified stream files are kept as a bucket holds them, before the rows of them are there to be seen."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from django.db import connection
 from ledger.ingest.ahead.readers import Readers
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.configured_bucket import open_download
-from ledger.ingest.keeping import keeper as keeping
 from ledger.ingest.keeping.keeper import Keeper, NotKept
 from ledger.ingest.keeping.originals import Wanted
 from ledger.ingest.pipeline import Pipeline
@@ -44,41 +44,19 @@ from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
-Settings = Callable[..., None]
-
-
-@pytest.fixture
-def kept(tmp_path: Path, settings_of: Settings) -> Path:
-    """The place, for everything."""
-    folder = tmp_path / "kept"
-    settings_of(
-        {
-            "importer.kept.place": str(folder),
-            "importer.downloader.record.writeFiles": True,
-            "importer.downloader.record.writeSignatures": True,
-            "importer.block.writeFiles": True,
-            "importer.downloader.record.frequency": 0.02,
-        }
-    )
-    return folder
-
-
-@pytest.fixture
-def network(tmp_path: Path) -> Network:
-    network = Network(tmp_path / "source")
-    network.happen(3)
-    return network
-
-
-@pytest.fixture
-def away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A place that is away is asked again at once."""
-    monkeypatch.setattr(keeping, "_SECONDS_BEFORE_RETRY", 0)
-
 
 def files_of(folder: Path) -> dict[str, bytes]:
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in sorted(files.items()) if name != MARKER}
+
+
+@contextmanager
+def open_keeper() -> Iterator[Keeper]:
+    keeper = Keeper(Wanted.by_settings(), open_place(), stops=False)
+    try:
+        yield keeper
+    finally:
+        keeper.close()
 
 
 def load(network: Network, **options: Any) -> Any:
@@ -305,26 +283,8 @@ def test_while_the_place_is_away_a_follower_goes_on_and_notes_what_is_missing(ke
     assert [path for path in files_of(kept) if path.endswith(network.blocks[3].name)]
 
 
-def test_an_empty_folder_is_no_new_place_once_it_was_one(kept, network, away):
-    load(network)
-    mounted = kept.rename(kept.with_name("mounted"))
-    kept.mkdir()
-    network.happen()
-    load(network)
-    assert not list(kept.iterdir())
-    ((reason,),) = stored("not_kept", "reason")
-    assert "as if the disk were not mounted" in reason
-
-    kept.rmdir()
-    mounted.rename(kept)
-    network.happen()
-    load(network)
-    assert len(stored("not_kept", "name")) == 1
-    assert [path for path in files_of(kept) if path.endswith(network.files[4])]
-
-
 def test_a_file_that_a_killed_process_has_left_is_settled_as_well(kept, monkeypatch):
-    FolderPlace(kept).prepare("demo")
+    FolderPlace(kept).prepare("demo", used=False)
     FolderPlace(kept).put("one/two/three", b"file")
     synced = set[Path]()
     monkeypatch.setattr(writing, "_sync", synced.add)
@@ -337,7 +297,8 @@ def test_a_file_that_a_killed_process_has_left_is_settled_as_well(kept, monkeypa
 
 
 def test_the_last_room_on_the_disk_is_left_to_the_database(kept, network, monkeypatch):
-    Keeper(Wanted.by_settings(), open_place(), stops=False).close()
+    with open_keeper():
+        pass
     monkeypatch.setattr(writing, "_LEAST_FREE_BYTES", 1 << 62)
 
     assert load(network).files == 3
