@@ -95,7 +95,7 @@ class StoredBytes:
         )
 
     def of_file(self, file: RecordFile) -> bytes | None:
-        """Return what is stored of a file: its bytes as they were read, of a streamed block the message."""
+        """Return what is stored of a file: its bytes as they were read; of a streamed block the message."""
         is_block = file.version >= block_file.VERSION or file.wrapper is not None
         if file.original is None or not (self.blocks if is_block else self.records):
             return None

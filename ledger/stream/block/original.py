@@ -46,5 +46,10 @@ def compressed(original: bytes) -> bytes:
 
 
 def received(original: bytes) -> bytes:
-    """Return a streamed block as it was received: as a serialized `Block` message."""
+    """Return a block whose name has no compressor as a serialized `Block` message.
+
+    A streamed one is held as zstd, one of a file as it is there.
+    """
+    if not original.startswith(_ZSTD_MAGIC):
+        return original
     return zstandard.ZstdDecompressor().decompressobj().decompress(original)

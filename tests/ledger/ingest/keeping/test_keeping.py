@@ -1,5 +1,6 @@
 """Verified stream files are kept as a bucket holds them, before the rows of them are there to be seen."""
 
+import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -188,6 +189,26 @@ def test_the_bytes_of_files_are_stored_in_the_database_if_asked_for(network, set
     Pipeline(trust=Trust(network.book)).run(files)
     messages = [(block.number, zstandard.decompress(block.data)) for block in made]
     assert stored("record_file", "index, bytes") == messages
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst", ".zstd"], ids=["plain", "gz", "zst", "zstd"])
+def test_a_block_on_the_disk_is_stored_as_it_is_there_and_kept_as_zstd(
+    kept, network, settings_of, tmp_path, suffix
+):
+    settings_of({"importer.block.persistBytes": True})
+    compress = {"": bytes, ".gz": gzip.compress}.get(suffix, zstandard.compress)
+    made = blocks(2)
+    (tmp_path / "blocks").mkdir()
+    for block in made:
+        (tmp_path / "blocks" / f"{block.number:019}.blk{suffix}").write_bytes(compress(block.content))
+
+    Pipeline(trust=Trust(network.book)).run(find_record_files([tmp_path / "blocks"]))
+
+    assert stored("record_file", "index, bytes") == [
+        (block.number, compress(block.content)) for block in made
+    ]
+    held = {path: zstandard.decompress(data) for path, data in files_of(kept).items()}
+    assert held == {f"demo/{in_bucket(block.number)}": block.content for block in made}
 
 
 def test_files_that_other_processes_read_ahead_are_kept_as_well(kept, network, settings_of):
