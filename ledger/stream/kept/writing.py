@@ -30,6 +30,8 @@ _PARTS = ".parts"
 _SECONDS_OF_A_PART = 3_600
 # The database is mostly on the same disk, and can do nothing once that is full.
 _LEAST_FREE_BYTES = 1 << 30
+# Of moving a file into a folder that is removed again and again.
+_TRIES = 10
 
 
 class PlaceAway(Exception):
@@ -97,6 +99,8 @@ class FolderPlace:
     """A local folder, which is made if it does not exist."""
 
     at_once = 4
+    #: Why a marker may be gone, after "as if".
+    as_if = "the disk were not mounted"
 
     def __init__(self, folder: Path) -> None:
         self.location = f"the folder {folder}"
@@ -108,22 +112,16 @@ class FolderPlace:
     def prepare(self, network: str, *, used: bool) -> None:
         parts = self._folder / _PARTS
         try:
-            marker = self._marker()
-            if marker is None:
-                if used:
-                    raise PlaceAway(_lost("the disk were not mounted"))
-                # A process that was killed may have made no more than the folder of parts.
-                if not parts.is_dir() and self._folder.exists() and any(self._folder.iterdir()):
-                    raise WrongPlace(_not_empty(self.location))
-            elif marker:
-                _check(marker, network, self.location)
+            marked = _is_marked(self, network, used=used)
             parts.mkdir(parents=True, exist_ok=True)
-            if not marker:
+            if not marked:
                 self.put(MARKER, _marker(network))
                 self.settle()
             for part in parts.iterdir():
-                if part.stat().st_mtime < time.time() - _SECONDS_OF_A_PART:
-                    part.unlink(missing_ok=True)
+                # Another writer may have moved it to its path meanwhile.
+                with suppress(FileNotFoundError):
+                    if part.stat().st_mtime < time.time() - _SECONDS_OF_A_PART:
+                        part.unlink()
         except OSError as error:
             raise PlaceAway(_reason(error)) from error
 
@@ -144,13 +142,7 @@ class FolderPlace:
                     file.flush()
                     os.fsync(file.fileno())
                 # Not before: where the disk is away, there is no folder of parts, and none shall be made.
-                self._make_folder(target.parent)
-                try:
-                    part.rename(target)
-                except FileNotFoundError:
-                    # Retention has removed a folder that was empty.
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    part.rename(target)
+                self._move(part, target)
             except BaseException:
                 part.unlink(missing_ok=True)
                 raise
@@ -168,6 +160,9 @@ class FolderPlace:
         try:
             for folder in folders:
                 _sync(folder)
+            if folders:
+                # Where this one is missing as well, the disk is away with what was put.
+                (self._folder / _PARTS).stat()
         except OSError as error:
             with self._lock:
                 self._unsettled |= folders
@@ -208,16 +203,36 @@ class FolderPlace:
         with self._lock:
             self._made.clear()
 
-    def _marker(self) -> bytes | None:
+    def marker(self) -> bytes | None:
         try:
             return (self._folder / MARKER).read_bytes().strip()
         except FileNotFoundError:
             return None
 
+    def holds_something(self) -> bool:
+        try:
+            # A process that was killed may have made no more than the folder of parts.
+            return any(path.name != _PARTS for path in self._folder.iterdir())
+        except FileNotFoundError:
+            return False
+
     def _require_room(self) -> None:
         disk = os.statvfs(self._folder)
         if disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES:
             raise PlaceAway(f"less than {byte_size(_LEAST_FREE_BYTES)} are free, which the database may need")
+
+    def _move(self, part: Path, target: Path) -> None:
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                self._make_folder(target.parent)
+                part.rename(target)
+                return
+            except (FileNotFoundError, FileExistsError):
+                # Retention removes folders that are empty. Without the part, the disk is away.
+                if not tries_left or not part.exists():
+                    raise
+                with self._lock:
+                    self._made.clear()
 
     def _make_folder(self, folder: Path) -> None:
         with self._lock:
@@ -234,21 +249,14 @@ class BucketPlace:
     """A bucket: a file that was put outlasts everything."""
 
     at_once = 16
+    as_if = "this were another bucket"
 
     def __init__(self, store: ObjectStore, location: str) -> None:
         self.location = f"the bucket {location}"
         self._store = store
 
     def prepare(self, network: str, *, used: bool) -> None:
-        marker = self._marker()
-        if marker is None:
-            if used:
-                raise PlaceAway(_lost("this were another bucket"))
-            if next(self.paths(""), None) is not None:
-                raise WrongPlace(_not_empty(self.location))
-        if marker:
-            _check(marker, network, self.location)
-        else:
+        if not _is_marked(self, network, used=used):
             self.put(MARKER, _marker(network))
 
     def put(self, path: str, data: bytes) -> None:
@@ -288,13 +296,34 @@ class BucketPlace:
         except (BaseError, OSError, ValueError) as error:
             raise PlaceAway(_reason(error)) from error
 
-    def _marker(self) -> bytes | None:
+    def marker(self) -> bytes | None:
         try:
             return bytes(obstore.get(self._store, MARKER).bytes()).strip()
         except FileNotFoundError:
             return None
         except (BaseError, OSError, ValueError) as error:
             raise PlaceAway(_reason(error)) from error
+
+    def holds_something(self) -> bool:
+        return next(self.paths(""), None) is not None
+
+
+def _is_marked(place: FolderPlace | BucketPlace, network: str, *, used: bool) -> bool:
+    """Tell if the place has the marker of the network; if not, it may be claimed.
+
+    Errors: PlaceAway, WrongPlace.
+    """
+    marker = place.marker()
+    if marker is None and used:
+        raise PlaceAway(_lost(place.as_if))
+    if marker is None and place.holds_something():
+        # Another process may have claimed it since, and written files.
+        marker = place.marker()
+        if marker is None:
+            raise WrongPlace(_not_empty(place.location))
+    if marker:
+        _check(marker, network, place.location)
+    return bool(marker)
 
 
 def _holds(path: Path, data: bytes) -> bool:
