@@ -444,6 +444,8 @@ def _write(
             # Not before COPY: small files are kept in the time that this takes.
             kept.finish()
             kept.note(cursor)
+    if kept:
+        kept.count()
     ingest.PROBLEMS.add(by=batch.recoverable_errors)
     if not added:
         return

@@ -29,10 +29,13 @@ BLOCK_NODE_FAILURES = Counter(
 PROBLEMS = Counter(
     "mirror_ingest_problems_total", "Transactions with a problem that did not stop the stream."
 )
-KEPT = Counter("mirror_ingest_kept_files_total", "Verified stream files that were kept.")
+KEPT = Counter(
+    "mirror_ingest_kept_files_total",
+    "Verified stream files that were kept, when they were loaded or later.",
+)
 NOT_KEPT = Counter(
     "mirror_ingest_not_kept_files_total",
-    "Verified stream files that could not be kept, and that were loaded all the same.",
+    "Verified stream files that were loaded, and could not be kept then.",
 )
 
 SIGNATURES, CHAIN, SOURCE, CONTENT = "signatures", "chain", "source", "content"

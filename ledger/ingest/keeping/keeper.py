@@ -33,7 +33,7 @@ _NOTE = """
     on conflict (consensus_end) do nothing"""
 
 
-class NotKept(OperatorError):
+class KeepingFailed(OperatorError):
     """A file that has to be kept can't be."""
 
 
@@ -63,9 +63,9 @@ class Portion:
             self.files.append(_File(file.name, file.consensus_end, written))
 
     def finish(self) -> None:
-        """Wait until all is written.
+        """Wait until all is written, or is known to be missing.
 
-        Errors: NotKept where loading shall not go on.
+        Errors: KeepingFailed where loading shall not go on.
         """
         if not self.files:
             return
@@ -76,20 +76,18 @@ class Portion:
             for file, problem in zip(self.files, problems, strict=True)
             if problem or settled
         ]
-        ingest.KEPT.add(by=len(self.files) - len(self.missing))
-        if not self.missing:
-            return
-        ingest.NOT_KEPT.add(by=len(self.missing))
-        (first, reason), location = self.missing[0], self.keeper.location
-        log.error("files_not_kept", files=len(self.missing), first=first.name, place=location, reason=reason)
-        if self.keeper.stops:
-            raise NotKept(
-                f"{first.name} can't be kept in {location}: {reason}. It is not loaded either: run the "
-                "command again once the place can be written."
+        if self.missing and self.keeper.stops:
+            first, reason = self.missing[0]
+            raise KeepingFailed(
+                f"{first.name} can't be kept in {self.keeper.location}: {reason}. It is not loaded either: "
+                "run the command again once the place can be written."
             )
 
     def note(self, cursor: CursorWrapper) -> None:
-        """Note what is missing, and that the place is used, in the transaction of the batch."""
+        """Note what is missing, and that the place is used, in the transaction of the batch.
+
+        It needs what `finish` has found, so it comes after it.
+        """
         if len(self.files) > len(self.missing) and not self.keeper.use_noted:
             used.note(cursor)
             # If this is rolled back, the run ends, and the keeper with it.
@@ -99,17 +97,33 @@ class Portion:
                 _NOTE, [(file.consensus_end, file.name, problem) for file, problem in self.missing]
             )
 
+    def count(self) -> None:
+        """Count what was kept and what was not, once the batch is committed."""
+        ingest.KEPT.add(by=len(self.files) - len(self.missing))
+        ingest.NOT_KEPT.add(by=len(self.missing))
+        if self.missing:
+            first, reason = self.missing[0]
+            log.error(
+                "files_not_kept",
+                files=len(self.missing),
+                first=first.name,
+                place=self.keeper.location,
+                reason=reason,
+            )
+
 
 class Keeper:
-    """Writes files to the kept place, several at once. With `stops`, loading ends where that fails."""
+    """Writes files to the kept place, several at once. With `stops`, loading ends where that fails.
+
+    The threads of its pool have no connection to the database.
+    """
 
     def __init__(self, wanted: Wanted, place: WritablePlace, *, stops: bool) -> None:
-        """Errors: WrongPlace; NotKept if the place is away, with `stops`."""
+        """Errors: WrongPlace; KeepingFailed if the place is away, with `stops`."""
         self.wanted = wanted
         self.stops = stops
         self._place = place
         self._ready = False
-        # Threads of the pool prepare the place, too, and have no connection to the database.
         self.use_noted = self._used = used.before()
         # Why the place could not be written last, and until when it is left alone (monotonic seconds).
         self._problem, self._away_until = "", 0.0
@@ -119,7 +133,7 @@ class Keeper:
             self._prepare()
         except PlaceAway as error:
             if stops:
-                raise NotKept(f"Nothing can be kept in {place.location}: {error}.") from error
+                raise KeepingFailed(f"Nothing can be kept in {place.location}: {error}.") from error
 
     @property
     def location(self) -> str:
@@ -140,10 +154,14 @@ class Keeper:
             written: Future[str] = Future()
             written.set_result(self._problem)
             return [written]
+        if not self._used and used.before():
+            # The place was away when this keeper began, and the caretaker has kept files there since.
+            self._used = True
         parts = min(len(originals), self._place.at_once)
         return [self._pool.submit(self._write, originals[part::parts]) for part in range(parts)]
 
     def settle(self) -> str:
+        """Make all that was written outlast a power cut; return why that failed, "" if it did not."""
         try:
             self._place.settle()
         except PlaceAway as error:

@@ -32,6 +32,7 @@ from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.configured import stream_bucket, stream_layout
 from ledger.stream.source.download import Layout, PathType
 from ledger.stream.source.stream_file import StreamFile, VerifiedFile
+from mirror.metrics import ingest
 
 if TYPE_CHECKING:
     from ledger.ingest.following.block_sources import BlockSource
@@ -115,6 +116,7 @@ def mend(
                 if not kept:
                     used.note(cursor)
                 cursor.execute(_KEPT, [row.consensus_end])
+            ingest.KEPT.add()
             kept += 1
     return Mending(kept, len(rows) - kept, rows[-1].consensus_end if len(rows) == _MOST_AT_ONCE else 0)
 

@@ -23,6 +23,7 @@ from mirror.demo.live import blocks as live_blocks
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher
 from mirror.demo.run import first_book
+from mirror.metrics import ingest
 from mirror.models import NotKept
 from mirror.node import inventory, status
 from mirror.node.keeping import Caretaker
@@ -118,11 +119,13 @@ def test_files_that_could_not_be_kept_are_fetched_and_kept_once_the_place_is_bac
     follow(network)
     assert status.read().not_kept.files == 3
     place.unlink()
+    before = ingest.KEPT.values().get((), 0)
 
     said: list[str] = []
     assert not care(network.folder, said)
 
     assert said == ["3 files that could not be kept when they were loaded are kept now."]
+    assert ingest.KEPT.values()[()] == before + 3
     assert status.read().not_kept.files == 0
     held = files_of(place)
     assert held.items() <= files_of(network.folder).items()

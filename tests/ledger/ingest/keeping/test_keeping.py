@@ -1,7 +1,7 @@
 """Verified stream files are kept as a bucket holds them, before the rows of them are there to be seen."""
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +15,7 @@ from django.db import connection
 from ledger.ingest.ahead.readers import Readers
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.configured_bucket import open_download
-from ledger.ingest.keeping.keeper import Keeper, NotKept
+from ledger.ingest.keeping.keeper import Keeper, KeepingFailed
 from ledger.ingest.keeping.originals import Wanted
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
@@ -196,7 +196,8 @@ def test_a_block_on_the_disk_is_stored_as_it_is_there_and_kept_as_zstd(
     kept, network, settings_of, tmp_path, suffix
 ):
     settings_of({"importer.block.persistBytes": True})
-    compress = {"": bytes, ".gz": gzip.compress}.get(suffix, zstandard.compress)
+    compressors: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress}
+    compress = compressors.get(suffix, zstandard.compress)
     made = blocks(2)
     (tmp_path / "blocks").mkdir()
     for block in made:
@@ -332,7 +333,7 @@ def test_given_files_are_not_loaded_unless_they_are_kept(kept, network):
     Pipeline().run([])
     (kept / "recordstreams").write_text("no folder")
 
-    with pytest.raises(NotKept, match="It is not loaded either"):
+    with pytest.raises(KeepingFailed, match="It is not loaded either"):
         load(network, stops_unless_kept=True)
     assert not stored("record_file", "name")
 

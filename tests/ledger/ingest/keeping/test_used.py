@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.ingest.keeping.keeper import NotKept
+from ledger.ingest.keeping.keeper import KeepingFailed
 from ledger.ingest.keeping.originals import Original
 from ledger.stream.kept.writing import MARKER
 from tests.ledger.ingest.following.network import follow
@@ -78,7 +78,9 @@ def test_given_files_are_refused_while_the_disk_is_away(kept, network):
     disk = unmount(kept)
     network.happen()
 
-    with pytest.raises(NotKept, match=f"Nothing can be kept in the folder {kept}: this node has kept files"):
+    with pytest.raises(
+        KeepingFailed, match=f"Nothing can be kept in the folder {kept}: this node has kept files"
+    ):
         load(network, stops_unless_kept=True)
     assert not list(kept.iterdir())
     assert len(stored("record_file", "name")) == 3
@@ -106,6 +108,17 @@ def test_a_disk_that_goes_away_before_the_first_batch_is_missed_as_well(kept, ne
         unmount(kept)
         for _ in range(2):
             problems = [part.result() for part in keeper.begin([Original("recordstreams/file", b"")])]
+    assert "as if the disk were not mounted" in problems[0]
+    assert not list(kept.iterdir())
+
+
+def test_a_loader_learns_that_another_has_kept_files_since_it_began(kept, network, away):
+    kept.write_text("no folder")
+    with open_keeper() as keeper:
+        kept.unlink()
+        load(network)
+        unmount(kept)
+        problems = [part.result() for part in keeper.begin([Original("recordstreams/file", b"")])]
     assert "as if the disk were not mounted" in problems[0]
     assert not list(kept.iterdir())
 
