@@ -117,9 +117,11 @@ class Block:
 
 
 @dataclass(frozen=True)
-class NotKept:
-    """The loaded files that are missing among those kept; of the first one its name, since when (s) it is
-    missing, and why. More than 10,000 are told as one more than that.
+class MissingKept:
+    """The loaded files that are missing among those kept.
+
+    `first` is the name of the first one; it is missing since `since` (s), for the `reason`. `files` stops at
+    10,001, which stands for more than 10,000.
     """
 
     files: int = 0
@@ -159,7 +161,7 @@ class Status:
     # What the newest balance file that was compared states otherwise, in words.
     difference: str = ""
     loaded: Loaded = NOBODY_KNOWS
-    not_kept: NotKept = NotKept()
+    not_kept: MissingKept = MissingKept()
 
     @property
     def problem(self) -> Mapping[str, Any] | None:
@@ -435,7 +437,7 @@ def read() -> Status:
         now=clock.now_ns(),
         passed_over=json.loads(passed_over),
         # Nobody misses them, or fetches them, where nothing is to be kept any more.
-        not_kept=NotKept(**json.loads(not_kept)) if not_kept and kept_kinds() else NotKept(),
+        not_kept=MissingKept(**json.loads(not_kept)) if not_kept and kept_kinds() else MissingKept(),
         upgrade=remaining.read(),
         standby=standby,
         loaded=coverage.read(),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ledger.ingest.chain import Position, block_number
 from ledger.ingest.errors import IngestError
 from ledger.ingest.following.block_sources import BlockSource
-from ledger.ingest.following.trouble import Trouble
+from ledger.ingest.following.obstacle import Obstacle
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
@@ -47,14 +47,14 @@ class BlockFollower:
         self._frequency: float = config.value("importer.block.frequency")
         self._last: Position | None = None
         self._number = 0
-        self._trouble = Trouble(self._frequency, _LONGEST_PAUSE, report)
+        self._obstacle = Obstacle(self._frequency, _LONGEST_PAUSE, report)
         # How long to wait before the source is asked again, and for the block in it once nothing else is due.
         self._wait = self._look = 0.0
 
     @property
     def problem(self) -> StreamFileError | IngestError | None:
         """The reason why it waits, if it does."""
-        return self._trouble.problem
+        return self._obstacle.problem
 
     @property
     def fetching(self) -> bool:
@@ -99,7 +99,7 @@ class BlockFollower:
             if block is not None:
                 return self._accepted(block)
         except (StreamFileError, IngestError) as error:
-            self._wait = self._trouble.note(error)
+            self._wait = self._obstacle.note(error)
             return None
         if self._report and self.problem is None:
             self._report.waiting()
@@ -121,7 +121,7 @@ class BlockFollower:
             raise
         self._last = Position.after(file, block_number(file, self._last))
         self._number = self._last.index + 1
-        self._trouble.end()
+        self._obstacle.end()
         if self._report:
             self._report.newest(file.consensus_end)
         return verified

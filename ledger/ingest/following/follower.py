@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ledger.ingest.chain import NO_HASH, Position, chained
 from ledger.ingest.errors import IngestError
-from ledger.ingest.following.trouble import Trouble
+from ledger.ingest.following.obstacle import Obstacle
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
@@ -79,12 +79,12 @@ class Follower:
         self._kept: dict[str, _Wanted] = {}
         self._after = ""
         self._hash = ""
-        self._trouble = Trouble(config.value("importer.downloader.record.frequency"), LONGEST_PAUSE, report)
+        self._obstacle = Obstacle(config.value("importer.downloader.record.frequency"), LONGEST_PAUSE, report)
 
     @property
     def problem(self) -> StreamFileError | IngestError | None:
         """The reason why it waits, if it does."""
-        return self._trouble.problem
+        return self._obstacle.problem
 
     @property
     def fetching(self) -> bool:
@@ -103,7 +103,7 @@ class Follower:
                     yield None
                     if self._ended():
                         return
-                    self._stopping.wait(self._trouble.pause)
+                    self._stopping.wait(self._obstacle.pause)
                     continue
                 if not self._fill():
                     return
@@ -115,7 +115,7 @@ class Follower:
                 file = self._next()
                 yield file
                 if file is None and self.problem is not None:
-                    self._stopping.wait(self._trouble.pause)
+                    self._stopping.wait(self._obstacle.pause)
         finally:
             self._fetching.shutdown(wait=False, cancel_futures=True)
             self._download.close()
@@ -151,9 +151,9 @@ class Follower:
                 self._report.newest(listing.files[-1].instant)
             return True
         if listing.problems:
-            self._trouble.note(_unlisted(self._download.bucket.location, listing))
+            self._obstacle.note(_unlisted(self._download.bucket.location, listing))
         else:
-            self._trouble.end()
+            self._obstacle.end()
             if self._report:
                 self._report.waiting()
         return False
@@ -203,13 +203,13 @@ class Follower:
                 log.warning("file_passed_over", file=self._wanted.popleft().published.name)
             self._wanted.popleft()
             self._after, self._hash = wanted.published.after, file.record.hash
-            self._trouble.end()
+            self._obstacle.end()
             return file
         self._kept = {wanted.published.name: wanted for wanted in self._wanted if not _failed(wanted.file)}
         self._wanted.clear()
         self._listed.clear()
         if problem:
-            self._trouble.note(problem)
+            self._obstacle.note(problem)
         return None
 
     @property

@@ -4,7 +4,9 @@ from mirror.config.setting import Setting
 
 SETTINGS = (
     Setting("importer.startBlockNumber", 0,
-            "Number of the first block when the files carry none (before format 6)."),
+            "The block that a node without any begins with when it follows blocks; -1 is the earliest that a "
+            "block node has. Also the number of the first record file where files carry none (before format "
+            "6).", low=-1),
     Setting("importer.startDate", "",
             "Transactions before this time are not stored, for example 2024-06-01T00:00:00Z."),
     Setting("importer.endDate", "", "Transactions after this time are not stored."),

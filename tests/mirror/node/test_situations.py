@@ -15,7 +15,7 @@ from mirror.db.backfill import TITLES
 from mirror.management.commands.status import Command
 from mirror.node import health
 from mirror.node.inventory import AddressBook, Database, Disk, Inventory
-from mirror.node.status import Block, NotKept, State, Status
+from mirror.node.status import Block, MissingKept, State, Status
 from mirror.node.upgrading.remaining import Remaining, Upgrade
 from mirror.node.web.probe import Answer
 from mirror.processes.deaths import Death
@@ -231,7 +231,7 @@ SITUATIONS: dict[str, Situation] = {
         status(
             3,
             loader("waiting", transaction_rate=120.0),
-            not_kept=NotKept(12, START // SECOND - 600, "a.rcd.gz", "No space left on device"),
+            not_kept=MissingKept(12, START // SECOND - 600, "a.rcd.gz", "No space left on device"),
         ),
         inventory(),
         UP,

@@ -72,6 +72,6 @@ def test_a_source_that_keeps_failing_is_asked_every_two_seconds(settings_of, tmp
     settings_of({"importer.block.frequency": 0.1})
     follower = BlockFollower(open_block_source(str(tmp_path)), Trust(BOOK))
 
-    pauses = [follower._trouble.note(StreamFileError("block nodes", 0, "away")) for _ in range(7)]
+    pauses = [follower._obstacle.note(StreamFileError("block nodes", 0, "away")) for _ in range(7)]
 
     assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0]

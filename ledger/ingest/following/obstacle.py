@@ -14,8 +14,8 @@ log = logs.logger(__name__)
 SECONDS_BEFORE_STUCK = 10.0
 
 
-class Trouble:
-    """Whether there is a trouble, since when, and how long to wait before the next try.
+class Obstacle:
+    """Whether there is an obstacle, since when, and how long to wait before the next try.
 
     `shortest` and `longest` bound the pauses (seconds).
     """
@@ -26,11 +26,11 @@ class Trouble:
         self._report = report
         self._since: float | None = None
         self.pause = shortest
-        # The reason, None if there is no trouble.
+        # The reason, None if there is no obstacle.
         self.problem: StreamFileError | IngestError | None = None
 
     def note(self, problem: StreamFileError | IngestError) -> float:
-        """Note a failed try, and return the pause after it; a trouble that stays is reported."""
+        """Note a failed try, and return the pause after it; an obstacle that stays is reported."""
         now = time.monotonic()
         self._since = self._since or now
         self.problem = problem
@@ -43,5 +43,5 @@ class Trouble:
         return pause
 
     def end(self) -> None:
-        """Note that there is no trouble, or no longer."""
+        """Note that there is no obstacle, or no longer."""
         self.pause, self._since, self.problem = self._shortest, None, None
