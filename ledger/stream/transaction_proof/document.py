@@ -5,6 +5,8 @@ in a document that nobody reads.
 """
 
 import binascii
+import json
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
@@ -26,11 +28,42 @@ def printable(text: str) -> str:
 
 
 _MOST = (1 << 63) - 1
+_MOST_NESTED = 16
+# A text that nothing ends is one up to the end: so everything is looked at once.
+_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|[\[\]{}]', re.DOTALL)
 FORM = "The form of the document"
 
 
 def base64(data: bytes) -> str:
     return b64encode(data).decode()
+
+
+def parsed(data: bytes) -> object:
+    """Return what JSON says that anybody may have made up. Errors: NotProved."""
+    depth = 0
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise NotProved(FORM, "it is no JSON in UTF-8") from None
+    for found in _BRACKETS.finditer(text):
+        depth += found[0] in ("[", "{")
+        depth -= found[0] in ("]", "}")
+        # Parsing what is nested deeply may end the process.
+        if depth > _MOST_NESTED:
+            raise NotProved(FORM, "it is nested more deeply than a proof")
+    try:
+        value: object = json.loads(text, object_pairs_hook=_once)
+    except ValueError:
+        raise NotProved(FORM, "it is no JSON") from None
+    return value
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of which every member is there once."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise NotProved(FORM, "a member of an object is there twice")
+    return members
 
 
 class Part:

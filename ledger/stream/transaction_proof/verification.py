@@ -1,16 +1,10 @@
 """Verifying the proof of a transaction, of whatever kind, with nothing but what its reader trusts."""
 
-import json
-import re
-
-from ledger.stream.transaction_proof.document import FORM, NotProved, Part
+from ledger.stream.transaction_proof.document import FORM, NotProved, Part, parsed
 from ledger.stream.transaction_proof.verdict import Expected, Trusted, Verdict
 from mirror.values import timestamp
 
 _FIRST_OF_BLOCKS = 7
-_MOST_NESTED = 16
-# A text that nothing ends is one up to the end: so everything is looked at once.
-_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|[\[\]{}]', re.DOTALL)
 
 
 def verify(data: bytes, trusted: Trusted, expected: Expected | None = None) -> Verdict:
@@ -18,7 +12,7 @@ def verify(data: bytes, trusted: Trusted, expected: Expected | None = None) -> V
 
     Errors: NotProved.
     """
-    document = _parsed(data)
+    document = Part(parsed(data))
     version = document.peek("version")
     if not isinstance(version, int):
         raise NotProved(FORM, "its version is no whole number")
@@ -55,29 +49,3 @@ def _require_anchor(version: int, trusted: Trusted) -> None:
         raise NotProved(
             "The address book", "the document is of a record file: name an address book by --address-book"
         )
-
-
-def _parsed(data: bytes) -> Part:
-    depth = 0
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise NotProved(FORM, "it is no JSON in UTF-8") from None
-    for found in _BRACKETS.finditer(text):
-        depth += found[0] in ("[", "{")
-        depth -= found[0] in ("]", "}")
-        # Parsing what is nested deeply may end the process.
-        if depth > _MOST_NESTED:
-            raise NotProved(FORM, "it is nested more deeply than a proof")
-    try:
-        return Part(json.loads(text, object_pairs_hook=_once))
-    except ValueError:
-        raise NotProved(FORM, "it is no JSON") from None
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return an object of which every member is there once."""
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise NotProved(FORM, "a member of an object is there twice")
-    return members

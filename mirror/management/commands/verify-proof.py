@@ -130,14 +130,17 @@ def _read(path: Path) -> bytes:
 
 def _stakes(pages: list[Path]) -> dict[int, int]:
     """Return the stakes of nodes by id; nodes of which an answer has none are left out."""
+    from ledger.stream.transaction_proof.document import NotProved, parsed
+
     stakes: dict[int, int] = {}
     for path in pages:
         try:
-            nodes = json.loads(_read(path))["nodes"]
+            answer: Any = parsed(_read(path))
+            nodes = answer["nodes"]
             stakes |= {
                 int(node["node_id"]): int(node["stake"]) for node in nodes if node["stake"] is not None
             }
-        except (ValueError, TypeError, KeyError) as error:
+        except (NotProved, ValueError, TypeError, KeyError, OverflowError) as error:
             raise CommandError(
                 f"--stakes: {path} is no answer of /api/v1/network/nodes.", returncode=2
             ) from error

@@ -39,9 +39,11 @@ _KINDS = {field.number: field.name for field in BlockItem.DESCRIPTOR.fields}
 
 
 def kind_of(serialized: bytes) -> str | None:
-    """Return the name of a serialized BlockItem's field. Errors: DecodeError."""
-    kinds = [_KINDS.get(field.number) for field in wire.fields(serialized)]
-    return kinds[0] if len(kinds) == 1 else None
+    """Return the name of a serialized BlockItem's only field, None if it is none. Errors: DecodeError."""
+    fields = list(wire.fields(serialized))
+    if len(fields) != 1 or fields[0].wire_type != wire.LENGTH_DELIMITED:
+        return None
+    return _KINDS.get(fields[0].number)
 
 
 def body_of(signed: bytes) -> Any:
@@ -50,7 +52,7 @@ def body_of(signed: bytes) -> Any:
 
 
 def read(item: bytes) -> Any:
-    """Return what is in a serialized BlockItem. Errors: DecodeError."""
+    """Return what is in a serialized BlockItem that has a kind. Errors: DecodeError."""
     message = hapi.parse(BlockItem, item)
     return getattr(message, message.WhichOneof("item"))
 
