@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
+from typing import TypeVar
 
 from ledger.proofs.errors import Busy
 from ledger.stream.errors import StreamFileError
@@ -24,6 +25,7 @@ _proofs = threading.BoundedSemaphore(MOST_PROOFS)
 _waiting = threading.BoundedSemaphore(_MOST_WAITING)
 
 Reading = Future[bytes]
+Result = TypeVar("Result")
 
 #: Reads a file as a node has published it, from one place. Errors: StreamFileError.
 Read = Callable[[Place, AddressBookNode, str], bytes]
@@ -87,13 +89,13 @@ def one_by_one(
                 return
 
 
-def in_time(read: Callable[[], bytes], deadline: float) -> bytes | None:
+def in_time(read: Callable[[], Result], deadline: float) -> Result | None:
     """Return what is read, None if that takes too long. Errors: those of `read`."""
     reading = _pool().submit(read)
     return reading.result() if _done([reading], deadline) else None
 
 
-def _done(reading: Iterable[Reading], deadline: float) -> Set[Reading]:
+def _done(reading: Iterable[Future[Result]], deadline: float) -> Set[Future[Result]]:
     """Wait; return those that were done in time."""
     done, late = wait(reading, max(deadline - time.monotonic(), 0))
     for each in late:

@@ -1,10 +1,11 @@
-"""The places of signed record files: the kept place, and where nodes publish.
+"""The places of signed record files and of blocks: the kept place, and where they are published.
 
-The latter is where importer.downloader.* say, unless rest.stateproof.streams.* say otherwise. A node that
-makes its own demo network has it in a folder.
+Record files are published where importer.downloader.* say, unless rest.stateproof.streams.* say otherwise. A
+node that makes its own demo network has it in a folder.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from ledger.stream.kept.place import kept_bucket
 from ledger.stream.kept.reading import Place
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.source import configured, named
-from ledger.stream.source.bucket import NoSuchFile
+from ledger.stream.source.bucket import Access, Bucket, NoSuchFile, open_bucket
 from ledger.stream.source.download import Layout, PathType
 from mirror import config, logs
 from mirror.config.errors import OperatorError
@@ -38,10 +39,24 @@ log = logs.logger(__name__)
 
 
 def places() -> Sequence[Place]:
-    """Return the places, in the order in which to look."""
+    """Return the places of record files, in the order in which to look."""
     published = _published(_own_demo(), _values(_STREAMS, "importer.", "network"))
     found = [_kept(_values("importer.", "data")), published]
     return [place for place in found if place is not None]
+
+
+def block_buckets() -> Sequence[Bucket]:
+    """Return the buckets of blocks, in the order in which to look."""
+    kept = _kept(_values("importer.", "data"))
+    demo = settings.DATA_DIR / settings.DEMO_STREAM
+    own_demo = str(demo) if config.value("network") == _DEMO and demo.is_dir() else ""
+    buckets = [] if kept is None else [kept.bucket]
+    if own_demo:
+        buckets.append(_folder(own_demo))
+    # Not every network publishes blocks in a bucket.
+    with suppress(OperatorError):
+        buckets.append(_published_blocks(_values("importer.", "network")))
+    return buckets
 
 
 def read_signature(place: Place, node: AddressBookNode, name: str) -> bytes:
@@ -96,6 +111,17 @@ def _published(location: str, values: tuple[Any, ...]) -> Place | None:
     except OperatorError as error:
         log.warning("state_proof_place_unusable", reason=str(error))
         return None
+
+
+@lru_cache(maxsize=1)
+def _published_blocks(values: tuple[Any, ...]) -> Bucket:
+    """Errors: OperatorError, after which it is tried again."""
+    return configured.block_bucket()
+
+
+@lru_cache(maxsize=1)
+def _folder(location: str) -> Bucket:
+    return open_bucket(location, Access())
 
 
 def _own_demo() -> str:

@@ -5,7 +5,6 @@ hashes of the file that is part of it, too.
 """
 
 import time
-from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.signature_file import SignatureFile, read_signature_file
+from ledger.stream.transaction_proof.document import base64
 from mirror import config, logs
 from mirror.values import entity_id
 
@@ -158,33 +158,29 @@ def _json(
     content: bytes,
 ) -> Mapping[str, object]:
     accounts = {node.node_id: entity_id.text(node.account_id) for node in books.nodes}
-    shown: object = _base64(content)
+    shown: object = base64(content)
     # Without signatures of its metadata a file has to be whole.
     if can_be_compact(record) and all(signed.read.metadata_hash for signed in signatures.values()):
         shown = compact_json(compact(record, content, consensus_timestamp))
     return {
         "address_books": _all_base64(books.contents),
         "record_file": shown,
-        "signature_files": {accounts[node]: _base64(signed.content) for node, signed in signatures.items()},
+        "signature_files": {accounts[node]: base64(signed.content) for node, signed in signatures.items()},
         "version": record.version,
     }
 
 
 def compact_json(file: CompactFile) -> Mapping[str, object]:
     return {
-        "head": _base64(file.head),
-        "start_running_hash_object": _base64(file.start_running_hash_object),
+        "head": base64(file.head),
+        "start_running_hash_object": base64(file.start_running_hash_object),
         "hashes_before": _all_base64(file.hashes_before),
-        "record_stream_object": _base64(file.record_stream_object),
+        "record_stream_object": base64(file.record_stream_object),
         "hashes_after": _all_base64(file.hashes_after),
-        "end_running_hash_object": _base64(file.end_running_hash_object),
-        "block_number": None if file.block_number is None else _base64(file.block_number),
+        "end_running_hash_object": base64(file.end_running_hash_object),
+        "block_number": None if file.block_number is None else base64(file.block_number),
     }
 
 
 def _all_base64(contents: Iterable[bytes] | Sequence[bytes]) -> list[str]:
-    return [_base64(content) for content in contents]
-
-
-def _base64(content: bytes) -> str:
-    return b64encode(content).decode()
+    return [base64(content) for content in contents]

@@ -11,7 +11,6 @@ from ledger.proofs import blocks
 from ledger.proofs.errors import NotFetched
 from ledger.queries.proofs import StoredFile
 from ledger.stream.block import wrapped
-from ledger.stream.block.items import read_items
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.signature_file import signature_content_v2
 
@@ -26,11 +25,10 @@ class WrappedFile(NamedTuple):
 
 def from_block(file: StoredFile, deadline: float) -> WrappedFile:
     """Return a record file from the block it has come in. Errors: NotFetched; StreamFileError."""
-    stored = blocks.content(file, deadline)
-    block = read_items(file.name, stored)
+    serialized, block = blocks.found(file, deadline)
     if block.record_file is None:
         raise NotFetched(f"There is no record file in block {file.number}")
-    record = wrapped.read_wrapped(block, len(stored))
+    record = wrapped.read_wrapped(block, len(serialized))
     if record.hash != file.hash:
         raise NotFetched(f"Another record file than {file.name} has been found in block {file.number}")
     assert record.wrapper is not None

@@ -43,6 +43,13 @@ class StoredFile(NamedTuple):
         """Return whether it is a block of a block stream, not a record file nor one that came in a block."""
         return self.version >= _FIRST_BLOCK_VERSION
 
+    @property
+    def block_hash(self) -> str:
+        """The hash of the block that it is, or that it has come in; "" for a record file that came alone."""
+        if self.is_block:
+            return self.hash
+        return bytes(self.wrapped_record_block_hash or b"").hex()
+
 
 class StoredBook(NamedTuple):
     """The address books up to a time, serialized, the oldest first, and the nodes of the last one."""

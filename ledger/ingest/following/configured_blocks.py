@@ -87,12 +87,7 @@ def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> FromBlockNodes:
     return FromBlockNodes(
         nodes,
         make,
-        Limits(
-            items=config.value(_STREAM + "maxBlockItems"),
-            block_bytes=config.value(_STREAM + "maxBlockSize"),
-            message_bytes=config.value(_STREAM + "maxStreamResponseSize"),
-            originals=config.value(_BLOCK + "writeFiles") or config.value(_BLOCK + "persistBytes"),
-        ),
+        limits(originals=config.value(_BLOCK + "writeFiles") or config.value(_BLOCK + "persistBytes")),
         Patience(
             block=config.value("importer.downloader.timeout"),
             status=config.value(_STREAM + "responseTimeout"),
@@ -103,6 +98,16 @@ def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> FromBlockNodes:
             most_seconds=config.value(_BLOCK + "scheduler.latency.timeout"),
             backlog=config.value(_BLOCK + "scheduler.latency.backlog"),
         ),
+    )
+
+
+def limits(*, originals: bool) -> Limits:
+    """Return the limits of what block nodes may send; `originals` if blocks are to be kept."""
+    return Limits(
+        items=config.value(_STREAM + "maxBlockItems"),
+        block_bytes=config.value(_STREAM + "maxBlockSize"),
+        message_bytes=config.value(_STREAM + "maxStreamResponseSize"),
+        originals=originals,
     )
 
 

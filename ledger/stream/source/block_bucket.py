@@ -16,6 +16,18 @@ from mirror.metrics import ingest
 _TRANSACTIONS_AHEAD = 50_000
 
 
+def latest_folder(bucket: Bucket, network: str) -> str:
+    """Return the folder of a network: of those with its name and a date behind it the latest.
+
+    Errors: BucketError, also if there is none.
+    """
+    wanted = re.compile(f"{re.escape(network)}(-.+)?")
+    folders = [name for name in bucket.folders() if wanted.fullmatch(name)]
+    if not folders:
+        raise BucketError(bucket.location, f"there is no folder of the network {network}")
+    return max(folders)
+
+
 class BlockBucket:
     """Fetches the blocks of a network one after another, some of them ahead. Close it when done."""
 
@@ -69,11 +81,6 @@ class BlockBucket:
             return read_block_file(path, data)
 
     def _find_folder(self) -> str:
-        """Return the network's folder: of those with its name and a date behind it the latest."""
         if self._folder is None:
-            wanted = re.compile(f"{re.escape(self._network)}(-.+)?")
-            folders = [name for name in self._bucket.folders() if wanted.fullmatch(name)]
-            if not folders:
-                raise BucketError(self.location, f"there is no folder of the network {self._network}")
-            self._folder = max(folders)
+            self._folder = latest_folder(self._bucket, self._network)
         return self._folder

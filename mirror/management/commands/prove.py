@@ -97,12 +97,12 @@ def _document(place: Place) -> Mapping[str, object]:
         return state_proof.document(place)
     except NotFetched:
         file = place.file
-        if not file.is_block and file.wrapped_record_block_hash is None:
+        if not file.block_hash:
             raise
         # Talking to block nodes takes long to import.
         from ledger.ingest.following import one_block
 
-        block = one_block.fetch(file.number)
+        block = one_block.fetch(file.number, file.block_hash)
         if block is None:
             raise
         return state_proof.document(place._replace(file=file._replace(content=block)))

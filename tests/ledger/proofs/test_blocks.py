@@ -4,6 +4,7 @@ import re
 import threading
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from ledger.stream.block import names
 from ledger.stream.transaction_proof.block.verify import verify
 from ledger.stream.transaction_proof.document import Part
 from ledger.stream.transaction_proof.verdict import Trusted
+from mirror.values import timestamp
 from tests.api import Api
 from tests.build import Build
-from tests.ledger.stream.block.blocks import PAYER, BlockFile
-from tests.ledger.stream.transaction_proof.block_proofs import KNOWN, block_of, load
+from tests.ledger.stream.block.blocks import PAYER, BlockFile, BlockStream
+from tests.ledger.stream.transaction_proof.block_proofs import KNOWN, NODES, block_of, load
 from tests.waiting import PATIENCE_SECONDS
 
 
@@ -54,7 +56,7 @@ def change(column: str, value: str | bytes) -> None:
 
 def keep(block: BlockFile, folder: Path) -> Path:
     path = folder / "testnet" / names.in_bucket(block.number)
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(block.data)
     return path
 
@@ -101,9 +103,9 @@ def test_a_block_that_can_not_be_read_in_time_is_not_waited_for(kept, block):
         for _ in range(fetching.MOST_DOWNLOADS):
             fetching._pool().submit(others_done.wait)
         with pytest.raises(NotFetched, match="Block 7 could not be read in time"):
-            blocks.content(file, time.monotonic())
+            blocks.found(file, time.monotonic())
 
-    assert blocks.content(file, time.monotonic() + PATIENCE_SECONDS) == made.content
+    assert blocks.found(file, time.monotonic() + PATIENCE_SECONDS).serialized == made.content
 
 
 def test_an_answer_does_not_have_any_number_of_bytes_before_a_transaction(kept, block, api, monkeypatch):
@@ -126,3 +128,71 @@ def test_another_block_of_the_same_number_proves_nothing_about_this_one(kept, bl
 
     with pytest.raises(NotFetched, match="with another hash than 0xabab"):
         state_proof.document(state_proof.at_time(times[0]))
+
+
+@pytest.mark.parametrize("spoiled", ["another block", "no block", "not compressed as it says"])
+@pytest.mark.parametrize("place", ["the kept place", "the database"])
+def test_a_copy_that_is_spoiled_does_not_hide_a_sound_one(kept, block, caplog, place: str, spoiled: str):
+    made, times = block
+    other, _ = block_of((0, 74, 0))
+    wrong = {"another block": other.data, "no block": b"\n\1?", "not compressed as it says": b"\x1f\x8b?"}
+    if place == "the database":
+        keep(made, kept)
+        change("bytes", wrong[spoiled])
+    else:
+        keep(replace(made, data=wrong[spoiled]), kept)
+        keep(made, kept / "nothing" / "streams")
+
+    assert verify(Part(state_proof.document(state_proof.at_time(times[0]))), KNOWN).number == 7
+
+    where = place if place == "the database" else f"the folder {kept}"
+    assert f"'place': '{where}', 'reason': 'Block 7 " in caplog.text.replace('"', "'")
+
+
+def test_of_spoiled_copies_alone_the_reason_is_told_and_to_the_operator_where_they_are(
+    kept, block, api, caplog
+):
+    made, _ = block
+    keep(replace(made, data=b"\n\1?"), kept)
+
+    answer = api.get(f"/api/v1/transactions/0.0.{PAYER}-1769999999-000004000/stateproof")
+
+    assert answer.status == 502
+    assert answer.messages[0].startswith(
+        "Block 7 is unusable: 0000000000000000007.blk.zstd, byte 0: the content "
+    )
+    assert re.search(f"the folder {kept} .Block 7 is unusable.*state_proof_not_fetched", caplog.text)
+
+
+def test_a_transaction_before_that_can_not_be_read_leaves_no_proof(kept, build, api):
+    stream = BlockStream(first_block=7, signer=NODES)
+    stream.item(signed_transaction=b"\xff\xff")
+    at = stream.happen("cryptoTransfer")
+    made = stream.block()
+    load(build, made, [at], bytes=made.data)
+
+    answer = api.get(f"/api/v1/transactions/0.0.{PAYER}-1769999999-000001000/stateproof")
+
+    reason = "Block 7 is unusable: 0000000000000000007.blk.zstd, byte 0: a transaction in it can't be parsed"
+    assert answer.status == 502
+    assert answer.messages[0].startswith(reason)
+    with pytest.raises(CommandError, match=reason):
+        call_command("prove", timestamp.text(at))
+
+
+def test_a_ledger_that_the_operator_names_and_that_can_not_be_read_is_told_to_him_alone(
+    kept, build, api, caplog, settings_of
+):
+    made, times = block_of()
+    load(build, made, times, bytes=made.data)
+    with connection.cursor() as cursor:
+        cursor.execute("delete from ledger")
+    settings_of({"importer.block.initialLedgerIdPublication": str(kept / "none")})
+
+    answer = api.get(f"/api/v1/transactions/0.0.{PAYER}-1769999999-000004000/stateproof")
+
+    message = "There is no proof: what the network has published of its ledger can't be read"
+    assert (answer.status, answer.messages) == (502, [message])
+    assert re.search("the file .*none can't be read.*state_proof_not_fetched", caplog.text)
+    with pytest.raises(CommandError, match=f"{message}: .*the file .*none can't be read: No such file"):
+        call_command("prove", timestamp.text(times[0]))

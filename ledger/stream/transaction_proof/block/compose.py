@@ -7,10 +7,11 @@ signature of that hash with what proves its key.
 from collections.abc import Sequence
 from typing import Any
 
-from ledger.stream.block.items import BlockContent, read_items
+from ledger.stream.block.items import BlockContent
 from ledger.stream.block.proof import threshold
 from ledger.stream.block.proof.identity import LedgerIdentity
 from ledger.stream.block.tree import Sibling
+from ledger.stream.errors import StreamFileError
 from ledger.stream.transaction_proof.block import reading
 from ledger.stream.transaction_proof.block.reading import CHANGES, HEADER, OUTPUT, RESULT, SIGNED, VERSION
 from ledger.stream.transaction_proof.block.shape import (
@@ -23,7 +24,7 @@ from ledger.stream.transaction_proof.block.shape import (
 )
 from ledger.stream.transaction_proof.document import base64
 from mirror.values import timestamp, wire
-from mirror.values.hapi import Block
+from mirror.values.hapi import Block, DecodeError
 
 
 class Unprovable(Exception):
@@ -31,16 +32,31 @@ class Unprovable(Exception):
 
 
 def compose(
-    name: str, content: bytes, at: int, ledger: LedgerIdentity | None, *, most_before: int | None = None
+    block: BlockContent,
+    content: bytes,
+    at: int,
+    ledger: LedgerIdentity | None,
+    *,
+    most_before: int | None = None,
 ) -> BlockProofJson:
     """Return the proof of the transaction of a time (ns).
 
-    `content` is the serialized block. The proof has all transactions and results before, which show that
-    transaction and result belong together, where these can show it; `most_before` is how many bytes of them
-    it may have.
+    `content` is the block as it was serialized. The proof has all transactions and results before, which show
+    that transaction and result belong together, where these can show it; `most_before` is how many bytes of
+    them it may have.
     Errors: StreamFileError when the block is unusable; Unprovable.
     """
-    block = read_items(name, content)
+    try:
+        return _proof(block, content, at, ledger, most_before)
+    except DecodeError as error:
+        # To load a block takes less of it: only the transactions that have results.
+        raise StreamFileError(block.name, 0, f"a transaction in it can't be parsed ({error})") from error
+
+
+def _proof(
+    block: BlockContent, content: bytes, at: int, ledger: LedgerIdentity | None, most_before: int | None
+) -> BlockProofJson:
+    """Errors: DecodeError; StreamFileError; Unprovable."""
     proof, signature = _proof_of(block)
     if not block.prefixed:
         raise Unprovable(f"block {block.header.number} is of the kind before HAPI 0.71, which proves nothing")
@@ -116,9 +132,11 @@ class _Places:
     """The items of a block with their places in the lists of its tree."""
 
     def __init__(self, block: BlockContent, content: bytes) -> None:
-        self._block = block
+        self._block, self._number = block, block.header.number
         self._items = wire.repeated_bytes(content, Block.ITEMS_FIELD_NUMBER)
         self._kinds = [reading.kind_of(item) for item in self._items]
+        if None in self._kinds:
+            raise StreamFileError(block.name, 0, "an item of it has several fields")
         self._sections = {
             SIGNED: self._of_kinds(SIGNED),
             RESULT: self._of_kinds(HEADER, RESULT, OUTPUT, "record_file"),
@@ -132,28 +150,34 @@ class _Places:
     def find(self, at: int) -> tuple[int, int, int | None]:
         """Return where the result of a time is, its transaction, and the place in that, if it is a batch.
 
-        Errors: Unprovable if nothing in the block happened then.
+        Errors: DecodeError; Unprovable if nothing in the block happened then, or what it belongs to is open.
         """
-        signed: int | None = None
-        batch, inner, has_result = None, 0, True
+        signed, has_result = 0, True
+        # The last batch with a result of its own, and how many inner transactions it has.
+        batch, of_batch, inner = 0, 0, 0
         for index, kind in enumerate(self._kinds):
             if kind == SIGNED:
                 signed, has_result = index, False
-            elif kind == RESULT:
-                of_batch = has_result
-                if not has_result:
-                    has_result = True
-                    if reading.body_of(reading.read(self._items[signed or 0])).HasField("atomic_batch"):
-                        batch, inner = signed, 0
-                else:
-                    inner += 1
-                if timestamp.of(reading.read(self._items[index]).consensus_timestamp) == at:
-                    if of_batch:
-                        assert batch is not None  # as the block has been read
-                        return index, batch, inner - 1
-                    assert signed is not None
+            if kind != RESULT:
+                continue
+            is_inner, has_result = has_result, True
+            if is_inner:
+                inner += 1
+            elif transactions := self._inner_of(signed):
+                batch, of_batch, inner = signed, transactions, 0
+            if timestamp.of(reading.read(self._items[index]).consensus_timestamp) == at:
+                if not is_inner:
                     return index, signed, None
-        raise Unprovable(f"block {self._block.header.number} has no transaction of {timestamp.text(at)}")
+                if inner > of_batch:
+                    raise Unprovable(
+                        f"block {self._number} does not tell whose result that of {timestamp.text(at)} is"
+                    )
+                return index, batch, inner - 1
+        raise Unprovable(f"block {self._number} has no transaction of {timestamp.text(at)}")
+
+    def _inner_of(self, signed: int) -> int:
+        """Return how many transactions are in an atomic batch; 0 for any other transaction."""
+        return len(reading.body_of(reading.read(self._items[signed])).atomic_batch.transactions)
 
     def about(self, result_at: int, at: int) -> tuple[Sequence[int], Sequence[int]]:
         """Return where the outputs of a result are, and the changes of the state at its time."""
@@ -185,7 +209,7 @@ class _Places:
         size = sum(map(len, (*signed, *outputs)))
         if most is not None and size > most:
             raise Unprovable(
-                f"the {size:,} bytes before it in block {self._block.header.number}, which belong to the "
+                f"the {size:,} bytes before it in block {self._number}, which belong to the "
                 "proof, are too many for an answer: take it by `manage.py prove`"
             )
         return {"signed_transaction": list(map(base64, signed)), "outputs": list(map(base64, outputs))}

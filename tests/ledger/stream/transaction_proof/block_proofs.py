@@ -4,6 +4,7 @@ import json
 from base64 import b64encode
 from typing import Any
 
+from ledger.stream.block.items import read_items
 from ledger.stream.block.proof.signer import ThresholdSigner
 from ledger.stream.transaction_proof.block.compose import compose
 from ledger.stream.transaction_proof.verdict import Trusted
@@ -35,7 +36,8 @@ def block_of(hapi_version: tuple[int, int, int] = NEWER) -> tuple[BlockFile, lis
 
 def proof_of(block: BlockFile, at: int, **options: Any) -> dict[str, Any]:
     """The document, as it comes out of a file."""
-    composed = compose(block.name, block.content, at, NODES.identity, **options)
+    content = read_items(block.name, block.content)
+    composed = compose(content, block.content, at, NODES.identity, **options)
     document: dict[str, Any] = json.loads(json.dumps(composed))
     return document
 

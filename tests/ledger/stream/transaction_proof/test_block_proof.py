@@ -14,11 +14,13 @@ from ledger.stream.block.items import read_items
 from ledger.stream.block.proof import threshold
 from ledger.stream.block.proof.signer import ThresholdSigner
 from ledger.stream.block.tree import Section
-from ledger.stream.transaction_proof.block.compose import Unprovable, compose
+from ledger.stream.errors import StreamFileError
+from ledger.stream.transaction_proof.block.compose import Unprovable
 from ledger.stream.transaction_proof.block.ledger import ledger_of
 from ledger.stream.transaction_proof.block.verify import verify
 from ledger.stream.transaction_proof.document import NotProved, Part
 from ledger.stream.transaction_proof.verdict import Trusted, Verdict
+from mirror.values import wire
 from mirror.values.hapi import Block, BlockItem, SignedTransaction, TransactionBody
 from mirror.values.hashes import sha384
 from tests.ledger.stream.block.blocks import OLDER, PAYER, BlockStream
@@ -260,14 +262,40 @@ def test_blocks_without_a_threshold_signature_have_no_proofs():
         block = stream.block()
 
         with pytest.raises(Unprovable, match="block 0 has no threshold signature"):
-            compose(block.name, block.content, at, NODES.identity)
+            proof_of(block, at)
 
 
 def test_a_time_of_no_transaction_has_no_proof():
     block, times = block_of()
 
     with pytest.raises(Unprovable, match="block 7 has no transaction of 1770000000.000000001"):
-        compose(block.name, block.content, times[0] + 1, NODES.identity)
+        proof_of(block, times[0] + 1)
+
+
+@pytest.mark.parametrize("kind", ["atomic_batch", "cryptoTransfer"], ids=["after an empty one", "alone"])
+def test_a_result_in_a_batch_that_has_none_itself_has_no_proof(kind: str):
+    stream = BlockStream(first_block=7, signer=NODES)
+    inner = {"transactions": [stream.signed("cryptoTransfer")]}
+    stream.item(signed_transaction=stream.signed("atomic_batch", inner))
+    stream.happen(kind)
+    at = stream.happen("", inner=True)
+
+    with pytest.raises(Unprovable, match="block 7 does not tell whose result that of 1770000000"):
+        proof_of(stream.block(), at)
+
+
+def test_a_block_with_items_of_several_fields_has_no_proofs():
+    block, times = block_of()
+    *items, proof = Block.FromString(block.content).items
+    twice = items[3].SerializeToString() * 2
+    content = b"".join(
+        wire.length_delimited(Block.ITEMS_FIELD_NUMBER, each)
+        for each in (*[item.SerializeToString() for item in items[:3]], twice,
+                     *[item.SerializeToString() for item in (*items[4:], proof)])
+    )  # fmt: skip
+
+    with pytest.raises(StreamFileError, match="an item of it has several fields"):
+        proof_of(replace(block, content=content), times[0])
 
 
 # LIES

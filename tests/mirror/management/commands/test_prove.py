@@ -217,6 +217,25 @@ def test_a_block_that_only_a_block_node_has_is_fetched_from_there(build, folder,
     assert "It is in block 7" in said
 
 
+def test_of_a_block_node_that_gives_another_block_the_next_one_is_asked(build, folder, settings_of):
+    block, times = block_of()
+    other, _ = block_of((0, 74, 0))
+    load(build, block, times)
+    settings_of({"importer.downloader.timeout": PATIENCE_SECONDS})
+
+    with BlockNodeServer() as liar, BlockNodeServer() as server:
+        liar.publish(other.number, other.content)
+        server.publish(block.number, block.content)
+        nodes = [f"127.0.0.1:{each.port}" for each in (liar, server)]
+        settings_of({"importer.block.nodes": (nodes[0],)})
+        with pytest.raises(CommandError, match="Block 7 is not kept, nor in its source any more"):
+            run("prove", timestamp.text(times[0]), "--out", folder / "proof.json")
+        settings_of({"importer.block.nodes": tuple(nodes)})
+        said = run("prove", timestamp.text(times[0]), "--out", folder / "proof.json")
+
+    assert "It is in block 7" in said
+
+
 def test_files_that_are_gone_are_told_with_the_places(file, folder):
     for path in (folder / "streams").rglob("*.rcd*"):
         path.unlink()
@@ -267,6 +286,19 @@ def test_what_is_not_proved_ends_with_one_sentence(tmp_path, ledger, options, re
 
     with pytest.raises(CommandError, match=reason):
         run("verify-proof", proof, *filled)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, '{"nodes": [{"node_id": 0, "stake": 1e999}]}', '{"nodes": 5}'],
+    ids=["nested", "infinite", "no list"],
+)
+def test_stakes_that_are_none_end_with_one_sentence(tmp_path, text):
+    stakes = tmp_path / "stakes.json"
+    stakes.write_text(text)
+
+    with pytest.raises(CommandError, match="--stakes: .* is no answer of /api/v1/network/nodes"):
+        run("verify-proof", proof_file(tmp_path), "--stakes", stakes)
 
 
 def test_a_program_is_told_the_step_that_fails(tmp_path, ledger):
