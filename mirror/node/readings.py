@@ -25,7 +25,7 @@ from mirror.db.replicas.board import State
 from mirror.metrics import database, files, node
 from mirror.metrics.kinds import Gauge, Labels
 from mirror.models import LoaderState
-from mirror.node import health, inventory, replicas
+from mirror.node import block_nodes, health, inventory, replicas
 from mirror.node.health import Health
 from mirror.node.postgres.place import place
 from mirror.node.processes import Process, of_node
@@ -153,12 +153,18 @@ def _of_loader(status: Status) -> Iterator[Reading]:
     yield node.FOLLOWING, (), bool(loader and loader["following"])
     for activity in LoaderState.Activity.values:
         yield node.LOADER, (activity,), bool(loader and loader["activity"] == activity)
-    for each in (status.block_source or {}).get("nodes", ()):
+    yield from _of_block_nodes(status)
+    yield node.RATE, (), (loader["transaction_rate"] or 0.0) if loader and status.running else 0.0
+
+
+def _of_block_nodes(status: Status) -> Iterator[Reading]:
+    source, now = status.block_source, status.now / NANOS_PER_SECOND
+    aside = {each["name"] for each, _ in block_nodes.set_aside(source, now)}
+    for each in (source or {}).get("nodes", ()):
         yield node.BLOCK_NODE, (each["name"],), each["used"]
-        yield node.BLOCK_NODE_ASIDE, (each["name"],), bool(each["set_aside_until"])
+        yield node.BLOCK_NODE_ASIDE, (each["name"],), each["name"] in aside
         if each["latency_ms"] is not None:
             yield node.BLOCK_NODE_LATENCY, (each["name"],), each["latency_ms"] / 1000
-    yield node.RATE, (), (loader["transaction_rate"] or 0.0) if loader and status.running else 0.0
 
 
 def _of_replicas() -> Iterator[Reading]:

@@ -64,10 +64,13 @@ def test_a_node_that_follows_and_is_well(read, settings_of):
     assert 'mirror_database_rows{table="transaction"}' in said
 
 
-def test_block_nodes_of_a_loader_that_follows_them(read):
+def test_block_nodes_of_a_loader_that_follows_them(read, settings_of):
+    settings_of({"clock.now": START / SECOND})
+    now = START // SECOND
     states = [
         {"name": "near:40840", "used": True, "latency_ms": 120, "set_aside_until": None},
-        {"name": "far:40840", "used": False, "latency_ms": None, "set_aside_until": 1},
+        {"name": "far:40840", "used": False, "latency_ms": None, "set_aside_until": now + 1},
+        {"name": "past:40840", "used": False, "latency_ms": None, "set_aside_until": now - 1},
     ]
     more = {"priority": 0, "failures": 0, "last_failure": ""}
     nodes = [each | more for each in states]
@@ -78,9 +81,11 @@ def test_block_nodes_of_a_loader_that_follows_them(read):
     assert said == {
         'mirror_block_node{node="near:40840"}': 1,
         'mirror_block_node{node="far:40840"}': 0,
+        'mirror_block_node{node="past:40840"}': 0,
         'mirror_block_node_latency_seconds{node="near:40840"}': 0.12,
         'mirror_block_node_set_aside{node="near:40840"}': 0,
         'mirror_block_node_set_aside{node="far:40840"}': 1,
+        'mirror_block_node_set_aside{node="past:40840"}': 0,
     }
 
 
