@@ -17,7 +17,7 @@ from ledger.stream.source.block_node.client import (
     Subscription,
 )
 from ledger.stream.source.block_node.latency import LatencyMeter, Measuring, latency_of
-from ledger.stream.source.block_node.scheduler import Chosen, Scheduler
+from ledger.stream.source.block_node.scheduler import Chosen, Scheduler, Why
 from ledger.stream.source.blocks import FetchedBlock
 from mirror import logs
 from mirror.metrics import ingest
@@ -25,6 +25,8 @@ from mirror.metrics import ingest
 log = logs.logger(__name__)
 
 EARLIEST = -1
+#: After a stream without a block, from a node that has none, no stream is asked for during this time.
+NOTHING_NEW_SECONDS = 0.5
 # A block that is older than this when it arrives tells nothing of the node's latency.
 _NEW_SECONDS = 60.0
 
@@ -118,10 +120,14 @@ class FromBlockNodes:
         self._asked = EARLIEST
         # When the last block was given away (monotonic seconds): loading it takes until the next is wanted.
         self._given = 0.0
+        # When the next stream may be asked for (monotonic seconds).
+        self._next_stream = 0.0
 
     def next(self, number: int, seconds: float) -> FetchedBlock | None:
-        self._note_latency(number)
+        self._note_success(number)
         self._leave_for_a_sooner_one()
+        if self._subscription is None and not self._may_begin_within(seconds):
+            return None
         if self._subscription is None or self._asked != number:
             self._begin(number)
         assert self._subscription and self._chosen
@@ -130,6 +136,8 @@ class FromBlockNodes:
             block = self._subscription.next(seconds)
             if block is None and self._subscription.is_quiet:
                 block = self._owed(node, self._subscription)
+            if self._subscription and self._subscription.has_ended:
+                self._note_end(self._chosen, self._subscription)
         except StreamFileError as error:
             self._fail(error.cause)
             # The connection may lead nowhere any more, which TCP notices after a quarter of an hour.
@@ -137,8 +145,6 @@ class FromBlockNodes:
             raise
         if block is None:
             self._given = 0.0
-            if self._subscription and self._subscription.has_ended:
-                self._end()
             return None
         self._asked = block.number + 1
         latency = latency_of(block)
@@ -177,17 +183,43 @@ class FromBlockNodes:
         if self._meter:
             self._meter.close(self._patience.shutdown)
             self._meter = None
-        self._end()
+        self._close_subscription()
         with self._lock:
             for client in self._clients.values():
                 client.close()
             self._clients.clear()
 
-    def _note_latency(self, number: int) -> None:
-        """Note how soon the last block came, if the one after it is wanted: it was what it should be."""
-        if self._latency is not None and self._chosen and number == self._asked:
-            self.scheduler.measured(self._chosen.node, self._latency)
+    def _note_success(self, number: int) -> None:
+        """Note that the last block was what it should be, and how soon it came, if the next one is wanted."""
+        if self._given and self._chosen and number == self._asked:
+            self.scheduler.succeeded(self._chosen.node)
+            if self._latency is not None:
+                self.scheduler.measured(self._chosen.node, self._latency)
         self._latency = None
+
+    def _may_begin_within(self, seconds: float) -> bool:
+        """Wait until a stream may be asked for, if that is not longer; return whether it may be now."""
+        pause = self._next_stream - time.monotonic()
+        if pause > 0:
+            time.sleep(min(pause, seconds))
+        return pause <= seconds
+
+    def _note_end(self, chosen: Chosen, ended: Subscription) -> None:
+        """Leave a stream that has ended; after one without a block the next has to wait.
+
+        Errors: BlockNodeFailure if the node has sent no block though it said that it had one.
+        """
+        is_without_a_block = ended.number == chosen.number
+        if is_without_a_block and chosen.why is not Why.NEXT:
+            raise BlockNodeFailure(
+                chosen.node.name,
+                0,
+                f"the block node has ended the stream without block {chosen.number}, which it has",
+                ANOTHER_NODE,
+            )
+        if is_without_a_block:
+            self._next_stream = time.monotonic() + NOTHING_NEW_SECONDS
+        self._close_subscription()
 
     def _owed(self, node: BlockNode, quiet: Subscription) -> StreamedBlock | None:
         """Return the block that a quiet node turns out to have, None if it has none; leave it if another has.
@@ -213,18 +245,18 @@ class FromBlockNodes:
         quiet.wait_anew()
         if other := self.scheduler.another_with(number, node):
             log.info("block_node_left", node=node.name, sooner=other.name)
-            self._end()
+            self._close_subscription()
         return None
 
     def _leave_for_a_sooner_one(self) -> None:
         processing = time.monotonic() - self._given if self._given else 0.0
         if self._chosen and (sooner := self.scheduler.better_than(self._chosen.node, processing)):
             log.info("block_node_left", node=self._chosen.node.name, sooner=sooner.name)
-            self._end()
+            self._close_subscription()
 
     def _begin(self, number: int) -> None:
         """Subscribe to a node from a block on. Errors: StreamFileError."""
-        self._end()
+        self._close_subscription()
         chosen = self.scheduler.choose(None if number == EARLIEST else number)
         self._asked = number
         self.location = f"the block node {chosen.node.name}"
@@ -246,12 +278,6 @@ class FromBlockNodes:
         ingest.BLOCK_NODE_FAILURES.add(node.name)
         if self.scheduler.failed(node, reason):
             log.warning("block_node_set_aside", node=node.name, reason=reason)
-        self._close_subscription()
-
-    def _end(self) -> None:
-        """End the subscription, which has not failed."""
-        if self._chosen:
-            self.scheduler.ended(self._chosen.node)
         self._close_subscription()
 
     def _close_subscription(self) -> None:

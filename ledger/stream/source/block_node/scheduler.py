@@ -191,9 +191,10 @@ class Scheduler:
         with self._lock:
             self._of(node).latency = None
 
-    def ended(self, node: BlockNode) -> None:
-        """Note that a subscription has ended without a failure: those before it count no more."""
-        self._of(node).failures = 0
+    def succeeded(self, node: BlockNode) -> None:
+        """Note that a block of a node was accepted: failures before it count no more."""
+        with self._lock:
+            self._of(node).failures = 0
 
     def failed(self, node: BlockNode, reason: str = "") -> bool:
         """Note that a subscription has failed; return whether the node is set aside, as after too many."""

@@ -1,5 +1,6 @@
 """Blocks of whichever source works."""
 
+import threading
 import time
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -7,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest.following.block_sources import EARLIEST, FromBlockNodes
+from ledger.ingest.following.block_sources import EARLIEST, NOTHING_NEW_SECONDS, FromBlockNodes
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.either_source import FromEither
 from ledger.stream.errors import StreamFileError
+from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.stream.block.blocks import BlockStream
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 
 @pytest.fixture
@@ -145,6 +147,99 @@ def test_a_node_that_does_not_send_what_it_says_it_has_has_failed(server, settin
                 first(source, 10)
         finally:
             source.close()
+
+
+class Polite(BlockNodeServer):
+    """A block node that ends a stream once it has sent all that it has, and counts its streams."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.streams = 0
+
+    def subscribe(self, request: Any, context: Any) -> Iterator[SubscribeStreamResponse]:
+        self.streams += 1
+        request.end_block_number = max(self._blocks)
+        return super().subscribe(request, context)
+
+
+def test_a_node_that_ends_its_stream_as_it_has_nothing_new_has_not_failed_and_is_not_asked_all_the_time(
+    server, settings_of
+):
+    with Polite() as polite:
+        publish(polite)
+        settings_of({"importer.block.nodes": (f"127.0.0.1:{polite.port}",)})
+        source = open_block_source()
+        try:
+            assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
+            polite.streams, began = 0, time.monotonic()
+            wait_until(lambda: source.next(10, 0) or polite.streams >= 3)
+            assert polite.streams <= 1 + (time.monotonic() - began) / NOTHING_NEW_SECONDS
+            (told,) = source.told()["nodes"]
+            assert (told["last_failure"], told["set_aside_until"]) == ("", None)
+
+            publish(polite, 4)
+            assert first(source, 10).number == 10
+        finally:
+            source.close()
+
+
+def test_a_node_that_ends_its_stream_without_a_block_that_it_has_has_failed(server, settings_of):
+    class SendingNone(Polite):
+        def subscribe(self, request: Any, context: Any) -> Iterator[SubscribeStreamResponse]:
+            yield SubscribeStreamResponse(status=SubscribeStreamResponse.SUCCESS)
+
+    with SendingNone() as sending_none:
+        publish(sending_none)
+        settings_of({"importer.block.nodes": (f"127.0.0.1:{sending_none.port}",)})
+        source = open_block_source()
+        try:
+            with pytest.raises(StreamFileError, match="ended the stream without block 7, which it has"):
+                first(source, 7)
+            assert source.told()["nodes"][0]["failures"] == 1
+        finally:
+            source.close()
+
+
+def test_a_quiet_node_that_ends_its_stream_when_asked_for_the_block_that_it_has_has_failed(
+    server, settings_of
+):
+    asked = threading.Semaphore(0)
+
+    class EndingWhenAsked(Polite):
+        def status(self, request: Any, context: Any) -> Any:
+            asked.release()
+            return super().status(request, context)
+
+        def subscribe(self, request: Any, context: Any) -> Iterator[SubscribeStreamResponse]:
+            for _ in range(2):
+                asked.acquire(timeout=PATIENCE_SECONDS)
+            yield SubscribeStreamResponse(status=SubscribeStreamResponse.SUCCESS)
+
+    with EndingWhenAsked() as ending:
+        publish(ending)
+        settings_of({"importer.block.nodes": (f"127.0.0.1:{ending.port}",)})
+        source = open_block_source()
+        try:
+            assert source.next(7, 0) is None
+            wait_no_longer_than(source, 0)
+            with pytest.raises(StreamFileError, match="ended the stream without block 7, which it has"):
+                first(source, 7)
+        finally:
+            source.close()
+
+
+def test_failures_between_which_blocks_are_accepted_are_not_in_a_row(server):
+    source = open_block_source()
+    try:
+        for number in (7, 8, 9):
+            assert first(source, number).number == number
+            source.refuse("another chain")
+            assert first(source, number).number == number
+
+        (told,) = source.told()["nodes"]
+        assert (told["failures"], told["set_aside_until"]) == (1, None)
+    finally:
+        source.close()
 
 
 def test_a_quiet_node_is_left_for_another_one_that_has_the_block(server, settings_of):

@@ -128,6 +128,30 @@ def test_whatever_a_block_node_does_wrong_nothing_is_lost_or_doubled(blocks, rig
 
 
 @pytest.mark.usefixtures("ledger_tables")
+def test_a_block_node_that_ends_every_stream_without_a_block_is_left_for_the_other(
+    blocks, right_node, settings_of
+):
+    few = dict(islice(blocks.items(), 4))
+    for number, block in few.items():
+        right_node.publish(number, block)
+    with FaultyNode(few, lambda: Fault.SENDS_NONE, OTHERS, LIMITS) as faulty:
+        settings_of(
+            {
+                "importer.block.nodes": (
+                    f"127.0.0.1:{faulty.port}",
+                    f"127.0.0.1:{right_node.port} priority=1",
+                ),
+                "importer.block.stream.readmitDelay": PATIENCE_SECONDS,
+                "importer.block.stream.responseTimeout": PATIENCE_SECONDS,
+                "importer.downloader.timeout": PATIENCE_SECONDS,
+            }
+        )
+
+        assert follow(len(few)) == list(few)
+        assert faulty.done[Fault.SENDS_NONE] == 3
+
+
+@pytest.mark.usefixtures("ledger_tables")
 def test_without_a_right_block_node_blocks_come_from_the_bucket(blocks, right_node, settings_of, tmp_path):
     few = dict(islice(blocks.items(), 4))
     for number, block in few.items():

@@ -48,6 +48,7 @@ class Fault(StrEnum):
     FAILS = "fails within a block"
     ENDS = "ends the stream within a block"
     SUCCEEDS = "says within a block that all is sent"
+    SENDS_NONE = "says before any block that all is sent"
     ERROR = "ends the stream with an error"
     UNKNOWN_STATUS = "ends the stream with an unknown status"
     VANISHES = "closes its port for a while"
@@ -144,7 +145,7 @@ class FaultyNode:
 
     def status(self, request: Any, context: Any) -> ServerStatusResponse:
         fault = self._take(of_status=True)
-        first, last = min(self._blocks), max(self._blocks)
+        first, last = min(self._blocks), min(max(self._blocks), self._may_send())
         if fault is Fault.STATUS_STALLS:
             self._wait_while_asked(context)
         elif fault is Fault.STATUS_FAILS:
@@ -225,6 +226,8 @@ class FaultyNode:
                 yield _set(half)
             case Fault.SUCCEEDS:
                 yield _set(half)
+                yield _status(SubscribeStreamResponse.SUCCESS)
+            case Fault.SENDS_NONE:
                 yield _status(SubscribeStreamResponse.SUCCESS)
             case Fault.ERROR:
                 yield _status(self._choose.choice([0, 2, 3, 4, 5, 6]))
@@ -350,6 +353,7 @@ _ENDING = {
     Fault.NOT_AVAILABLE,
     Fault.ENDS,
     Fault.SUCCEEDS,
+    Fault.SENDS_NONE,
     Fault.ERROR,
     Fault.UNKNOWN_STATUS,
     Fault.FAILS,

@@ -110,11 +110,11 @@ def test_three_failures_in_a_row_make_a_node_the_last_choice_for_a_minute():
     assert network.chosen() == A
 
 
-def test_a_stream_that_ends_without_a_failure_forgets_those_before_it():
+def test_a_block_that_is_accepted_forgets_the_failures_before_it():
     network = Network()
     for _ in range(2):
         network.scheduler.failed(A)
-    network.scheduler.ended(A)
+    network.scheduler.succeeded(A)
     for _ in range(2):
         network.scheduler.failed(A)
 
