@@ -17,7 +17,7 @@ from ledger.stream.source.block_node.client import (
     Subscription,
 )
 from ledger.stream.source.block_node.latency import LatencyMeter, Measuring, latency_of
-from ledger.stream.source.block_node.scheduler import Chosen, Scheduler, Why
+from ledger.stream.source.block_node.scheduler import Asked, Chosen, Scheduler, Why
 from ledger.stream.source.blocks import FetchedBlock
 from mirror import logs
 from mirror.metrics import ingest
@@ -97,9 +97,7 @@ class FromBlockNodes:
     def __init__(
         self,
         nodes: Callable[[], list[BlockNode]],
-        make_scheduler: Callable[
-            [Callable[[], list[BlockNode]], Callable[[BlockNode], Available | None]], Scheduler
-        ],
+        make_scheduler: Callable[[Callable[[], list[BlockNode]], Callable[[BlockNode], Asked]], Scheduler],
         limits: Limits,
         patience: Patience,
         measuring: Measuring,
@@ -108,7 +106,7 @@ class FromBlockNodes:
         self._limits, self._patience, self._measuring = limits, patience, measuring
         self._clients: dict[BlockNode, BlockNodeClient] = {}
         self._lock = threading.Lock()
-        self.scheduler = make_scheduler(nodes, self._available)
+        self.scheduler = make_scheduler(nodes, self._ask)
         self._chosen: Chosen | None = None
         self._subscription: Subscription | None = None
         self._meter: LatencyMeter | None = None
@@ -289,6 +287,9 @@ class FromBlockNodes:
     def _told_by_stream(self) -> BlockNode | None:
         chosen = self._chosen
         return chosen.node if chosen and self._is_new else None
+
+    def _ask(self, node: BlockNode) -> Asked:
+        return self._client(node).ask(self._patience.status)
 
     def _available(self, node: BlockNode) -> Available | None:
         return self._client(node).available(self._patience.status)

@@ -17,9 +17,9 @@ from ledger.ingest.following.block_sources import (
 from ledger.ingest.following.either_source import FromEither
 from ledger.stream.source.block_bucket import BlockBucket
 from ledger.stream.source.block_node.assembly import Limits
-from ledger.stream.source.block_node.client import Available, BlockNode, Endpoint
+from ledger.stream.source.block_node.client import BlockNode, Endpoint
 from ledger.stream.source.block_node.latency import Measuring
-from ledger.stream.source.block_node.scheduler import Order, Rules, Scheduler
+from ledger.stream.source.block_node.scheduler import Asked, Order, Rules, Scheduler
 from ledger.stream.source.configured import NoBucket, block_bucket
 from mirror import config, logs
 from mirror.config.errors import OperatorError
@@ -81,7 +81,7 @@ def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> FromBlockNodes:
         most_processing=config.value(_BLOCK + "scheduler.maxPostProcessingLatency"),
     )
 
-    def make(known: Callable[[], list[BlockNode]], ask: Callable[[BlockNode], Available | None]) -> Scheduler:
+    def make(known: Callable[[], list[BlockNode]], ask: Callable[[BlockNode], Asked]) -> Scheduler:
         return Scheduler(known, ask, rules)
 
     return FromBlockNodes(

@@ -100,24 +100,22 @@ class BlockNodeClient:
 
     def available(self, seconds: float) -> Available | None:
         """Return what blocks the node has; None if it has none, or does not answer in time."""
-        ask = self._channel(self.node.status).unary_unary(
+        return self.ask(seconds).answer()
+
+    def ask(self, seconds: float) -> "Question":
+        """Ask the node what blocks it has; it has so long to answer."""
+        channel = self._channel(self.node.status)
+        ask = channel.unary_unary(
             _STATUS,
             request_serializer=ServerStatusRequest.SerializeToString,
             response_deserializer=ServerStatusResponse.FromString,
         )
         try:
-            answer = ask(ServerStatusRequest(), timeout=seconds)
-        except grpc.RpcError as error:
-            if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-                self._leave_if_it_was_good(self.node.status)
-            return None
+            call = ask.future(ServerStatusRequest(), timeout=seconds)
         except ValueError:
             # Another thread has closed the connection.
-            return None
-        with self._lock:
-            self._answered.add(self.node.status)
-        available = Available(answer.first_available_block, answer.last_available_block)
-        return None if WITHOUT_END in available else available
+            call = None
+        return Question(self, channel, call)
 
     def subscribe(self, start: int, end: int | None = None, *, seconds_per_block: float) -> "Subscription":
         """Return the stream of blocks from `start` on, to `end` or for ever; close it when done."""
@@ -138,13 +136,21 @@ class BlockNodeClient:
             ) from error
         return Subscription(call, self.node, assembler, start, seconds_per_block, self._seconds_of_shutdown)
 
-    def _leave_if_it_was_good(self, endpoint: Endpoint) -> None:
+    def note_answer(self, channel: grpc.Channel) -> None:
+        """Note that the node has told its status over a connection."""
+        with self._lock:
+            if self._channels.get(self.node.status) is channel:
+                self._answered.add(self.node.status)
+
+    def leave_if_it_was_good(self, channel: grpc.Channel) -> None:
         """Close a connection over which answers have come and come no more: its other end may be lost.
 
-        One that is still being made is let be, as it may take longer than an answer may.
+        One that is still being made is let be, as it may take longer than an answer may. So is one that
+        another thread has made since.
         """
+        endpoint = self.node.status
         with self._lock:
-            if endpoint in self._answered:
+            if self._channels.get(endpoint) is channel and endpoint in self._answered:
                 self._answered.discard(endpoint)
                 self._channels.pop(endpoint).close()
 
@@ -166,6 +172,40 @@ class BlockNodeClient:
         if endpoint.requires_tls:
             return grpc.secure_channel(str(endpoint), grpc.ssl_channel_credentials(), options)
         return grpc.insecure_channel(str(endpoint), options)
+
+
+class Question:
+    """A question that a node was asked: what blocks does it have?"""
+
+    def __init__(self, client: BlockNodeClient, channel: grpc.Channel, call: Any) -> None:
+        self._client, self._channel, self._call = client, channel, call
+
+    def is_answered_within(self, seconds: float) -> bool:
+        """Wait so long for the answer, also if there will be none; return whether that is known."""
+        try:
+            if self._call is not None:
+                self._call.exception(seconds)
+        except grpc.FutureTimeoutError:
+            return False
+        except grpc.FutureCancelledError:
+            pass
+        return True
+
+    def answer(self) -> Available | None:
+        """Return what blocks the node has; None if it has none, or has not answered in time."""
+        if self._call is None:
+            return None
+        try:
+            answer = self._call.result()
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                self._client.leave_if_it_was_good(self._channel)
+            return None
+        except grpc.FutureCancelledError:
+            return None
+        self._client.note_answer(self._channel)
+        available = Available(answer.first_available_block, answer.last_available_block)
+        return None if WITHOUT_END in available else available
 
 
 class Subscription:

@@ -2,10 +2,10 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
 from ledger.stream.source.block_node.client import Available, BlockNode
@@ -14,6 +14,10 @@ from ledger.stream.source.block_node.client import Available, BlockNode
 _NEW_PART = 0.3
 # So many failed measurements make a latency unknown.
 _MISSES = 3
+# The preferred node has this time to answer before the others are asked, too.
+_HEAD_START_SECONDS = 0.1
+# Strangers may register nodes, and each question takes a connection and a thread of gRPC.
+_MOST_AT_ONCE = 100
 
 
 class Order(StrEnum):
@@ -30,6 +34,16 @@ class Why(StrEnum):
     FIRST = "it is the first in order that has the block"
     NEXT = "it is the first in order that will have the block next"
     FORCED = "no other node has the block, though this one keeps failing"
+
+
+class Asked(Protocol):
+    """A question to a node: what blocks does it have?"""
+
+    def is_answered_within(self, seconds: float) -> bool:
+        """Tell if it is answered, or will not be; wait so long for that."""
+        ...
+
+    def answer(self) -> Available | None: ...
 
 
 class Chosen(NamedTuple):
@@ -76,7 +90,7 @@ class _Known:
 
 
 class Scheduler:
-    """The nodes and what is known of them. `nodes` returns those of the moment, `ask` what blocks one has.
+    """The nodes and what is known of them. `nodes` returns those of the moment, `ask` asks what one has.
 
     The thread that measures latencies uses it beside the one that reads blocks.
     """
@@ -84,7 +98,7 @@ class Scheduler:
     def __init__(
         self,
         nodes: Callable[[], Sequence[BlockNode]],
-        ask: Callable[[BlockNode], Available | None],
+        ask: Callable[[BlockNode], Asked],
         rules: Rules,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -105,10 +119,7 @@ class Scheduler:
         ordered = self.ordered()
         active = [node for node in ordered if self.is_active(node)]
         coming: Chosen | None = None
-        for node in active:
-            available = self._ask(node)
-            if available is None:
-                continue
+        for node, available in self._answers(active):
             wanted = available.first if number is None else number
             if available.has(wanted):
                 return self._chosen(Chosen(node, wanted, Why.FIRST))
@@ -116,9 +127,7 @@ class Scheduler:
                 coming = Chosen(node, wanted, Why.NEXT)
         if coming:
             return self._chosen(coming)
-        for node in ordered:
-            if node in active or (available := self._ask(node)) is None:
-                continue
+        for node, available in self._answers([node for node in ordered if node not in active]):
             wanted = available.first if number is None else number
             if available.has(wanted):
                 self._readmit(node)
@@ -143,12 +152,8 @@ class Scheduler:
 
     def another_with(self, number: int, node: BlockNode) -> BlockNode | None:
         """Return a node that is not set aside and has a block that `node` lacks; None if there is none."""
-        for other in self.ordered():
-            if other == node or not self.is_active(other):
-                continue
-            if (available := self._ask(other)) is not None and available.has(number):
-                return other
-        return None
+        others = [other for other in self.ordered() if other != node and self.is_active(other)]
+        return next((other for other, has in self._answers(others) if has.has(number)), None)
 
     def to_measure(self, current: BlockNode | None) -> list[BlockNode]:
         """Return the nodes whose latency no stream of blocks tells, as far as they are not set aside."""
@@ -228,6 +233,25 @@ class Scheduler:
                 return other
         return None
 
+    def _answers(self, nodes: Sequence[BlockNode]) -> Iterator[tuple[BlockNode, Available]]:
+        """Yield what nodes have, in their order, without those that do not tell.
+
+        The others are asked only if the first one is slow or does not have what is wanted, and then all at
+        once: each that is silent takes the whole time that an answer may take.
+        """
+        waiting = self._asked(nodes[:1])
+        if all(question.is_answered_within(_HEAD_START_SECONDS) for _, question in waiting):
+            yield from _told(waiting)
+            waiting = []
+        for place in range(1, len(nodes), _MOST_AT_ONCE):
+            waiting += self._asked(nodes[place : place + _MOST_AT_ONCE])
+            yield from _told(waiting)
+            waiting = []
+        yield from _told(waiting)
+
+    def _asked(self, nodes: Iterable[BlockNode]) -> list[tuple[BlockNode, Asked]]:
+        return [(node, self._ask(node)) for node in nodes]
+
     def _chosen(self, chosen: Chosen) -> Chosen:
         self._changed = self._clock()
         return chosen
@@ -247,3 +271,9 @@ class Scheduler:
     def _of(self, node: BlockNode) -> _Known:
         with self._lock:
             return self._known.setdefault(node, _Known())
+
+
+def _told(questions: Iterable[tuple[BlockNode, Asked]]) -> Iterator[tuple[BlockNode, Available]]:
+    for node, question in questions:
+        if (available := question.answer()) is not None:
+            yield node, available

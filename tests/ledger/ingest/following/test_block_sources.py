@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,7 @@ from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.either_source import FromEither
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
+from mirror import config
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.stream.block.blocks import BlockStream
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -264,6 +266,74 @@ def test_a_quiet_node_is_left_for_another_one_that_has_the_block(server, setting
             assert source.told()["nodes"][0]["last_failure"] == ""
         finally:
             source.close()
+
+
+class Together(BlockNodeServer):
+    """A block node that says what it has once it and all others that share `asked` have been asked."""
+
+    def __init__(self, asked: threading.Barrier) -> None:
+        super().__init__()
+        self._asked = asked
+
+    def status(self, request: Any, context: Any) -> Any:
+        self._asked.wait(PATIENCE_SECONDS)
+        return super().status(request, context)
+
+
+@pytest.fixture
+def asked_together(server: BlockNodeServer, settings_of: Any) -> Iterator[list[Together]]:
+    """Some block nodes behind the server, which answer only if they are asked at once."""
+    asked = threading.Barrier(5)
+    with ExitStack() as stack:
+        nodes = [stack.enter_context(Together(asked)) for _ in range(5)]
+        ports = [server.port, *(node.port for node in nodes)]
+        settings_of(
+            {
+                "importer.block.nodes": tuple(
+                    f"127.0.0.1:{port} priority={place}" for place, port in enumerate(ports)
+                )
+            }
+        )
+        yield nodes
+
+
+def test_all_nodes_are_asked_at_once_and_the_first_in_order_that_has_the_block_is_chosen(asked_together):
+    for node in asked_together[1:]:
+        publish(node, 4)
+    source = open_block_source()
+    try:
+        assert first(source, 10).number == 10
+        assert source.location == f"the block node 127.0.0.1:{asked_together[1].port}"
+    finally:
+        source.close()
+
+
+def test_a_node_that_is_slow_to_tell_what_it_has_comes_before_those_after_it_in_order(
+    server, asked_together, settings_of
+):
+    # The first is asked alone for a moment only.
+    settings_of({"importer.block.nodes": config.value("importer.block.nodes")[1:]})
+    for node in asked_together:
+        publish(node)
+    source = open_block_source()
+    try:
+        assert first(source, 7).number == 7
+        assert source.location == f"the block node 127.0.0.1:{asked_together[0].port}"
+    finally:
+        source.close()
+
+
+def test_all_others_are_asked_at_once_for_a_block_that_a_quiet_node_lacks(server, asked_together):
+    source = open_block_source()
+    try:
+        assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
+        publish(asked_together[-1], 4)
+        wait_no_longer_than(source, 0)
+
+        assert first(source, 10).number == 10
+        assert source.location == f"the block node 127.0.0.1:{asked_together[-1].port}"
+    finally:
+        source.close()
 
 
 def test_how_soon_a_node_has_blocks_is_forgotten_when_one_of_them_is_refused(server):

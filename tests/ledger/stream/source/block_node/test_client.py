@@ -313,6 +313,41 @@ def test_a_connection_over_which_answers_come_no_more_is_made_anew():
             using.close()
 
 
+def test_answers_over_a_connection_of_the_past_tell_nothing_of_the_one_of_now():
+    with Pausing() as server:
+        server.publish(ONE.number, ONE.content)
+        using = client(server)
+        try:
+            answered = [using.ask(PATIENCE_SECONDS) for _ in range(2)]
+            assert all(question.is_answered_within(PATIENCE_SECONDS) for question in answered)
+            server.may_answer.clear()
+            too_late = [using.ask(0.05) for _ in range(2)]
+            assert all(question.is_answered_within(PATIENCE_SECONDS) for question in too_late)
+            server.may_answer.set()
+
+            using.close()
+            assert [answered[0].answer(), too_late[0].answer()] == [Available(7, 7), None]
+            assert using.available(PATIENCE_SECONDS) == Available(7, 7)
+            connection = using._channel(using.node.status)
+            assert [answered[1].answer(), too_late[1].answer()] == [Available(7, 7), None]
+            assert using._channel(using.node.status) is connection
+        finally:
+            using.close()
+
+
+def test_a_question_whose_connection_is_closed_meanwhile_has_no_answer():
+    with Pausing() as server:
+        server.may_answer.clear()
+        using = client(server)
+        question = using.ask(PATIENCE_SECONDS)
+        assert not question.is_answered_within(0.05)
+        using.close()
+
+        assert question.is_answered_within(PATIENCE_SECONDS)
+        assert question.answer() is None
+        server.may_answer.set()
+
+
 def test_a_client_that_was_closed_connects_anew(server):
     server.publish(ONE.number, ONE.content)
     using = client(server)

@@ -39,7 +39,7 @@ class Nodes:
         ]
         self.clients = {node: BlockNodeClient(node, Limits()) for node in (*nodes, AWAY)}
         self.scheduler = Scheduler(
-            lambda: [*nodes, AWAY], lambda node: self.clients[node].available(5), Rules(Order.LATENCY)
+            lambda: [*nodes, AWAY], lambda node: self.clients[node].ask(5), Rules(Order.LATENCY)
         )
         self.scheduler.ordered()
         self.followed: BlockNode | None = AWAY

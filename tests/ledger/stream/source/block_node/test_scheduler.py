@@ -16,15 +16,31 @@ def node(name: str, priority: int = 0) -> BlockNode:
 A, B, C = node("a"), node("b"), node("c", 1)
 
 
+class Told:
+    """A question that is answered at once."""
+
+    def __init__(self, has: Available | None) -> None:
+        self._has = has
+
+    def is_answered_within(self, seconds: float) -> bool:
+        return True
+
+    def answer(self) -> Available | None:
+        return self._has
+
+
 class Network:
     """Nodes with the blocks that each has, and a clock."""
 
     def __init__(self, order: Order = Order.PRIORITY_THEN_LATENCY, *nodes: BlockNode) -> None:
         self.now = 1000.0
         self.has: dict[BlockNode, Available | None] = dict.fromkeys(nodes or (C, B, A), ALL)
-        self.scheduler = Scheduler(
-            lambda: list(self.has), lambda each: self.has[each], Rules(order), lambda: self.now
-        )
+        self.asked: list[BlockNode] = []
+        self.scheduler = Scheduler(lambda: list(self.has), self.ask, Rules(order), lambda: self.now)
+
+    def ask(self, each: BlockNode) -> Told:
+        self.asked.append(each)
+        return Told(self.has[each])
 
     def chosen(self, number: int | None = 7) -> BlockNode:
         return self.scheduler.choose(number)[0]
@@ -61,6 +77,13 @@ def test_the_first_node_that_has_the_block_is_chosen():
 
     assert network.chosen(7) == C
     assert network.chosen(8) == B
+
+
+def test_no_other_node_is_asked_while_the_preferred_one_has_the_block():
+    network = Network()
+
+    assert network.chosen(7) == A
+    assert network.asked == [A]
 
 
 def test_a_node_that_has_all_before_the_block_will_have_it_soon():
