@@ -53,7 +53,8 @@ class CompactRecordFileJson(TypedDict):
 class StateProofJson(TypedDict):
     """A file with the transaction, the signatures of nodes, and the address books with their keys.
 
-    A record file before format 5 is whole. Signature files are by the accounts of the nodes.
+    A record file before format 5 is whole, and so is one of any format that came in a block. Signature files
+    are by the accounts of the nodes.
     """
 
     address_books: list[Base64]
@@ -79,8 +80,9 @@ class TooBusy(Failure):
 class StateProof(ReadView):
     """Get a proof that the network has agreed on a transaction.
 
-    It can be checked with nothing but an address book. Of the transactions of an id the successful one with
-    the nonce is proved.
+    It can be checked without any node: by an address book if the transaction is in a record file, by the
+    ledger that the network has published if it is in a block. Of the transactions of an id the successful one
+    with the nonce is proved.
     """
 
     parameters, max_age, answers = StateProofParameters, 600, StateProofJson | BlockProofJson

@@ -48,9 +48,10 @@ def is_completed(item: RecordItem, transaction: BlockTransaction) -> bool:
 def complete(
     item: RecordItem, transaction: BlockTransaction, state: StateAfter, addresses: Mapping[int, bytes]
 ) -> None:
-    """Complete the record of `item`; call it for the last item of the block first.
+    """Complete the record of `item`, one of a top level transaction and its children: call it for their last
+    one first.
 
-    `addresses` are as in Parts.
+    `state` is the state after all of them. `addresses` are as in Parts.
     """
     traces = [trace.evm_trace_data for trace in transaction.traces if trace.HasField("evm_trace_data")]
     parts = Parts(item, transaction, state, traces, addresses)
