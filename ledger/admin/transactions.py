@@ -108,7 +108,7 @@ class TransactionAdmin(ReadOnlyAdmin):
     def _of_id_or_hash(self, text: str) -> Iterable[Q]:
         try:
             # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
-            payer, start = transaction_id.parse(_with_dashes(text))
+            payer, start = transaction_id.parse(transaction_id.with_dashes(text))
             yield Q(valid_start_ns=start, payer_account_id=payer)
         except (transaction_id.InvalidTransactionId, entity_id.InvalidEntityId):
             pass
@@ -188,12 +188,6 @@ class PrngAdmin(ReadOnlyAdmin):
 
 
 admin.site.register((LiveHash, NetworkFreeze), ReadOnlyAdmin)
-
-
-def _with_dashes(text: str) -> str:
-    """Return a transaction id as wallets write it (0.0.1234@1700000000.000000001) in the form of the API."""
-    payer, at, start = text.partition("@")
-    return f"{payer}-{start.replace('.', '-')}" if at else text
 
 
 def _digest(text: str) -> bytes | None:

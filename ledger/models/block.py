@@ -3,12 +3,15 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from ledger.stream.block.version import BLOCK_VERSION
 from mirror.db import fields
 from mirror.db.indexes import Index
 from mirror.db.tables import Compared
 
 # Block nodes send a block without a name and compressed otherwise than it lies in a bucket.
-_UNLESS_IN_A_BLOCK = "case when version < 7 and wrapped_record_block_hash is null then {} end"
+_UNLESS_IN_A_BLOCK = (
+    f"case when version < {BLOCK_VERSION} and wrapped_record_block_hash is null then {{}} end"
+)
 
 
 class RecordFile(models.Model):

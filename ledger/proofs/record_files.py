@@ -21,6 +21,7 @@ from ledger.stream.record import names, v5
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import AddressBookNode
+from ledger.stream.signature.quorum import least_for_proofs
 from ledger.stream.signature.signature_file import SignatureFile, read_signature_file
 from ledger.stream.transaction_proof.document import base64
 from mirror import config, logs
@@ -93,7 +94,7 @@ def _held(name: str, contents: Mapping[int, bytes], books: StoredBook) -> Mappin
         if signed is not None:
             votes[signed.read.file_hash, signed.read.metadata_hash][node.node_id] = signed
     signatures = max(votes.values(), key=len, default={})
-    if not signatures or 3 * len(signatures) < len(books.nodes):
+    if not signatures or len(signatures) < least_for_proofs(len(books.nodes)):
         raise NotFetched(
             f"Require at least 1/3 signature files to prove consensus, got {len(signatures)} out of "
             f"{len(books.nodes)} for file {name}"

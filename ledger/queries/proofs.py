@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ledger.queries.system_files import system_id
+from ledger.stream.block.version import BLOCK_VERSION
 from ledger.stream.signature.address_book import AddressBookNode
 from mirror import config
 from mirror.db.bounds import Bounds
@@ -18,8 +19,6 @@ _ADDRESS_BOOK = 102
 _SOON = "rest.query.maxTransactionConsensusTimestampRange"
 _LATER = "rest.query.maxScheduledTransactionConsensusTimestampRange"
 _CLOSE_INTERVAL = "rest.query.maxRecordFileCloseInterval"
-
-_FIRST_BLOCK_VERSION = 7
 
 
 class StoredFile(NamedTuple):
@@ -41,7 +40,7 @@ class StoredFile(NamedTuple):
     @property
     def is_block(self) -> bool:
         """Return whether it is a block of a block stream, not a record file nor one that came in a block."""
-        return self.version >= _FIRST_BLOCK_VERSION
+        return self.version >= BLOCK_VERSION
 
     @property
     def block_hash(self) -> str:

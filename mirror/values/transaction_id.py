@@ -30,6 +30,15 @@ def text(payer_account_id: int, valid_start_ns: int) -> str:
     return f"{payer}-{seconds}-{nanos:09}"
 
 
+def with_dashes(text: str) -> str:
+    """Return an id as wallets write it (0.0.1234@1700000000.000000001) in the form of the API.
+
+    Any other text is left as it is.
+    """
+    payer, at, start = text.partition("@")
+    return f"{payer}-{start.replace('.', '-')}" if at else text
+
+
 def parse(text: str) -> TransactionId:
     """Return the id that a text states.
 

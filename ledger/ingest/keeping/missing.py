@@ -4,7 +4,6 @@ What is fetched has to have the hashes of the file that was verified and loaded.
 signatures and proofs, those are verified again.
 """
 
-import math
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -27,7 +26,7 @@ from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.names import signature_name
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
-from ledger.stream.signature.quorum import Quorum, SignedHashes, Votes
+from ledger.stream.signature.quorum import Quorum, SignedHashes, Votes, least_for_proofs
 from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.configured import stream_bucket, stream_layout
 from ledger.stream.source.download import Layout, PathType
@@ -243,7 +242,7 @@ def _signed(row: Missing, files: PublishedFiles, quorum: Quorum) -> SignedHashes
         votes.add_file(node, data)
     signed = votes.require()
     _require(row, signed.file_hash == row.file_hash)
-    least = math.ceil(len(quorum.accounts) / 3)
+    least = least_for_proofs(len(quorum.accounts))
     if len(signed.signers) < least:
         raise StreamFileError(
             row.name, 0, f"the source has {len(signed.signers)} signatures of it, and {least} are needed"

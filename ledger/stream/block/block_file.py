@@ -7,7 +7,7 @@ The next block repeats a native block's root hash, and its proof has a threshold
 """
 
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from ledger.stream.block import names
 from ledger.stream.block.items import BlockContent, read_items
@@ -17,6 +17,7 @@ from ledger.stream.block.proof.wrong import WrongSignature
 from ledger.stream.block.record import record_items
 from ledger.stream.block.signature import RECORD_FILE, signature_of, unproved
 from ledger.stream.block.tree import HashedTree
+from ledger.stream.block.version import BLOCK_VERSION
 from ledger.stream.block.wrapped import read_wrapped
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
@@ -28,7 +29,8 @@ from mirror.values import timestamp
 
 log = logs.logger(__name__)
 
-VERSION = 7
+VERSION: Final = BLOCK_VERSION
+
 _TRUST_ANYWAY = "If you trust where the block comes from, load it with --without-signatures."
 
 

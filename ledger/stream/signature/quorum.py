@@ -21,6 +21,14 @@ NO_SIGNATURE = "no signature file"
 NOT_IN_ADDRESS_BOOK = "not in the address book"
 
 
+def least_for_proofs(nodes: int) -> int:
+    """Return how many of so many nodes have to have signed a file for a state proof: a third of them.
+
+    Their stakes don't count in such a proof, as an address book does not tell them.
+    """
+    return -(-nodes // 3)
+
+
 class ConsensusMode(StrEnum):
     """The weight of a node's vote: its stake, of the address book's nodes or of all nodes; or one each."""
 

@@ -4,7 +4,6 @@ Requests run on a pool of threads, so that a file's signatures arrive together. 
 once a quorum has signed, the others are not waited for, so a slow node delays nobody.
 """
 
-import math
 import random
 import threading
 import time
@@ -15,7 +14,7 @@ from enum import StrEnum
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
-from ledger.stream.signature.quorum import Quorum, Votes
+from ledger.stream.signature.quorum import Quorum, Votes, least_for_proofs
 from ledger.stream.source.bucket import PAGE, Bucket
 from ledger.stream.source.stream_file import VerifiedFile, read_verified
 from mirror.metrics import ingest
@@ -190,7 +189,7 @@ class Download:
             self._pool.submit(self.bucket.read, f"{folder}/{published.name}"): node_id
             for node_id, folder in published.folders.items()
         }
-        least = math.ceil(len(quorum.accounts) / 3) if self._for_proofs else 0
+        least = least_for_proofs(len(quorum.accounts)) if self._for_proofs else 0
         for future in as_completed(reading):
             try:
                 with ingest.stage("verify"):

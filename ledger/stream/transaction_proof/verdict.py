@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ledger.stream.block.proof.identity import LedgerIdentity
+from ledger.stream.block.version import BLOCK_VERSION
 from mirror.values import timestamp
 
 
@@ -84,7 +85,7 @@ class Verdict:
         """Say it in words."""
         proved = self.transaction
         named = f"transaction {proved.named}"
-        where = "record file" if self.version < 7 else "block"
+        where = "record file" if self.version < BLOCK_VERSION else "block"
         at = timestamp.text(proved.consensus_timestamp)
         lines = (
             [

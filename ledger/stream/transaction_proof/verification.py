@@ -1,10 +1,9 @@
 """Verifying the proof of a transaction, of whatever kind, with nothing but what its reader trusts."""
 
+from ledger.stream.block.version import BLOCK_VERSION
 from ledger.stream.transaction_proof.document import FORM, NotProved, Part, parsed
 from ledger.stream.transaction_proof.verdict import Expected, Trusted, Verdict
 from mirror.values import timestamp
-
-_FIRST_OF_BLOCKS = 7
 
 
 def verify(data: bytes, trusted: Trusted, expected: Expected | None = None) -> Verdict:
@@ -18,7 +17,7 @@ def verify(data: bytes, trusted: Trusted, expected: Expected | None = None) -> V
         raise NotProved(FORM, "its version is no whole number")
     _require_anchor(version, trusted)
     # Each kind needs much that takes long to import.
-    if version >= _FIRST_OF_BLOCKS:
+    if version >= BLOCK_VERSION:
         from ledger.stream.transaction_proof.block import verify as block
 
         verdict = block.verify(document, trusted)
@@ -40,7 +39,7 @@ def _require_anchor(version: int, trusted: Trusted) -> None:
     """
     of_blocks = trusted.ledger is not None or trusted.ledger_id is not None
     of_files = trusted.book is not None or trusted.stakes is not None
-    if version >= _FIRST_OF_BLOCKS:
+    if version >= BLOCK_VERSION:
         if of_files and not of_blocks:
             raise NotProved(
                 "The ledger", "the document is of a block: name its ledger by --ledger or --ledger-id"

@@ -125,7 +125,7 @@ def _find(text: str, nonce: int, scheduled: bool) -> Place:
         if re.fullmatch(_TIME, text, re.ASCII):
             at = timestamp.parse(text)
         else:
-            payer, valid_start = transaction_id.parse(_with_dashes(text))
+            payer, valid_start = transaction_id.parse(transaction_id.with_dashes(text))
             at = _time_of(text, payer, valid_start, nonce, scheduled)
         return state_proof.at_time(at)
     except (InvalidTransactionId, InvalidTimestamp, InvalidEntityId) as error:
@@ -165,10 +165,5 @@ def _expected(text: str, nonce: int, scheduled: bool) -> Expected | None:
     """Return the transaction of an id, as documents have it; None for a consensus timestamp."""
     if re.fullmatch(_TIME, text, re.ASCII):
         return None
-    return Expected(transaction_id.text(*transaction_id.parse(_with_dashes(text))), nonce, scheduled)
-
-
-def _with_dashes(text: str) -> str:
-    """Return a transaction id in the spelling of the API."""
-    payer, at, start = text.partition("@")
-    return f"{payer}-{start.replace('.', '-')}" if at else text
+    named = transaction_id.parse(transaction_id.with_dashes(text))
+    return Expected(transaction_id.text(*named), nonce, scheduled)

@@ -100,25 +100,29 @@ class Command(NodeCommand):
 
 
 def _ledger_id(text: str) -> bytes:
+    from ledger.stream.block.proof.identity import ID_LENGTH
+
     try:
         data = bytes.fromhex(text.removeprefix("0x"))
     except ValueError:
         data = b""
-    if len(data) != 32:
-        raise CommandError(f"--ledger-id: {text!r} is no ledger id, which has 64 hex digits.", returncode=2)
+    if len(data) != ID_LENGTH:
+        raise CommandError(
+            f"--ledger-id: {text!r} is no ledger id, which has {2 * ID_LENGTH} hex digits.", returncode=2
+        )
     return data
 
 
 def _expected(text: str | None, nonce: int, scheduled: bool) -> Any:
     """Return the transaction that has to be proved, its id in the spelling with dashes; None for any."""
     from ledger.stream.transaction_proof.verdict import Expected
+    from mirror.values import transaction_id
 
     if text is None:
         if nonce or scheduled:
             raise CommandError("--nonce and --scheduled tell which transaction of an --id.", returncode=2)
         return None
-    payer, at, start = text.partition("@")
-    return Expected(f"{payer}-{start.replace('.', '-')}" if at else text, nonce, scheduled)
+    return Expected(transaction_id.with_dashes(text), nonce, scheduled)
 
 
 def _read(path: Path) -> bytes:

@@ -17,6 +17,19 @@ def test_nanoseconds_have_nine_digits_in_text_and_any_number_when_read():
 
 
 @pytest.mark.parametrize(
+    ("text", "dashed"),
+    [
+        ("0.0.10@1.000000001", "0.0.10-1-000000001"),
+        ("0.0.10-1-000000001", "0.0.10-1-000000001"),
+        ("1.000000001", "1.000000001"),
+    ],
+    ids=["as wallets write it", "as the API does", "none"],
+)
+def test_an_id_may_be_spelled_in_two_ways(text, dashed):
+    assert transaction_id.with_dashes(text) == dashed
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",

@@ -11,9 +11,10 @@ from ledger.stream.block.items import BlockContent
 from ledger.stream.block.proof import threshold
 from ledger.stream.block.proof.identity import LedgerIdentity
 from ledger.stream.block.tree import Sibling
+from ledger.stream.block.version import BLOCK_VERSION
 from ledger.stream.errors import StreamFileError
 from ledger.stream.transaction_proof.block import reading
-from ledger.stream.transaction_proof.block.reading import CHANGES, HEADER, OUTPUT, RESULT, SIGNED, VERSION
+from ledger.stream.transaction_proof.block.reading import CHANGES, HEADER, OUTPUT, RESULT, SIGNED
 from ledger.stream.transaction_proof.block.shape import (
     BlockProofJson,
     ContributionJson,
@@ -70,7 +71,7 @@ def _proof(
     before = places.before(signed_at, result_at, most_before) if position is None else None
     footer = block.footer
     return {
-        "version": VERSION,
+        "version": BLOCK_VERSION,
         "transaction_id": proved.transaction_id,
         "nonce": proved.nonce,
         "scheduled": proved.scheduled,

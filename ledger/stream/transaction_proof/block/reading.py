@@ -10,7 +10,7 @@ it has a result; where it is among those before, their number tells nothing.
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any
 
 from ledger.stream.transaction_proof.verdict import Transaction
 from mirror.values import entity_id, hapi, result_codes, timestamp, transaction_id, transaction_types, wire
@@ -23,9 +23,6 @@ HEADER, SIGNED, RESULT, OUTPUT = (
     "transaction_output",
 )
 CHANGES = "state_changes"
-
-#: What documents call the form of blocks; that of record files is the version of the file.
-VERSION: Final = 7
 
 _WITHOUT_RESULT = "state_signature_transaction"
 # What nodes send for themselves, and what is not known: with a result or without.

@@ -19,9 +19,10 @@ from ledger.stream.block.tree import (
     leaf_of,
     steps_above,
 )
+from ledger.stream.block.version import BLOCK_VERSION
 from ledger.stream.transaction_proof.block import reading
 from ledger.stream.transaction_proof.block.ledger import ledger_of
-from ledger.stream.transaction_proof.block.reading import CHANGES, HEADER, OUTPUT, RESULT, SIGNED, VERSION
+from ledger.stream.transaction_proof.block.reading import CHANGES, HEADER, OUTPUT, RESULT, SIGNED
 from ledger.stream.transaction_proof.document import FORM, NotProved, Part
 from ledger.stream.transaction_proof.verdict import Transaction, Trusted, Verdict
 from mirror.values import hapi, timestamp
@@ -65,8 +66,8 @@ class _Block(NamedTuple):
 
 def verify(document: Part, trusted: Trusted) -> Verdict:
     """Return what a proof of the kind "block" shows. Errors: NotProved."""
-    if document.number("version") != VERSION:
-        raise NotProved(FORM, f"its version is not {VERSION}, that of blocks")
+    if document.number("version") != BLOCK_VERSION:
+        raise NotProved(FORM, f"its version is not {BLOCK_VERSION}, that of blocks")
     stated = _Stated(document)
     parts = document.part("items")
     try:
@@ -95,7 +96,7 @@ def verify(document: Part, trusted: Trusted) -> Verdict:
     signed, total = _weights(signature)
     later = "" if root == block.hash else ", by their signature of a later block"
     return Verdict(
-        version=VERSION,
+        version=BLOCK_VERSION,
         transaction=transaction,
         number=block.number,
         hash=block.hash.hex(),

@@ -13,7 +13,14 @@ from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.names import signature_name
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.node_key import SigningNode, signing_nodes
-from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum, SignedHashes, Votes
+from ledger.stream.signature.quorum import (
+    ConsensusMode,
+    NoQuorum,
+    Quorum,
+    SignedHashes,
+    Votes,
+    least_for_proofs,
+)
 from ledger.stream.signature.signature_file import read_signature_file
 from tests.ledger.stream.fixtures import ROOT, facts, files, needs_fixtures, node_id
 from tests.ledger.stream.record.formats import signature_v2, signature_v5
@@ -212,3 +219,7 @@ def test_recorded_signatures_alone_are_by_their_node(fact):
     assert (signature.file_hash.hex(), signature.version) == (fact["file_hash"], fact["version"])
     assert signature.is_signed_by(keys[fact["node"]])
     assert not signature.is_signed_by(keys[(fact["node"] + 1) % 4])
+
+
+def test_for_a_state_proof_a_third_of_the_nodes_has_to_have_signed():
+    assert [least_for_proofs(nodes) for nodes in (1, 3, 4, 6, 7, 31)] == [1, 1, 2, 2, 3, 11]
