@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from ledger.proofs import blocks, fetching, state_proof
+from ledger.proofs import blocks, fetching, places, state_proof
 from ledger.proofs.errors import NotFetched
 from ledger.stream.block import names
 from ledger.stream.transaction_proof.block.verify import verify
@@ -147,6 +147,16 @@ def test_a_copy_that_is_spoiled_does_not_hide_a_sound_one(kept, block, caplog, p
 
     where = place if place == "the database" else f"the folder {kept}"
     assert f"'place': '{where}', 'reason': 'Block 7 " in caplog.text.replace('"', "'")
+
+
+def test_places_of_blocks_are_opened_once_and_when_they_are_there(kept):
+    assert [bucket.location for bucket in places.block_buckets()] == [f"the folder {kept}"]
+
+    (kept / "nothing" / "streams").mkdir(parents=True)
+    opened, again = places.block_buckets(), places.block_buckets()
+
+    assert len(opened) == 2
+    assert all(one is other for one, other in zip(opened, again, strict=True))
 
 
 def test_of_spoiled_copies_alone_the_reason_is_told_and_to_the_operator_where_they_are(
