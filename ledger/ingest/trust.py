@@ -7,11 +7,12 @@ from django.db import connection
 from ledger.ingest.errors import IngestError
 from ledger.stream.block.proof import identity
 from ledger.stream.block.proof.identity import LedgerIdentity
-from ledger.stream.block.proof.named import named_ledger
+from ledger.stream.block.proof.named import FIRST_LEDGER, named_ledger
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from mirror import config
+from mirror.config.errors import OperatorError
 from mirror.values import entity_id
 from mirror.values.timestamp import MAX
 from mirror.values.transaction_types import NUMBERS
@@ -47,15 +48,18 @@ class NoAddressBook(IngestError):
 class Trust:
     """The quorum that has to sign files. `first_book` counts as long as the tables have no book.
 
-    Source: address_book_entry of the latest book in file 102; node_stake of the latest update.
+    Source: address_book_entry of the latest book in file 102; node_stake of the latest update; ledger.
     """
 
     def __init__(self, first_book: bytes | None = None) -> None:
+        """Errors: OperatorError if the operator names a ledger wrongly."""
         self._first_book = first_book
         self._mode = ConsensusMode(config.value("importer.consensusMode"))
         self._ratio: Fraction = config.value("importer.downloader.consensusRatio")
         self._key: str = config.value("importer.nodePublicKey")
         self._first_ledger = named_ledger()
+        if self._first_ledger is not None:
+            _require_loaded(self._first_ledger)
         self._latest: Quorum | None = None
 
     def quorum(self) -> Quorum:
@@ -98,8 +102,24 @@ class Trust:
         return Quorum.of(nodes, stakes, self._mode, self._ratio, self._ledger(at))
 
     def _ledger(self, at: int) -> LedgerIdentity | None:
-        """Return what the network has published of its ledger, or what the operator names instead."""
+        """Return the last publication of the network before a time, what the operator names, or a later one.
+
+        A later one may be a repetition, whose row has taken the place of the first one's.
+        """
         return _published(at, before=True) or self._first_ledger or _published(at, before=False)
+
+
+def _require_loaded(named: LedgerIdentity) -> None:
+    """Require that blocks of no other ledger are loaded. Errors: OperatorError."""
+    with connection.cursor() as cursor:
+        cursor.execute("select ledger_id from ledger order by consensus_timestamp desc")
+        loaded = [bytes(row[0]) for row in cursor.fetchall()]
+    if loaded and named.ledger_id not in loaded:
+        variable, other = config.described(FIRST_LEDGER).variable, loaded[0].hex()
+        raise OperatorError(
+            f"{variable} names the ledger {named.ledger_id.hex()}, but what is loaded comes from the ledger "
+            f"{other}: name that one's publication, or load the other ledger into another database."
+        )
 
 
 def _published(at: int, *, before: bool) -> LedgerIdentity | None:

@@ -1,8 +1,7 @@
 """By which ledger id the blocks of the network are verified, and who says so; for `manage.py status`."""
 
-from typing import Any
-
 from ledger.stream.block import block_file
+from ledger.stream.block.proof.identity import LedgerIdentity
 from ledger.stream.block.proof.named import FIRST_LEDGER, named_ledger
 from mirror.config.errors import OperatorError
 from mirror.db.sql import fetch
@@ -24,17 +23,22 @@ def sentence() -> str:
     except OperatorError as error:
         return str(error)
     if rows:
-        return _published(*rows[0], is_named=named is not None and named.ledger_id == bytes(rows[0][0]))
+        ledger_id, block, version = rows[0]
+        return f"{bytes(ledger_id).hex()}{_vouched_for(bytes(ledger_id), block, version, named)}"
     return f"{named.ledger_id.hex()}, as {FIRST_LEDGER} says" if named else ""
 
 
-def _published(ledger_id: Any, block: int | None, version: int | None, *, is_named: bool) -> str:
-    text = bytes(ledger_id).hex()
-    if is_named:
-        return f"{text}, as {FIRST_LEDGER} says"
+def _vouched_for(
+    ledger_id: bytes, block: int | None, version: int | None, named: LedgerIdentity | None
+) -> str:
+    """Return who says that a published id is right; `block` published it, if it is loaded."""
+    if named is not None:
+        if named.ledger_id == ledger_id:
+            return f", as {FIRST_LEDGER} says"
+        return f", but {FIRST_LEDGER} names {named.ledger_id.hex()}, which is another network"
     if block == 0 and version == block_file.VERSION:
         return (
-            f"{text}, by the word of block 0 alone: compare it with what the network says of itself, and "
-            f"name it by {FIRST_LEDGER}"
+            ", by the word of block 0 alone: compare it with what the network says of itself, and name it by "
+            f"{FIRST_LEDGER}"
         )
-    return f"{text}, published in block {block}" if block is not None else text
+    return "" if block is None else f", published in block {block}"

@@ -99,7 +99,8 @@ class BlockFollower:
             if block is not None:
                 return self._accepted(block)
         except (StreamFileError, IngestError) as error:
-            self._wait = self._obstacle.note(error)
+            self._obstacle.note(error)
+            self._wait = self._obstacle.pause
             return None
         if self._report and self.problem is None:
             self._report.waiting()

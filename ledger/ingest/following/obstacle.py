@@ -25,23 +25,24 @@ class Obstacle:
         self._longest = longest
         self._report = report
         self._since: float | None = None
+        self._next = shortest
+        # How long to wait now (seconds).
         self.pause = shortest
         # The reason, None if there is no obstacle.
         self.problem: StreamFileError | IngestError | None = None
 
-    def note(self, problem: StreamFileError | IngestError) -> float:
-        """Note a failed try, and return the pause after it; an obstacle that stays is reported."""
+    def note(self, problem: StreamFileError | IngestError) -> None:
+        """Note a failed try: the pauses grow, and an obstacle that stays is reported."""
         now = time.monotonic()
         self._since = self._since or now
         self.problem = problem
+        self.pause, self._next = self._next, min(self._next * 2, self._longest)
         ingest.REFUSED.add(problem.kind)
-        pause = self.pause
-        log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(pause, 1))
+        log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(self.pause, 1))
         if self._report and now - self._since >= SECONDS_BEFORE_STUCK:
             self._report.stuck(Problem.of(problem))
-        self.pause = min(pause * 2, self._longest)
-        return pause
 
     def end(self) -> None:
         """Note that there is no obstacle, or no longer."""
-        self.pause, self._since, self.problem = self._shortest, None, None
+        self.pause = self._next = self._shortest
+        self._since, self.problem = None, None

@@ -9,6 +9,7 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.ingest.verify.verification import Finding, Verification
+from ledger.stream.block.proof import identity
 from ledger.stream.block.proof.named import FIRST_LEDGER
 from ledger.stream.block.proof.signer import ThresholdSigner
 from ledger.stream.errors import StreamFileError
@@ -113,6 +114,24 @@ def test_an_operator_may_name_the_ledger(tmp_path, settings_of):
     settings_of({FIRST_LEDGER: str(named)})
 
     assert load(tmp_path / "stream").verified == 1
+
+
+def test_another_ledger_than_the_one_that_is_loaded_is_refused(tmp_path, settings_of):
+    stream = BlockStream(signer=LEDGER)
+    stream.happen("ledger_id_publication", publication(LEDGER.identity))
+    stream.block().write(tmp_path / "stream")
+    load(tmp_path / "stream")
+    named = tmp_path / "ledger"
+    named.write_bytes(identity.publication(OTHERS.identity))
+    settings_of({FIRST_LEDGER: str(named)})
+
+    with pytest.raises(OperatorError, match="comes from the ledger " + LEDGER.identity.ledger_id.hex()):
+        load(tmp_path / "stream")
+
+    named.write_bytes(identity.publication(LEDGER.identity))
+    transfer(stream)
+    stream.block().write(tmp_path / "stream")
+    assert load(tmp_path / "stream").files == 1
 
 
 @pytest.mark.parametrize(

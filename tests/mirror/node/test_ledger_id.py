@@ -65,12 +65,15 @@ def test_an_id_of_a_later_block_is_said_with_its_block(tmp_path, published, sett
     assert ledger_id.sentence() == f"{ID}, published in block 7"
 
 
-def test_another_id_than_the_one_that_is_named_is_not_said_to_be_named(tmp_path, published, settings_of):
+def test_another_id_than_the_one_that_is_named_is_said_to_be_another_network(
+    tmp_path, published, settings_of
+):
     load_published_in(tmp_path / "blocks", 0)
     published.write_bytes(identity.publication(OTHERS.identity))
     settings_of({FIRST_LEDGER: str(published)})
 
-    assert ledger_id.sentence().startswith(f"{ID}, by the word of block 0 alone")
+    other = OTHERS.identity.ledger_id.hex()
+    assert ledger_id.sentence() == f"{ID}, but {FIRST_LEDGER} names {other}, which is another network"
 
 
 def test_a_named_file_that_cannot_be_read_is_said(tmp_path, settings_of):

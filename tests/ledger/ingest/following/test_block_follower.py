@@ -11,7 +11,6 @@ from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.trust import Trust
 from ledger.stream.block import names
 from ledger.stream.block.proof.signer import ThresholdSigner
-from ledger.stream.errors import StreamFileError
 from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
 from tests.ledger.stream.block.blocks import BlockStream
@@ -66,12 +65,3 @@ def test_a_block_can_be_stored_before_the_next_one_is_waited_for(tmp_path, setti
     assert nothing is None and waited is None
     assert source.waits[:2] == [0, 0]
     assert source.waits[2] > 0
-
-
-def test_a_source_that_keeps_failing_is_asked_every_two_seconds(settings_of, tmp_path):
-    settings_of({"importer.block.frequency": 0.1})
-    follower = BlockFollower(open_block_source(str(tmp_path)), Trust(BOOK))
-
-    pauses = [follower._obstacle.note(StreamFileError("block nodes", 0, "away")) for _ in range(7)]
-
-    assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
