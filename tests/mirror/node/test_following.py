@@ -46,7 +46,7 @@ def test_a_bucket_that_never_answered_is_not_one_with_nothing_new(settings_of: C
         def emit(self, record: logging.LogRecord) -> None:
             stopping.set()
 
-    log, handler = logging.getLogger("ledger.ingest.following.follower"), StopAtTrouble()
+    log, handler = logging.getLogger("ledger.ingest.following.obstacle"), StopAtTrouble()
     level = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)
