@@ -1,13 +1,15 @@
 """By which ledger id the blocks of the network are verified, and who says so; for `manage.py status`."""
 
 from ledger.stream.block import block_file
+from ledger.stream.block.proof import identity
 from ledger.stream.block.proof.identity import LedgerIdentity
 from ledger.stream.block.proof.named import FIRST_LEDGER, named_ledger
 from mirror.config.errors import OperatorError
 from mirror.db.sql import fetch
 
 _LEDGER = """
-    select l.ledger_id, b.index, b.version from ledger l
+    select l.ledger_id, l.history_proof_verification_key, l.node_contributions, b.index, b.version
+    from ledger l
     left join lateral (
         select index, version from record_file where consensus_end >= l.consensus_timestamp
         order by consensus_end limit 1
@@ -23,19 +25,22 @@ def sentence() -> str:
     except OperatorError as error:
         return str(error)
     if rows:
-        ledger_id, block, version = rows[0]
-        return f"{bytes(ledger_id).hex()}{_vouched_for(bytes(ledger_id), block, version, named)}"
-    return f"{named.ledger_id.hex()}, as {FIRST_LEDGER} says" if named else ""
+        *columns, block, version = rows[0]
+        published = identity.of_row(*columns)
+        return f"{published.ledger_id.hex()}{_vouched_for(published, block, version, named)}"
+    return f"{named.ledger_id.hex()} by {FIRST_LEDGER}: what is loaded publishes none" if named else ""
 
 
 def _vouched_for(
-    ledger_id: bytes, block: int | None, version: int | None, named: LedgerIdentity | None
+    published: LedgerIdentity, block: int | None, version: int | None, named: LedgerIdentity | None
 ) -> str:
-    """Return who says that a published id is right; `block` published it, if it is loaded."""
+    """Return who says that a published ledger is right; `block` published it, if it is loaded."""
     if named is not None:
-        if named.ledger_id == ledger_id:
-            return f", as {FIRST_LEDGER} says"
-        return f", but {FIRST_LEDGER} names {named.ledger_id.hex()}, which is another network"
+        if named.ledger_id != published.ledger_id:
+            return f", but {FIRST_LEDGER} names {named.ledger_id.hex()}, which is another network"
+        if named.contributors != published.contributors:
+            return f", but {FIRST_LEDGER} names other nodes or keys of it"
+        return f", as {FIRST_LEDGER} says"
     if block == 0 and version == block_file.VERSION:
         return (
             ", by the word of block 0 alone: compare it with what the network says of itself, and name it by "

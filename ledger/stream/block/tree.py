@@ -3,7 +3,7 @@
 Both divide the serialized items into five lists, compute a root per list, and combine these with the three
 hashes of the footer and the block's time. Footer and proofs are not part of it.
 
-  - Up to HAPI 0.70 leaves and nodes are hashed alike, and lists are padded to a power of two with H("").
+- Up to HAPI 0.70 leaves and nodes are hashed alike, and lists are padded to a power of two with H("").
 - From HAPI 0.71 on a prefix byte marks leaves (0), nodes with one child (1) and with two (2), and lists are
   not padded: a node without a sibling moves up. Blocks that wrap a record file are of this generation
   whatever the HAPI version of that file.

@@ -58,6 +58,10 @@ class Expected(NamedTuple):
         return self == (found.transaction_id, found.nonce, found.scheduled)
 
 
+# Exit codes of commands.
+_PROVED, _UNTOLD = 0, 3
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What is proved, by whose signatures, and what it rests on that has not been proved.
@@ -80,6 +84,11 @@ class Verdict:
     @property
     def share(self) -> float:
         return self.signed / self.total
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a command that has come to it; 1 and 2 are those of errors."""
+        return _UNTOLD if self.untold else _PROVED
 
     def lines(self) -> list[str]:
         """Say it in words."""

@@ -32,7 +32,8 @@ class Command(NodeCommand):
         "Write a proof of a transaction to a file. It says what happened and that the network has agreed on "
         "it, and anybody can check it by `manage.py verify-proof`, without this node or any other. Nothing "
         "is changed. The files of the transaction have to be there: kept by this node, or where it loads "
-        "from."
+        "from. The exit code is 0 if the file proves the transaction, and 3 if it proves that the "
+        "transaction is in a block, but not which result of that block it has."
     )
     when = "Use it when somebody has to believe in a transaction who does not want to believe this node."
     examples = (
@@ -89,6 +90,8 @@ class Command(NodeCommand):
                 raise CommandError("The network has published no ledger yet, so there is none to write.")
             _write(options["publication"], identity.publication(ledger))
             self.stdout.write(f"What the network has published of its ledger is in {options['publication']}.")
+        if verdict.exit_code:
+            raise SystemExit(verdict.exit_code)
 
 
 def _document(place: Place) -> Mapping[str, object]:

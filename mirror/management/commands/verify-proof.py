@@ -9,9 +9,6 @@ from django.core.management.base import CommandError
 
 from mirror.management.command import NodeCommand
 
-# The exit code for a transaction and a result that do not tell if they belong together.
-_UNTOLD = 3
-
 
 class Command(NodeCommand):
     help = (
@@ -95,8 +92,8 @@ class Command(NodeCommand):
         else:
             for line in verdict.lines():
                 self.stdout.write(printable(line))
-        if verdict.untold:
-            raise SystemExit(_UNTOLD)
+        if verdict.exit_code:
+            raise SystemExit(verdict.exit_code)
 
 
 def _ledger_id(text: str) -> bytes:

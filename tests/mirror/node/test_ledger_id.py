@@ -50,7 +50,7 @@ def test_an_id_that_block_0_alone_vouches_for_is_to_be_compared(tmp_path):
 
 def test_an_id_that_the_operator_names_is_said_to_be_named(tmp_path, published, settings_of):
     settings_of({FIRST_LEDGER: str(published)})
-    assert ledger_id.sentence() == f"{ID}, as {FIRST_LEDGER} says"
+    assert ledger_id.sentence() == f"{ID} by {FIRST_LEDGER}: what is loaded publishes none"
 
     load_published_in(tmp_path / "blocks", 0)
 
@@ -74,6 +74,15 @@ def test_another_id_than_the_one_that_is_named_is_said_to_be_another_network(
 
     other = OTHERS.identity.ledger_id.hex()
     assert ledger_id.sentence() == f"{ID}, but {FIRST_LEDGER} names {other}, which is another network"
+
+
+def test_the_same_id_with_other_keys_is_not_said_to_be_right(tmp_path, published, settings_of):
+    load_published_in(tmp_path / "blocks", 0)
+    others = LEDGER.identity._replace(contributors=OTHERS.identity.contributors)
+    published.write_bytes(identity.publication(others))
+    settings_of({FIRST_LEDGER: str(published)})
+
+    assert ledger_id.sentence() == f"{ID}, but {FIRST_LEDGER} names other nodes or keys of it"
 
 
 def test_a_named_file_that_cannot_be_read_is_said(tmp_path, settings_of):

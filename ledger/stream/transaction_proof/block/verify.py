@@ -239,7 +239,8 @@ def _check_order(before: Part | None, items: dict[str, list[_Item]], position: i
         return (
             "results of transactions in a batch do not tell which of them they belong to"
             if position is not None
-            else "the document does not have the items before them, which would tell it if any can"
+            else "the document does not have the items before them: not all that nodes send for themselves "
+            "has a result, so the items before may not tell it; or somebody has left them out"
         )
     if position is not None:
         raise NotProved(_ORDER, "the items before do not tell results of transactions in a batch")

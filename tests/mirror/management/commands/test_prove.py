@@ -145,6 +145,20 @@ def test_a_result_in_a_batch_is_not_proved_which_the_exit_code_says(tmp_path, le
         assert said in out.getvalue()
 
 
+def test_the_exit_code_of_prove_says_it_as_well_and_the_document_is_written(build, folder):
+    made, times = batch_block()
+    load(build, made, times, bytes=made.data)
+    proof, said = folder / "proof.json", StringIO()
+
+    with pytest.raises(SystemExit) as ended:
+        call_command("prove", timestamp.text(times[1]), "--out", str(proof), stdout=said)
+
+    assert ended.value.code == 3
+    assert "Not proved: that transaction" in said.getvalue()
+    assert f"The proof is in {proof}" in said.getvalue()
+    assert proof.exists()
+
+
 def test_a_transaction_of_a_block_is_proved_to_somebody_who_knows_the_ledger(block, folder, ledger):
     proof = folder / "proof.json"
 
