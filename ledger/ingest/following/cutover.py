@@ -118,11 +118,10 @@ class Choice:
         self._threshold: float = config.value(_CUTOVER + "threshold")
         self._check_after: float = config.value(_FIRST_STAGE + "latencyCheckThreshold")
         self._most_late: float = config.value(_FIRST_STAGE + "maxLatency")
-        self.stream = Stream.RECORD
         self._since = self._measured = self._clock()
         self._measured_end = last.consensus_end if last else 0
-        self._stage = _Stage.PLAIN
-        self._decide()
+        self._stage = self._stage_now()
+        self.stream = self._first_of_stage()
 
     def advanced(self, file: RecordFile) -> None:
         """Note a verified file of the stream that is followed."""
@@ -159,11 +158,10 @@ class Choice:
 
     def _decide(self) -> None:
         before, self._stage = self._stage, self._stage_now()
-        if self._stage is _Stage.PLAIN:
-            self._change(self._plain())
-        elif self._stage is not before:
+        if self._stage is not before and self._stage is not _Stage.PLAIN:
             self._measure()
-            self._change(Stream.BLOCK if self._stage is _Stage.FIRST else Stream.RECORD)
+        if self._stage is not before or self._stage is _Stage.PLAIN:
+            self._change(self._first_of_stage())
 
     def _stage_now(self) -> _Stage:
         last = self._last
@@ -175,6 +173,11 @@ class Choice:
         if config.value(_FIRST_STAGE + "enabled") and version >= self._first:
             return _Stage.FIRST
         return _Stage.TURNS if version >= self._single else _Stage.PLAIN
+
+    def _first_of_stage(self) -> Stream:
+        if self._stage is _Stage.PLAIN:
+            return self._plain()
+        return Stream.BLOCK if self._stage is _Stage.FIRST else Stream.RECORD
 
     def _plain(self) -> Stream:
         if self._last and self._last.version >= block_file.VERSION:

@@ -1,5 +1,6 @@
 """Going over from record files to blocks."""
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -91,6 +92,20 @@ def test_a_start_at_a_time_begins_with_record_files_and_stays_there_until_the_fi
     clock.now = 1016
     choice.idle()
     assert followed_by(choice) == Stream.BLOCK
+
+
+def test_only_a_change_of_the_stream_is_logged_not_the_one_to_begin_with(settings_of, caplog):
+    caplog.set_level(logging.INFO)
+    settings_of(GOING_OVER | {"importer.block.enabled": "true"})
+    assert followed_by(Choice(None)) == Stream.BLOCK
+    settings_of(FIRST_STAGE | {"importer.block.enabled": "AUTO"})
+    choice = Choice(RECORD_075, Clock())
+    assert followed_by(choice) == Stream.BLOCK
+    assert "stream_changed" not in caplog.text
+
+    choice.idle()
+
+    assert caplog.text.count("stream_changed") == 1
 
 
 def test_a_version_that_is_none_is_refused(settings_of):
