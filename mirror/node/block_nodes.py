@@ -16,7 +16,8 @@ def sentences(told: Told | None, now: float) -> str:
     if not told:
         return ""
     why = f": {told['why']}" if told["why"] else ""
-    nodes = "; ".join(_node(each, now) for each in told["nodes"][:_MOST_NAMED])
+    used = any(each["used"] for each in told["nodes"])
+    nodes = "; ".join(_node(each, now, used=used) for each in told["nodes"][:_MOST_NAMED])
     others = len(told["nodes"]) - _MOST_NAMED
     more = f"; and {others} more" if others > 0 else ""
     known = f" Block nodes, the preferred one first: {nodes}{more}." if nodes else ""
@@ -30,7 +31,8 @@ def set_aside(told: Told | None, now: float) -> Iterator[tuple[Told, int]]:
             yield node, round(node["set_aside_until"] - now)
 
 
-def _node(node: Told, now: float) -> str:
+def _node(node: Told, now: float, *, used: bool) -> str:
+    """Return what is known of a node; which blocks it has only while no node is `used`, as it changes."""
     said = [node["name"]]
     if node["latency_ms"] is None:
         said.append("whose latency is not known")
@@ -40,4 +42,8 @@ def _node(node: Told, now: float) -> str:
         said.append(f"set aside for another {duration(seconds)}")
     if node["last_failure"] and (node["failures"] or len(said) > 2):
         said.append(f"last failure: {node['last_failure'].rstrip('.')}")
+    # A loader of an older release does not tell it.
+    if (answer := node.get("answer")) and not node["used"] and not (used and node["blocks"]):
+        ago = duration(max(round(now - node["answered"]), 0))
+        said.append(f"asked {ago} ago: {answer}")
     return ", ".join(said)

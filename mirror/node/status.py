@@ -5,6 +5,7 @@ passed_over; backfill.
 """
 
 import json
+import re
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -57,6 +58,8 @@ _RUNNING = """
 # Index: the primary key (consensus_end).
 _LAST_BLOCK = "select index, consensus_end, name from record_file order by consensus_end desc limit 1"
 
+# Some cures say themselves that the node tries again.
+_SAYS_SO = re.compile(r"(tried|asked) again")
 _START = "`manage.py ingest PATH` loads files, `manage.py ingest --follow` follows the network"
 _START_DEMO = "`manage.py up` makes the demo network and loads it"
 _FOLLOW = "`manage.py up`, or `manage.py ingest --follow`"
@@ -236,12 +239,15 @@ class Status:
                 return f"Following {source}, up to date{self._transactions}. {at}."
             case State.NOTHING_NEWER:
                 return (
-                    f"Following {source}, which has nothing newer. {at}: if the network runs, check that it "
+                    f"Following {source}; nothing newer is there. {at}: if the network runs, check that it "
                     "publishes there."
                 )
             case State.STUCK:
                 because = _because(loader["problem"])
-                return f"Stuck{self._since}{because} The node tries again by itself. {at}."
+                goes_on = (
+                    "" if _SAYS_SO.search(loader["problem"]["cure"]) else " The node tries again by itself."
+                )
+                return f"Stuck{self._since}{because}{goes_on} {at}."
             case State.FAILED:
                 return f"Not loading: the loader ended {ago}{_because(loader['problem'])} {at}."
             case State.STOPPED if source == _LIVE_DEMO:

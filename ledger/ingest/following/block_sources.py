@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_bucket import BlockBucket
+from ledger.stream.source.block_node.answers import Available
 from ledger.stream.source.block_node.assembly import ANOTHER_NODE, BlockNodeFailure, Limits
 from ledger.stream.source.block_node.client import (
-    Available,
     BlockNode,
     BlockNodeClient,
     StreamedBlock,
@@ -172,6 +172,9 @@ class FromBlockNodes:
                     "failures": state.failures,
                     "last_failure": state.failure,
                     "set_aside_until": round(now + state.set_aside) if state.set_aside else None,
+                    "blocks": state.answer and state.answer.available,
+                    "answer": state.answer.has if state.answer else "",
+                    "answered": round(now - state.asked) if state.answer else None,
                 }
                 for state in self.scheduler.states()
             ],
@@ -191,6 +194,8 @@ class FromBlockNodes:
         """Note that the last block was what it should be, and how soon it came, if the next one is wanted."""
         if self._given and self._chosen and number == self._asked:
             self.scheduler.succeeded(self._chosen.node)
+            if self._chosen.why is Why.FORCED:
+                self._chosen = self._chosen._replace(why=Why.ACCEPTED)
             if self._latency is not None:
                 self.scheduler.measured(self._chosen.node, self._latency)
         self._latency = None
@@ -292,7 +297,9 @@ class FromBlockNodes:
         return self._client(node).ask(self._patience.status)
 
     def _available(self, node: BlockNode) -> Available | None:
-        return self._client(node).available(self._patience.status)
+        answer = self._ask(node).answer()
+        self.scheduler.answered(node, answer)
+        return answer.available
 
     def _client(self, node: BlockNode) -> BlockNodeClient:
         with self._lock:

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import grpc
 
+from ledger.stream.source.block_node.answers import WITHOUT_END
 from ledger.stream.source.block_node.api_pb2 import (
     BlockEnd,
     BlockItemSet,
@@ -15,7 +16,6 @@ from ledger.stream.source.block_node.api_pb2 import (
     SubscribeStreamRequest,
     SubscribeStreamResponse,
 )
-from ledger.stream.source.block_node.client import WITHOUT_END
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.demo.publish.block_folder import BlockFolder

@@ -126,7 +126,7 @@ def test_a_source_without_newer_files_is_reported() -> None:
     loader("waiting")
 
     assert status.read().sentence == (
-        f"Following s3://streams, which has nothing newer. {last}: if the network runs, check that it "
+        f"Following s3://streams; nothing newer is there. {last}: if the network runs, check that it "
         "publishes there."
     )
 
@@ -229,6 +229,16 @@ def test_the_sentence_costs_five_statements(django_assert_num_queries: Any) -> N
         status.read()
 
 
+NEVER = {"last_failure": "", "set_aside_until": None}
+
+
+def test_a_cure_that_says_that_it_is_tried_again_says_it_alone(lock: Any) -> None:
+    block(5)
+    loader("stuck", problem=PROBLEM | {"cure": "It is tried again while loading goes on."})
+
+    assert status.read().sentence.count("again") == 1
+
+
 def test_the_source_of_blocks_and_its_nodes_are_told(lock: Any) -> None:
     last = block(5)
     nodes = [
@@ -251,5 +261,13 @@ def test_the_source_of_blocks_and_its_nodes_are_told(lock: Any) -> None:
     assert read.json["loader"]["block_source"] == source
     # Other tests may have left deaths of processes.
     (trouble,) = (each for each in dashboard.troubles(read) if "block node" in each.what)
-    assert block_nodes.sentences(source | {"nodes": [told[0]] * 7}, 0).endswith("; and 2 more.")
+    now = START / SECOND
+    assert block_nodes.sentences(source | {"nodes": [told[0]] * 7}, now).endswith("; and 2 more.")
+    away = {"answer": "connection refused", "blocks": None, "answered": START // SECOND - 3}
+    behind = {"answer": "has blocks 0 to 59", "blocks": [0, 59], "answered": START // SECOND - 2}
+    said = block_nodes.sentences(source | {"nodes": [told[0], nodes[1] | away | NEVER]}, now)
+    assert said.endswith("far:40840, whose latency is not known, asked 3 seconds ago: connection refused.")
+    nodes[0]["used"] = False
+    said = block_nodes.sentences(source | {"nodes": [each | behind | NEVER for each in nodes]}, now)
+    assert said.count("asked 2 seconds ago: has blocks 0 to 59") == 2
     assert trouble.what == "The block node far:40840 is set aside: the block node is away."

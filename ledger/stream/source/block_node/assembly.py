@@ -47,6 +47,11 @@ class BlockNodeFailure(StreamFileError):
 
     kind = ingest.SOURCE
 
+    def __str__(self) -> str:
+        # A stream of messages has no byte to name.
+        message = f"{self.file}: {self.cause}"
+        return f"{message}. {self.cure}" if self.cure else message
+
 
 class Assembler:
     """The block that is being received from a node, which `node` names in messages.

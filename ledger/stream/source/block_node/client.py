@@ -10,6 +10,8 @@ import grpc
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
+from ledger.stream.source.block_node import answers
+from ledger.stream.source.block_node.answers import WITHOUT_END, Answer, Available
 from ledger.stream.source.block_node.api_pb2 import (
     ServerStatusRequest,
     ServerStatusResponse,
@@ -23,7 +25,6 @@ from ledger.stream.source.block_node.assembly import (
     Limits,
 )
 
-WITHOUT_END = (1 << 64) - 1
 _SUBSCRIBE = "/org.hiero.block.api.BlockStreamSubscribeService/subscribeBlockStream"
 _STATUS = "/org.hiero.block.api.BlockNodeService/serverStatus"
 # As long as fewer blocks, and fewer bytes, wait to be loaded, more are received; else the node waits.
@@ -31,6 +32,8 @@ _AHEAD, _AHEAD_BYTES = 8, 8 << 20
 # A node that was away is connected to again within this time; by default it may take two minutes.
 _SHORTEST_PAUSE_MILLISECONDS, _LONGEST_PAUSE_MILLISECONDS = 200, 2_000
 SHUTDOWN_SECONDS = 5.0
+# Another thread has closed the connection.
+_CLOSED = Answer(failure="the connection to it was closed")
 
 
 class Endpoint(NamedTuple):
@@ -53,16 +56,6 @@ class BlockNode:
     @property
     def name(self) -> str:
         return str(self.stream)
-
-
-class Available(NamedTuple):
-    """The first and the last block that a node has."""
-
-    first: int
-    last: int
-
-    def has(self, number: int) -> bool:
-        return self.first <= number <= self.last
 
 
 class StreamedBlock(NamedTuple):
@@ -100,7 +93,7 @@ class BlockNodeClient:
 
     def available(self, seconds: float) -> Available | None:
         """Return what blocks the node has; None if it has none, or does not answer in time."""
-        return self.ask(seconds).answer()
+        return self.ask(seconds).answer().available
 
     def ask(self, seconds: float) -> "Question":
         """Ask the node what blocks it has; it has so long to answer."""
@@ -115,7 +108,7 @@ class BlockNodeClient:
         except ValueError:
             # Another thread has closed the connection.
             call = None
-        return Question(self, channel, call)
+        return Question(self, channel, call, seconds)
 
     def subscribe(self, start: int, end: int | None = None, *, seconds_per_block: float) -> "Subscription":
         """Return the stream of blocks from `start` on, to `end` or for ever; close it when done."""
@@ -177,8 +170,8 @@ class BlockNodeClient:
 class Question:
     """A question that a node was asked: what blocks does it have?"""
 
-    def __init__(self, client: BlockNodeClient, channel: grpc.Channel, call: Any) -> None:
-        self._client, self._channel, self._call = client, channel, call
+    def __init__(self, client: BlockNodeClient, channel: grpc.Channel, call: Any, seconds: float) -> None:
+        self._client, self._channel, self._call, self._seconds = client, channel, call, seconds
 
     def is_answered_within(self, seconds: float) -> bool:
         """Wait so long for the answer, also if there will be none; return whether that is known."""
@@ -191,21 +184,22 @@ class Question:
             pass
         return True
 
-    def answer(self) -> Available | None:
-        """Return what blocks the node has; None if it has none, or has not answered in time."""
+    def answer(self) -> Answer:
+        """Return what the node has said, or why it has not."""
         if self._call is None:
-            return None
+            return _CLOSED
         try:
-            answer = self._call.result()
+            status = self._call.result()
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
                 self._client.leave_if_it_was_good(self._channel)
-            return None
+            if error.code() is grpc.StatusCode.CANCELLED:
+                return _CLOSED
+            return Answer(failure=answers.reason(error, self._seconds))
         except grpc.FutureCancelledError:
-            return None
+            return _CLOSED
         self._client.note_answer(self._channel)
-        available = Available(answer.first_available_block, answer.last_available_block)
-        return None if WITHOUT_END in available else available
+        return Answer.of(status.first_available_block, status.last_available_block)
 
 
 class Subscription:
@@ -297,7 +291,7 @@ class Subscription:
         except StreamFileError as error:
             last = error
         except grpc.RpcError as error:
-            last = self._failure(f"has failed: {_reason(error)}")
+            last = self._failure(f"has failed: {answers.reason(error)}")
         except Exception as error:
             # Whoever waits has to know.
             last = self._failure(f"sends what can't be read: {type(error).__name__}: {error}")
@@ -347,9 +341,3 @@ class Subscription:
 
     def _failure(self, cause: str) -> BlockNodeFailure:
         return BlockNodeFailure(self._node.name, 0, f"the block node {cause}", ANOTHER_NODE)
-
-
-def _reason(error: Any) -> str:
-    code = error.code().name if hasattr(error, "code") and error.code() else type(error).__name__
-    details = error.details() if hasattr(error, "details") else ""
-    return f"{code}: {details}" if details else code

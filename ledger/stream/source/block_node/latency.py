@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ledger.stream.errors import StreamFileError
+from ledger.stream.source.block_node.answers import Available
 from ledger.stream.source.block_node.client import (
-    Available,
     BlockNode,
     BlockNodeClient,
     StreamedBlock,

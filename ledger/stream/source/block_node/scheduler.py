@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+from ledger.stream.source.block_node.answers import Answer, Available
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
-from ledger.stream.source.block_node.client import Available, BlockNode
+from ledger.stream.source.block_node.client import BlockNode
 
 # A new latency counts for so much of the mean.
 _NEW_PART = 0.3
@@ -18,6 +19,8 @@ _MISSES = 3
 _HEAD_START_SECONDS = 0.1
 # Strangers may register nodes, and each question takes a connection and a thread of gRPC.
 _MOST_AT_ONCE = 100
+# An error says of so many nodes why they can't provide a block; the status has more of them.
+_MOST_NAMED = 3
 
 
 class Order(StrEnum):
@@ -34,6 +37,7 @@ class Why(StrEnum):
     FIRST = "it is the first in order that has the block"
     NEXT = "it is the first in order that will have the block next"
     FORCED = "no other node has the block, though this one keeps failing"
+    ACCEPTED = "it had kept failing, but its blocks are accepted again"
 
 
 class Asked(Protocol):
@@ -43,7 +47,7 @@ class Asked(Protocol):
         """Tell if it is answered, or will not be; wait so long for that."""
         ...
 
-    def answer(self) -> Available | None: ...
+    def answer(self) -> Answer: ...
 
 
 class Chosen(NamedTuple):
@@ -77,6 +81,9 @@ class NodeState:
     set_aside: float
     # Its last failure in words.
     failure: str
+    # What it said when it was last asked what it has, and how long ago that was (s); None before that.
+    answer: Answer | None = None
+    asked: float = 0.0
 
 
 @dataclass
@@ -87,6 +94,8 @@ class _Known:
     latency: float | None = None
     misses: int = 0
     failure: str = ""
+    answer: Answer | None = None
+    answered: float = 0.0
 
 
 class Scheduler:
@@ -133,12 +142,11 @@ class Scheduler:
                 self._readmit(node)
                 return self._chosen(Chosen(node, wanted, Why.FORCED))
         what = "a block" if number is None else f"block {number}"
-        asked = ", ".join(node.name for node in ordered) or "none is known"
         raise BlockNodeFailure(
             "block nodes",
             0,
-            f"no block node can provide {what} ({asked})",
-            "It is tried again; importer.block.nodes names block nodes.",
+            f"no block node can provide {what} ({self._reasons(ordered)})",
+            "See that importer.block.nodes names block nodes that can be reached and have it.",
         )
 
     def ordered(self) -> list[BlockNode]:
@@ -167,13 +175,25 @@ class Scheduler:
         with self._lock:
             return [
                 NodeState(
-                    node, known.latency, known.failures, max(known.inactive_until - now, 0.0), known.failure
+                    node,
+                    known.latency,
+                    known.failures,
+                    max(known.inactive_until - now, 0.0),
+                    known.failure,
+                    known.answer,
+                    max(now - known.answered, 0.0),
                 )
                 for node in sorted(self._listed, key=self._rank)
                 for known in (self._of(node),)
             ]
 
     # WHAT HAPPENED
+
+    def answered(self, node: BlockNode, answer: Answer) -> None:
+        """Note what a node has said when it was asked what it has."""
+        with self._lock:
+            known = self._of(node)
+            known.answer, known.answered = answer, self._clock()
 
     def measured(self, node: BlockNode, latency: float) -> None:
         """Note the time from the end of a block to its arrival from a node (s)."""
@@ -241,16 +261,39 @@ class Scheduler:
         """
         waiting = self._asked(nodes[:1])
         if all(question.is_answered_within(_HEAD_START_SECONDS) for _, question in waiting):
-            yield from _told(waiting)
+            yield from self._told(waiting)
             waiting = []
         for place in range(1, len(nodes), _MOST_AT_ONCE):
             waiting += self._asked(nodes[place : place + _MOST_AT_ONCE])
-            yield from _told(waiting)
+            yield from self._told(waiting)
             waiting = []
-        yield from _told(waiting)
+        yield from self._told(waiting)
 
     def _asked(self, nodes: Iterable[BlockNode]) -> list[tuple[BlockNode, Asked]]:
         return [(node, self._ask(node)) for node in nodes]
+
+    def _told(self, questions: Iterable[tuple[BlockNode, Asked]]) -> Iterator[tuple[BlockNode, Available]]:
+        for node, question in questions:
+            answer = question.answer()
+            self.answered(node, answer)
+            if answer.available is not None:
+                yield node, answer.available
+
+    def _reasons(self, nodes: Sequence[BlockNode]) -> str:
+        """Return why nodes that were asked can't provide a block: of some of them, and the others counted."""
+        if not nodes:
+            return "none is known"
+        reasons = [self._reason(node) for node in nodes[:_MOST_NAMED]]
+        if (others := len(nodes) - _MOST_NAMED) > 0:
+            reasons.append(f"and {others} more")
+        return "; ".join(reasons)
+
+    def _reason(self, node: BlockNode) -> str:
+        known = self._of(node)
+        name = node.name if node.status == node.stream else f"{node.name} (its status at {node.status})"
+        said = known.answer.about(name) if known.answer else f"{name} was not asked"
+        has_more_to_say = known.answer and known.answer.available and not self.is_active(node)
+        return f"{said}, and is set aside, as it failed: {known.failure}" if has_more_to_say else said
 
     def _chosen(self, chosen: Chosen) -> Chosen:
         self._changed = self._clock()
@@ -271,9 +314,3 @@ class Scheduler:
     def _of(self, node: BlockNode) -> _Known:
         with self._lock:
             return self._known.setdefault(node, _Known())
-
-
-def _told(questions: Iterable[tuple[BlockNode, Asked]]) -> Iterator[tuple[BlockNode, Available]]:
-    for node, question in questions:
-        if (available := question.answer()) is not None:
-            yield node, available

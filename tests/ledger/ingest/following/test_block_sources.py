@@ -14,6 +14,7 @@ from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.either_source import FromEither
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
+from ledger.stream.source.block_node.scheduler import Why
 from mirror import config
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.stream.block.blocks import BlockStream
@@ -101,6 +102,58 @@ def test_a_node_that_is_set_aside_is_told_with_its_failure(server):
         assert told["set_aside_until"] is not None
     finally:
         source.close()
+
+
+def test_a_node_that_kept_failing_is_said_to_do_so_only_until_a_block_of_it_is_accepted(server):
+    source = open_block_source()
+    try:
+        for _ in range(3):
+            assert first(source, 7).number == 7
+            source.refuse("the chain is broken")
+
+        assert first(source, 7).number == 7
+        assert source.told()["why"] == Why.FORCED
+        assert first(source, 8).number == 8
+        assert source.told()["why"] == Why.ACCEPTED
+        assert source.told()["nodes"][0]["set_aside_until"] is None
+    finally:
+        source.close()
+
+
+def test_while_no_node_can_be_used_it_is_told_why_not(server, settings_of):
+    settings_of({"importer.block.nodes": (f"127.0.0.1:{server.port}", "127.0.0.1:1 priority=1")})
+    source = open_block_source()
+    try:
+        with pytest.raises(StreamFileError, match=r"block 500 \(127\.0\.0\.1:\d+ has blocks 7 to 9; "):
+            source.next(500, 0)
+
+        has, away = source.told()["nodes"]
+        assert (has["answer"], has["blocks"]) == ("has blocks 7 to 9", (7, 9))
+        assert (away["answer"], away["blocks"]) == ("connection refused", None)
+        assert abs(away["answered"] - time.time()) < PATIENCE_SECONDS
+    finally:
+        source.close()
+
+
+def test_a_node_that_was_killed_is_told_with_what_it_answers_now(server):
+    source = open_block_source()
+    try:
+        assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
+        server.__exit__()
+        with pytest.raises(StreamFileError):
+            first(source, 10)
+        wait_until(lambda: refusal(source, 10).endswith("connection refused)"))
+        assert source.told()["nodes"][0]["answer"] == "connection refused"
+    finally:
+        source.close()
+
+
+def refusal(source: Any, number: int) -> str:
+    try:
+        source.next(number, 0)
+    except StreamFileError as error:
+        return error.cause
+    return ""
 
 
 def wait_no_longer_than(source: Any, seconds: float) -> None:

@@ -16,6 +16,7 @@ import grpc
 
 from ledger.stream.block.items import read_items
 from ledger.stream.block.proof.signer import ThresholdSigner
+from ledger.stream.source.block_node.answers import WITHOUT_END
 from ledger.stream.source.block_node.api_pb2 import (
     BlockEnd,
     BlockItemSet,
@@ -25,7 +26,6 @@ from ledger.stream.source.block_node.api_pb2 import (
     SubscribeStreamResponse,
 )
 from ledger.stream.source.block_node.assembly import Limits
-from ledger.stream.source.block_node.client import WITHOUT_END
 from mirror.demo.publish.block_node import items_of
 from mirror.values.hapi import BlockItem, BlockProof
 

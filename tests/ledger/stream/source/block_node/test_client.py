@@ -1,21 +1,25 @@
 """The client of block nodes, against a real server: whole blocks, and what no stream of blocks may hold."""
 
 import os
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node import api_pb2
 from ledger.stream.source.block_node import client as client_module
+from ledger.stream.source.block_node.answers import Answer, Available
 from ledger.stream.source.block_node.api_pb2 import BlockEnd, BlockItemSet, SubscribeStreamResponse
 from ledger.stream.source.block_node.assembly import Assembler, BlockNodeFailure, Limits
-from ledger.stream.source.block_node.client import Available, BlockNode, BlockNodeClient, Endpoint
+from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
 from mirror.demo.publish.block_node import BlockNodeServer, items_of
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -109,13 +113,47 @@ def accepted(using: BlockNodeClient) -> Iterator[Any]:
         return
 
 
-def test_a_node_that_is_away_has_nothing():
-    with BlockNodeServer() as gone:
-        using = client(gone)
+def said_at(host: str, port: int, *, tls: bool = False, seconds: float = PATIENCE_SECONDS) -> str:
+    endpoint = Endpoint(host, port, tls)
+    using = BlockNodeClient(BlockNode(endpoint, endpoint), Limits())
     try:
-        assert using.available(0.5) is None
+        assert using.available(seconds) is None
+        return using.ask(seconds).answer().about("it")
     finally:
         using.close()
+
+
+def test_a_node_that_is_away_has_nothing_and_says_why():
+    with BlockNodeServer() as gone:
+        pass
+
+    assert said_at("127.0.0.1", gone.port) == "it: connection refused"
+    assert said_at("no-such-host.invalid", 40840).startswith("it: ")
+    assert "errors resolving" not in said_at("no-such-host.invalid", 40840)
+
+
+def test_what_is_no_block_node_is_told_apart_from_one_that_is_slow_or_has_nothing(server):
+    other = grpc.server(ThreadPoolExecutor(1))
+    port = other.add_insecure_port("127.0.0.1:0")
+    other.start()
+    try:
+        assert said_at("127.0.0.1", port) == "it: what answers there is no block node (UNIMPLEMENTED)"
+        assert said_at("127.0.0.1", port, tls=True) == "it: what answers there speaks no TLS"
+    finally:
+        other.stop(None)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        assert said_at("127.0.0.1", port, seconds=0.4) == "it: no answer within 400 ms"
+    assert said_at("127.0.0.1", server.port) == "it has no blocks"
+
+
+def test_details_of_strangers_are_short_and_on_one_line():
+    class Chatty(BlockNodeServer):
+        def status(self, request: Any, context: Any) -> Any:
+            context.abort(grpc.StatusCode.INTERNAL, "a\x1b[31m\nfault " + "x" * 500)
+
+    with Chatty() as chatty:
+        assert said_at("127.0.0.1", chatty.port) == f"it: INTERNAL: ... {'x' * 100}"
 
 
 def test_blocks_come_whole_and_in_order(server):
@@ -326,10 +364,11 @@ def test_answers_over_a_connection_of_the_past_tell_nothing_of_the_one_of_now():
             server.may_answer.set()
 
             using.close()
-            assert [answered[0].answer(), too_late[0].answer()] == [Available(7, 7), None]
+            ends = [Answer(Available(7, 7)), Answer(failure="no answer within 50 ms")]
+            assert [answered[0].answer(), too_late[0].answer()] == ends
             assert using.available(PATIENCE_SECONDS) == Available(7, 7)
             connection = using._channel(using.node.status)
-            assert [answered[1].answer(), too_late[1].answer()] == [Available(7, 7), None]
+            assert [answered[1].answer(), too_late[1].answer()] == ends
             assert using._channel(using.node.status) is connection
         finally:
             using.close()
@@ -344,7 +383,7 @@ def test_a_question_whose_connection_is_closed_meanwhile_has_no_answer():
         using.close()
 
         assert question.is_answered_within(PATIENCE_SECONDS)
-        assert question.answer() is None
+        assert question.answer() == Answer(failure="the connection to it was closed")
         server.may_answer.set()
 
 
@@ -364,7 +403,7 @@ def test_a_range_without_an_end_is_none(server):
     server.publish((1 << 64) - 1, ONE.content)
     using = client(server)
     try:
-        assert using.available(PATIENCE_SECONDS) is None
+        assert using.ask(PATIENCE_SECONDS).answer() == Answer(failure="does not tell which blocks it has")
     finally:
         using.close()
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from ledger.stream.source.block_node.answers import Answer, Available
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
-from ledger.stream.source.block_node.client import Available, BlockNode, Endpoint
+from ledger.stream.source.block_node.client import BlockNode, Endpoint
 from ledger.stream.source.block_node.scheduler import Order, Rules, Scheduler, Why
 
 ALL = Available(0, 100)
@@ -25,8 +26,8 @@ class Told:
     def is_answered_within(self, seconds: float) -> bool:
         return True
 
-    def answer(self) -> Available | None:
-        return self._has
+    def answer(self) -> Answer:
+        return Answer(self._has, "" if self._has else "connection refused")
 
 
 class Network:
@@ -109,13 +110,62 @@ def test_the_earliest_block_is_that_of_the_first_node():
     assert network.scheduler.choose(None)[:2] == (A, 31)
 
 
-def test_without_a_node_that_has_it_the_nodes_are_named():
-    network = Network()
+def refused(network: Network, number: int) -> str:
+    with pytest.raises(BlockNodeFailure) as refusal:
+        network.chosen(number)
+    return str(refusal.value)
 
-    with pytest.raises(
-        BlockNodeFailure, match=r"block 101 .*a:40840, b:40840, c:40840|can provide block 102"
-    ):
-        network.chosen(102)
+
+CURE = "See that importer.block.nodes names block nodes that can be reached and have it."
+
+
+def test_without_a_node_that_has_it_each_node_is_named_with_what_it_has_or_why_it_does_not_tell():
+    network = Network()
+    network.has |= {B: None, C: Available(7, 9)}
+
+    assert refused(network, 102) == (
+        "block nodes: no block node can provide block 102 (a:40840 has blocks 0 to 100; "
+        f"b:40840: connection refused; c:40840 has blocks 7 to 9). {CURE}"
+    )
+    assert [state.answer for state in network.scheduler.states()] == [
+        Answer(ALL),
+        Answer(None, "connection refused"),
+        Answer(Available(7, 9)),
+    ]
+
+
+def test_of_many_nodes_that_lack_a_block_some_are_named_and_the_others_counted():
+    network = Network(Order.PRIORITY, *(node(f"n{place}", place) for place in range(100)))
+
+    assert refused(network, 102) == (
+        "block nodes: no block node can provide block 102 (n0:40840 has blocks 0 to 100; n1:40840 has blocks "
+        f"0 to 100; n2:40840 has blocks 0 to 100; and 97 more). {CURE}"
+    )
+
+
+def test_without_any_node_none_is_known():
+    network = Network()
+    network.has.clear()
+
+    assert "block 102 (none is known)." in refused(network, 102)
+
+
+def test_a_node_that_will_have_the_block_next_but_is_set_aside_is_named_with_its_failure():
+    network = Network(Order.PRIORITY, A)
+    for _ in range(3):
+        network.scheduler.failed(A, "its block was refused")
+
+    assert "(a:40840 has blocks 0 to 100, and is set aside, as it failed: its block was refused)" in refused(
+        network, 101
+    )
+
+
+def test_the_place_that_tells_the_status_is_named_if_the_stream_is_elsewhere():
+    apart = BlockNode(Endpoint("status", 1), Endpoint("stream", 2))
+    network = Network(Order.PRIORITY, apart)
+    network.has[apart] = None
+
+    assert "(stream:2 (its status at status:1): connection refused)" in refused(network, 7)
 
 
 def test_three_failures_in_a_row_make_a_node_the_last_choice_for_a_minute():

@@ -1,0 +1,84 @@
+"""What block nodes say of the blocks that they have, and in plain words why one does not say it."""
+
+import re
+from typing import Any, NamedTuple
+
+import grpc
+
+WITHOUT_END = (1 << 64) - 1
+# Details of gRPC may be long, and come from strangers.
+_LONGEST_DETAILS = 100
+# The last part of the details tells most, as in "failed to connect to all addresses; last error: ...".
+_GISTS = (
+    (re.compile(r"Connection refused"), "connection refused"),
+    (re.compile(r"Domain name not found"), "no such host"),
+    (re.compile(r"Misformatted domain name"), "the name of its host is misspelt"),
+    (re.compile(r"Network is unreachable"), "its network can't be reached"),
+    (re.compile(r"No route to host"), "there is no route to its host"),
+    (re.compile(r"Expected SETTINGS frame"), "what answers there speaks no gRPC"),
+    (re.compile(r"WRONG_VERSION_NUMBER"), "what answers there speaks no TLS"),
+    (re.compile(r"CERTIFICATE_VERIFY_FAILED"), "its certificate can't be verified"),
+)
+
+
+class Available(NamedTuple):
+    """The first and the last block that a node has."""
+
+    first: int
+    last: int
+
+    def has(self, number: int) -> bool:
+        return self.first <= number <= self.last
+
+
+class Answer(NamedTuple):
+    """What blocks a node has, or else why that is not known, in words; None and "" if it has none."""
+
+    available: Available | None = None
+    failure: str = ""
+
+    @classmethod
+    def of(cls, first: int, last: int) -> "Answer":
+        """Return the answer with the fields of a status."""
+        if first == last == WITHOUT_END:
+            return cls()
+        if WITHOUT_END in (first, last):
+            return cls(failure="does not tell which blocks it has")
+        return cls(Available(first, last))
+
+    @property
+    def has(self) -> str:
+        """What the node has, as the end of a sentence about it."""
+        if self.available is None:
+            return self.failure or "has no blocks"
+        return f"has blocks {self.available.first} to {self.available.last}"
+
+    def about(self, name: str) -> str:
+        """Return what is known of the node of a name."""
+        return f"{name}: {self.failure}" if self.failure else f"{name} {self.has}"
+
+
+def reason(error: Any, seconds: float | None = None) -> str:
+    """Return in a few words why a call of gRPC has failed that may have taken so long."""
+    code = error.code() if hasattr(error, "code") else None
+    if code is None:
+        return type(error).__name__
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED and seconds is not None:
+        return f"no answer within {_length(seconds)}"
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        return "what answers there is no block node (UNIMPLEMENTED)"
+    details = " ".join("".join(filter(_is_plain, error.details() or "")).split())
+    known = next((words for pattern, words in _GISTS if pattern.search(details)), None)
+    if known:
+        return known
+    if len(details) > _LONGEST_DETAILS:
+        details = f"... {details[-_LONGEST_DETAILS:]}"
+    return f"{code.name}: {details}" if details else str(code.name)
+
+
+def _is_plain(character: str) -> bool:
+    return character.isprintable() or character.isspace()
+
+
+def _length(seconds: float) -> str:
+    return f"{seconds:g} s" if seconds >= 1 else f"{seconds * 1000:g} ms"
