@@ -25,7 +25,7 @@ from mirror.node import health, ledger_id, replicas
 from mirror.node.loaded import loaded_text, supply_text
 from mirror.node.replicas import Replica
 from mirror.node.retention import plan
-from mirror.node.status import Status, process_of
+from mirror.node.status import State, Status, process_of
 from mirror.processes.deaths import Death, recent
 from mirror.values import entity_id, timestamp
 from mirror.values.readable import byte_size, duration
@@ -163,7 +163,7 @@ class Inventory:
         if supply := supply_text(status.loaded):
             yield "Supply", supply
         if status.loader:
-            yield from self._of_loader(status.loader)
+            yield from self._of_loader(status.loader, killed=status.state is State.KILLED)
         for death in self.deaths:
             ago = duration(round(max(status.now / NANOS_PER_SECOND - death.at, 0)))
             yield "Died", f"{ago} ago: {death.process} {death.why}"
@@ -223,12 +223,16 @@ class Inventory:
             return f"no: {others}"
         return f"no, as said above. {others}" if others else "no, as said above"
 
-    def _of_loader(self, loader: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def _of_loader(self, loader: Mapping[str, Any], *, killed: bool) -> Iterator[tuple[str, str]]:
         worked = duration(max(round((loader["reported"] - loader["started"]).total_seconds()), 0))
+        does, has = _ACTIVITIES[loader["activity"]], "has"
+        if killed:
+            # It could not report its end: what it reported last is over.
+            does, has = f"ended without a word while it was {does}", "had"
         yield "Source", loader["source"]
         yield (
             "Loader",
-            f"{_ACTIVITIES[loader['activity']]}; {process_of(loader)} has worked for {worked} and loaded "
+            f"{does}; {process_of(loader)} {has} worked for {worked} and loaded "
             f"{loader['files']:,} files with {loader['transactions']:,} transactions",
         )
         if loader["problem"] and loader["problem"]["signatures"]:

@@ -70,3 +70,14 @@ def test_nodes_that_signed_and_did_not_sign_are_listed_with_accounts(build: Buil
     assert lines["Signed by"] == ["node 1 (0.0.4): 1 of the 2 nodes needed"]
     assert lines["Not signed by"] == ["node 0 (0.0.3): no signature file"]
     assert lines["Address book"] == ["2 nodes, 1 day old; no stakes, so each node counts alike"]
+
+
+def test_a_loader_that_was_killed_does_nothing_any_more(build: Build) -> None:
+    build.block(7)
+    loader("waiting", seconds_ago=600)
+
+    (line,) = said()["Loader"]
+
+    assert line.startswith(
+        "ended without a word while it was waiting for the next file; process 77 on ada had worked for "
+    )
