@@ -45,8 +45,12 @@ class BlockNodeServer:
         most: int = 10_000,
         folder: BlockFolder | None = None,
         streams: int = _STREAMS,
+        named_by: str = "",
     ) -> None:
-        """Serve at most `streams` clients at once. Errors: OperatorError if another program has the port."""
+        """Serve at most `streams` clients at once; `named_by` says by what an operator names the port.
+
+        Errors: OperatorError if another program has the port.
+        """
         self._streams = threading.BoundedSemaphore(streams)
         self._published: dict[int, bytes] = {}
         self._folder = folder
@@ -86,7 +90,7 @@ class BlockNodeServer:
         except RuntimeError as error:
             raise OperatorError(
                 f"Port {port} of 127.0.0.1 is taken by another program: stop that one, or name another port "
-                f"for the block node by {config.described('demo.blockNodePort').variable}."
+                f"for the block node by {named_by or config.described('demo.blockNodePort').variable}."
             ) from error
 
     def __enter__(self) -> Self:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 from ledger.stream.block import names
@@ -34,10 +35,23 @@ def serve(say: Say, folder: Path, port: int, stopping: threading.Event) -> None:
             f"There is no block below {folder}: name a folder with blocks in its folder `block`, or in that "
             "of one network, such as `manage.py demo --blocks-stream` makes."
         )
-    with BlockNodeServer(port, folder=blocks) as server:
+    with BlockNodeServer(port, folder=blocks, named_by="--port") as server:
         say(
             f"A block node at 127.0.0.1:{server.port} serves the blocks {min(blocks)} to {max(blocks)} of "
-            f"{network}. Ctrl-C stops it."
+            f"{network}{_missing(blocks)}. Ctrl-C stops it."
         )
         while not stopping.wait(_LOOK_SECONDS):
             server.look()
+
+
+def _missing(blocks: BlockFolder) -> str:
+    """Return which blocks between the first and the last one are missing, as the end of a sentence."""
+    gaps = [(one + 1, other - 1) for one, other in pairwise(blocks) if other > one + 1]
+    if not gaps:
+        return ""
+    count, (first, last) = sum(last - first + 1 for first, last in gaps), gaps[0]
+    if count == 1:
+        return f", but block {first} is missing"
+    if len(gaps) == 1:
+        return f", but the blocks {first} to {last} are missing"
+    return f", but {count:,} blocks are missing, from block {first} on"
