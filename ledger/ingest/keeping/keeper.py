@@ -17,6 +17,7 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest.keeping import used
 from ledger.ingest.keeping.originals import Original, Wanted
 from ledger.stream.errors import StreamFileError
+from ledger.stream.kept.location import PLACE
 from ledger.stream.kept.writing import PlaceAway, WritablePlace
 from ledger.stream.record.record_file import RecordFile
 from mirror import logs
@@ -133,7 +134,10 @@ class Keeper:
             self._prepare()
         except PlaceAway as error:
             if stops:
-                raise KeepingFailed(f"Nothing can be kept in {place.location}: {error}.") from error
+                raise KeepingFailed(
+                    f"Nothing can be kept in {place.location}: {error}. Run the command again once it can be "
+                    f"written, or name another place by {PLACE}."
+                ) from error
 
     @property
     def location(self) -> str:
