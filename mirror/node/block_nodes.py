@@ -33,17 +33,18 @@ def set_aside(told: Told | None, now: float) -> Iterator[tuple[Told, int]]:
 
 def _node(node: Told, now: float, *, used: bool) -> str:
     """Return what is known of a node; which blocks it has only while no node is `used`, as it changes."""
-    said = [node["name"]]
-    if node["latency_ms"] is None:
-        said.append("whose latency is not known")
-    else:
+    said, set_aside_for = [node["name"]], [seconds for _, seconds in set_aside({"nodes": [node]}, now)]
+    # A loader of an older release does not tell the answer.
+    answer = "" if node["used"] else node.get("answer", "")
+    is_silent = bool(answer) and not node["blocks"]
+    if node["latency_ms"] is not None:
         said.append(f"{node['latency_ms']:,} ms after the end of a block")
-    for _, seconds in set_aside({"nodes": [node]}, now):
-        said.append(f"set aside for another {duration(seconds)}")
-    if node["last_failure"] and (node["failures"] or len(said) > 2):
+    elif not is_silent:
+        said.append("whose latency is not known")
+    said += [f"set aside for another {duration(seconds)}" for seconds in set_aside_for]
+    # Of a node that does not answer, the answer is newer than why its last stream failed.
+    if node["last_failure"] and (set_aside_for or (node["failures"] and not is_silent)):
         said.append(f"last failure: {node['last_failure'].rstrip('.')}")
-    # A loader of an older release does not tell it.
-    if (answer := node.get("answer")) and not node["used"] and not (used and node["blocks"]):
-        ago = duration(max(round(now - node["answered"]), 0))
-        said.append(f"asked {ago} ago: {answer}")
+    if is_silent or (answer and not used):
+        said.append(f"asked {duration(max(round(now - node['answered']), 0))} ago: {answer}")
     return ", ".join(said)

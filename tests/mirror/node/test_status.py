@@ -266,7 +266,12 @@ def test_the_source_of_blocks_and_its_nodes_are_told(lock: Any) -> None:
     away = {"answer": "connection refused", "blocks": None, "answered": START // SECOND - 3}
     behind = {"answer": "has blocks 0 to 59", "blocks": [0, 59], "answered": START // SECOND - 2}
     said = block_nodes.sentences(source | {"nodes": [told[0], nodes[1] | away | NEVER]}, now)
-    assert said.endswith("far:40840, whose latency is not known, asked 3 seconds ago: connection refused.")
+    assert said.endswith("; far:40840, asked 3 seconds ago: connection refused.")
+    past = NEVER | {"last_failure": "its stream has failed", "failures": 1}
+    said = block_nodes.sentences(source | {"nodes": [told[0], nodes[1] | past | away]}, now)
+    assert said.endswith("; far:40840, asked 3 seconds ago: connection refused.")
+    said = block_nodes.sentences(source | {"nodes": [told[0], nodes[1] | past | behind]}, now)
+    assert said.endswith("; far:40840, whose latency is not known, last failure: its stream has failed.")
     nodes[0]["used"] = False
     said = block_nodes.sentences(source | {"nodes": [each | behind | NEVER for each in nodes]}, now)
     assert said.count("asked 2 seconds ago: has blocks 0 to 59") == 2

@@ -11,6 +11,7 @@ _LONGEST_DETAILS = 100
 # The last part of the details tells most, as in "failed to connect to all addresses; last error: ...".
 _GISTS = (
     (re.compile(r"Connection refused"), "connection refused"),
+    (re.compile(r"Socket closed|Connection reset"), "the connection was lost"),
     (re.compile(r"Domain name not found"), "no such host"),
     (re.compile(r"Misformatted domain name"), "the name of its host is misspelt"),
     (re.compile(r"Network is unreachable"), "its network can't be reached"),
