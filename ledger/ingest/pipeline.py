@@ -238,17 +238,13 @@ class Pipeline:
         if self._balances and source.instant <= self._balances.last:
             # Only a part of it is to be loaded.
             return None
-        try:
-            return Asked(self._touched.committed, self._trust.quorum() if self._trust else None)
-        except IngestError:
-            # The file in its turn says so.
-            return None
+        return Asked(self._touched.committed, self._trust.latest() if self._trust else None)
 
     def _usable(self, asked: Asked | None, read: ReadFile | None) -> ReadFile | None:
         """Return the file as it was read ahead, unless the files before it have changed what it relied on."""
         if asked is None or read is None:
             return None
-        if self._trust and asked.quorum is not self._trust.quorum():
+        if self._trust and asked.quorum is not self._trust.latest():
             return None
         self._touched.forget(asked.committed)
         return None if self._touched.since(asked.committed, read.questions) else read

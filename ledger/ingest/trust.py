@@ -4,13 +4,13 @@ from fractions import Fraction
 
 from django.db import connection
 
-from ledger.ingest.errors import IngestError
 from ledger.stream.block.proof import identity
 from ledger.stream.block.proof.identity import LedgerIdentity
 from ledger.stream.block.proof.named import FIRST_LEDGER, named_ledger
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
+from ledger.stream.source.configured import PUBLIC_BUCKETS
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.values import entity_id
@@ -20,6 +20,9 @@ from mirror.values.transaction_types import NUMBERS
 _BOOK_FILES = (101, 102)
 _CURRENT_BOOK_FILE = 102
 _CHANGES_A_FILE = frozenset(NUMBERS[name] for name in ("FILECREATE", "FILEUPDATE", "FILEAPPEND"))
+# Networks whose first address books come with the program. If their first blocks were believed by their own
+# word, blocks of any network could be loaded as theirs. Demo networks can't be mistaken for anything else.
+KNOWN_NETWORKS = frozenset(PUBLIC_BUCKETS) - {"demo"}
 _CHANGE_NODES = frozenset((NUMBERS["NODESTAKEUPDATE"], NUMBERS["LEDGERIDPUBLICATION"]))
 
 _NODES = """
@@ -41,10 +44,6 @@ _LEDGER = """
     order by abs(%(at)s - consensus_timestamp) limit 1"""
 
 
-class NoAddressBook(IngestError):
-    """No address book of the network is known."""
-
-
 class Trust:
     """The quorum that has to sign files. `first_book` counts as long as the tables have no book.
 
@@ -64,20 +63,26 @@ class Trust:
 
     def quorum(self) -> Quorum:
         """Return the quorum as the tables tell it now. Errors: NoAddressBook."""
+        latest = self.latest()
+        latest.require_nodes("signatures")
+        return latest
+
+    def latest(self) -> Quorum:
+        """Return the quorum as the tables tell it now; blocks may need none of the nodes."""
         if self._latest is None:
             self._latest = self.quorum_at(MAX)
         return self._latest
 
     def latest_quorum(self, at: int) -> Quorum:
         """Return the quorum for a file that is being loaded: whatever its time, the latest one."""
-        return self.quorum()
+        return self.latest()
 
     def forget(self) -> None:
         """Read the tables again when next asked: they may say something else now."""
         self._latest = None
 
     def quorum_at(self, at: int) -> Quorum:
-        """Return the quorum at a time (ns) of the past. Errors: NoAddressBook."""
+        """Return the quorum at a time (ns) of the past. It has no nodes if no address book is known."""
         file = entity_id.encode(
             config.value("common.shard"), config.value("common.realm"), _CURRENT_BOOK_FILE
         )
@@ -88,18 +93,16 @@ class Trust:
             stakes = dict(cursor.fetchall())
         if not nodes and self._first_book:
             nodes = read_address_book("first address book", self._first_book)
-        if not nodes:
-            raise NoAddressBook(
-                "signatures",
-                "start",
-                f"no address book of the network {config.value('network')} is known, so no signature can be "
-                "verified",
-                "Name its first one by importer.initialAddressBook, or load without verifying by "
-                "--without-signatures.",
-            )
         if self._key:
             nodes = [node._replace(public_key=self._key) for node in nodes]
-        return Quorum.of(nodes, stakes, self._mode, self._ratio, self._ledger(at))
+        return Quorum.of(
+            nodes,
+            stakes,
+            self._mode,
+            self._ratio,
+            self._ledger(at),
+            first_block_believed=config.value("network") not in KNOWN_NETWORKS,
+        )
 
     def _ledger(self, at: int) -> LedgerIdentity | None:
         """Return the last publication of the network before a time, what the operator names, or a later one.

@@ -27,3 +27,12 @@ class StreamFileError(Exception):
     def __str__(self) -> str:
         message = f"{self.file}, byte {self.position}: {self.cause}"
         return f"{message}. {self.cure}" if self.cure else message
+
+
+class NobodyTrusted(StreamFileError):
+    """A file that can't be verified, as nobody is known whose signature would count.
+
+    The operator has to name somebody. No other source has a copy that would be accepted.
+    """
+
+    kind = ingest.SIGNATURES

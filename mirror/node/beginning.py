@@ -7,10 +7,10 @@ from pathlib import Path
 from ledger.ingest.balances import choosing
 from ledger.ingest.balances.start import Start
 from ledger.ingest.chain import Position
-from ledger.ingest.errors import IngestError
 from ledger.ingest.following.configured_bucket import open_balance_download
 from ledger.ingest.trust import Trust
 from ledger.stream.record.names import shortest_time
+from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.balances import LONGEST_BEFORE
 from ledger.stream.source.local import FileOnDisk
 from mirror.models import LoadedRange
@@ -40,7 +40,7 @@ def of_files(
             start = choosing.from_folders(paths, files, trust)
         except choosing.NoBalances as problem:
             say(choosing.UNKNOWN.format(reason=problem))
-        except IngestError:
+        except NoAddressBook:
             # Loading says so, too.
             return files, None
         if start is None:
@@ -66,7 +66,7 @@ def of_bucket(location: str, first_book: bytes | None, at: int, say: Say) -> Sta
     except choosing.NoBalances as problem:
         say(choosing.UNKNOWN.format(reason=problem))
         return None
-    except IngestError:
+    except NoAddressBook:
         return None
     finally:
         download.close()

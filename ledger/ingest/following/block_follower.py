@@ -14,7 +14,7 @@ from ledger.ingest.following.block_sources import BlockSource
 from ledger.ingest.following.obstacle import Obstacle
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
-from ledger.stream.errors import StreamFileError
+from ledger.stream.errors import NobodyTrusted, StreamFileError
 from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.stream_file import StreamFile
 from mirror import config
@@ -117,6 +117,9 @@ class BlockFollower:
             if self._last:
                 self._last.require_next(file)
             verified = block.verify(self._trust.latest_quorum, sidecars=self._sidecars)
+        except NobodyTrusted:
+            # Blocks of other sources can't be verified either.
+            raise
         except (StreamFileError, IngestError) as error:
             self._source.refuse(error.cause)
             raise

@@ -17,7 +17,7 @@ from ledger.ingest.keeping.originals import Original, Wanted
 from ledger.ingest.trust import Trust
 from ledger.stream.block.block_file import VERSION, read_block_file
 from ledger.stream.block.original import most_bytes
-from ledger.stream.errors import StreamFileError
+from ledger.stream.errors import NobodyTrusted, StreamFileError
 from ledger.stream.kept.layout import block_path
 from ledger.stream.kept.place import kept_bucket
 from ledger.stream.kept.reading import Place, PublishedFiles
@@ -184,6 +184,8 @@ class _Source:
             raise StreamFileError(row.name, 0, f"{self._blocks.location} does not have it any more")
         try:
             verified = _verified(row, block, self._trust)
+        except NobodyTrusted:
+            raise
         except StreamFileError as error:
             # Another block node may have it intact.
             self._blocks.refuse(error.cause)
@@ -195,6 +197,7 @@ class _Source:
             self._files = PublishedFiles(Place(stream_bucket(self._location), stream_layout()))
             self._stack.callback(self._files.close)
         quorum = self._trust.quorum_at(row.consensus_start)
+        quorum.require_nodes(row.name)
         record = _record_file(row, self._files, quorum)
         sidecars = _sidecars(record, self._files, quorum)
         signed = _signed(row, self._files, quorum)

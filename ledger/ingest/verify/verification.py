@@ -18,10 +18,11 @@ from ledger.ingest.file_rows import FileRows
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.persist import Persist
-from ledger.ingest.trust import NoAddressBook, Trust
+from ledger.ingest.trust import Trust
 from ledger.ingest.verify.comparison import differences
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
+from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.stream_file import StreamFile
 from mirror.db import coverage
 from mirror.values import timestamp

@@ -13,6 +13,7 @@ from ledger.stream.block import names
 from ledger.stream.block.items import BlockContent, read_items
 from ledger.stream.block.original import most_bytes
 from ledger.stream.block.proof.identity import LedgerIdentity
+from ledger.stream.block.proof.named import FIRST_LEDGER
 from ledger.stream.block.proof.wrong import WrongSignature
 from ledger.stream.block.record import record_items
 from ledger.stream.block.signature import RECORD_FILE, signature_of, unproved
@@ -20,10 +21,10 @@ from ledger.stream.block.tree import HashedTree
 from ledger.stream.block.version import BLOCK_VERSION
 from ledger.stream.block.wrapped import read_wrapped
 from ledger.stream.content import content_of
-from ledger.stream.errors import StreamFileError
+from ledger.stream.errors import NobodyTrusted, StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.record.record_file import BlockSignature, RecordFile, times_of
-from mirror import logs
+from mirror import config, logs
 from mirror.metrics import ingest
 from mirror.values import timestamp
 
@@ -113,10 +114,10 @@ def _signature(block: BlockContent, root: bytes, items: list[RecordItem]) -> Blo
     return signature
 
 
-def verify(file: RecordFile, ledger: LedgerIdentity | None) -> None:
+def verify(file: RecordFile, ledger: LedgerIdentity | None, *, first_block_believed: bool = False) -> None:
     """Require that the nodes of a ledger have signed a block. Errors: StreamFileError.
 
-    The first block of a network may publish the ledger itself.
+    Where no ledger is known, the first block of a network may publish it itself, if that is believed.
     """
     from ledger.stream.block.proof import threshold
 
@@ -125,31 +126,62 @@ def verify(file: RecordFile, ledger: LedgerIdentity | None) -> None:
         raise StreamFileError(
             file.name, 0, "it has no threshold signature", _TRUST_ANYWAY, kind=ingest.SIGNATURES
         )
-    believed = ledger is None and file.block_number == 0
-    if believed:
-        ledger = signature.ledger
-    if ledger is None:
-        raise StreamFileError(
+    believed = ledger or _published_ledger(file, signature, first_block_believed)
+    try:
+        threshold.verify(believed, signature.root, signature.signature)
+        _tell_form(len(signature.signature))
+        if ledger is None:
+            _tell_ledger(believed.ledger_id.hex())
+    except WrongSignature as error:
+        raise _refused(file, signature, believed, error) from error
+
+
+def _published_ledger(file: RecordFile, signature: BlockSignature, is_believed: bool) -> LedgerIdentity:
+    """Return the ledger that the first block of a network publishes. Errors: NobodyTrusted."""
+    own = signature.ledger if file.block_number == 0 else None
+    if own is None:
+        raise NobodyTrusted(
             file.name,
             0,
             "no ledger id of the network is known, so the signature of a block can't be verified",
             "Load the files before it, one of which publishes the ledger id, or name a file with the "
-            "publication by importer.block.initialLedgerIdPublication. " + _TRUST_ANYWAY,
-            kind=ingest.SIGNATURES,
+            f"publication by {FIRST_LEDGER}. {_TRUST_ANYWAY}",
         )
-    try:
-        threshold.verify(ledger, signature.root, signature.signature)
-        _tell_form(len(signature.signature))
-        if believed:
-            _tell_ledger(ledger.ledger_id.hex())
-    except WrongSignature as error:
-        raise StreamFileError(
+    if not is_believed:
+        network = config.value("network")
+        raise NobodyTrusted(
             file.name,
             0,
-            f"its threshold signature is refused: {error}",
-            "Fetch it again, or from another node. " + _TRUST_ANYWAY,
+            f"no ledger id of the network {network} is known, and that the block publishes the ledger "
+            f"{own.ledger_id.hex()} does not prove that it is of {network}",
+            f"Name a file with the publication of {network} by {FIRST_LEDGER}; or if the block is of another "
+            f"network, name that by {config.described('network').variable}.",
+        )
+    return own
+
+
+def _refused(
+    file: RecordFile, signature: BlockSignature, ledger: LedgerIdentity, error: WrongSignature
+) -> StreamFileError:
+    own = signature.ledger
+    if own is not None and own.ledger_id != ledger.ledger_id:
+        return StreamFileError(
+            file.name,
+            0,
+            f"its threshold signature is refused: {error}; it is verified by the ledger "
+            f"{ledger.ledger_id.hex()}, but publishes the ledger {own.ledger_id.hex()}",
+            f"If a file is named by {FIRST_LEDGER}, see that it is of your network. If it is, the block is "
+            "of another network: fetch it from your network's nodes.",
             kind=ingest.SIGNATURES,
-        ) from error
+        )
+    return StreamFileError(
+        file.name,
+        0,
+        f"its threshold signature is refused: {error}",
+        f"Fetch it again, or from another node. If a file is named by {FIRST_LEDGER}, see that it is of your "
+        f"network. {_TRUST_ANYWAY}",
+        kind=ingest.SIGNATURES,
+    )
 
 
 @cache
@@ -163,7 +195,7 @@ def _tell_form(length: int) -> None:
 @cache
 def _tell_ledger(ledger_id: str) -> None:
     """Log once that a ledger is believed for no other reason than that the first block brings it along."""
-    log.warning("ledger_believed", ledger_id=ledger_id, setting="importer.block.initialLedgerIdPublication")
+    log.warning("ledger_believed", ledger_id=ledger_id, setting=FIRST_LEDGER)
 
 
 def _time_without_items(block: BlockContent) -> int:

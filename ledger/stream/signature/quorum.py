@@ -11,10 +11,11 @@ from fractions import Fraction
 
 from ledger.stream.balance.balance_file import BalanceFile
 from ledger.stream.block.proof.identity import LedgerIdentity
-from ledger.stream.errors import StreamFileError
+from ledger.stream.errors import NobodyTrusted, StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.signature_file import SignatureFile, read_signature_file
+from mirror import config
 from mirror.metrics import ingest
 
 NO_SIGNATURE = "no signature file"
@@ -42,6 +43,7 @@ class Quorum:
     """The nodes whose signatures count, and the stake that has to sign.
 
     Accounts (encoded), keys and stakes are by node id. Stakes are tinybars, or one per node when `counted`.
+    Without an address book there are no nodes: then only threshold signatures can be verified.
     """
 
     accounts: Mapping[int, int]
@@ -52,6 +54,8 @@ class Quorum:
     required_stake: int
     # By what blocks are verified; None as long as the network has published nothing.
     ledger: LedgerIdentity | None = None
+    # Whether the first block of the network is believed by the ledger that it publishes itself.
+    first_block_believed: bool = False
 
     @classmethod
     def of(
@@ -61,6 +65,8 @@ class Quorum:
         mode: ConsensusMode,
         ratio: Fraction,
         ledger: LedgerIdentity | None = None,
+        *,
+        first_block_believed: bool = False,
     ) -> "Quorum":
         """Return the quorum of an address book with the latest known stakes by node id (none: one per node).
 
@@ -77,11 +83,28 @@ class Quorum:
         if not total:
             total = len(stakes) if stakes and not in_book else len(keys)
             stakes, counted = dict.fromkeys(keys, 1), True
-        return cls(accounts, keys, stakes, counted, total, min(total, int(total * ratio) + 1), ledger)
+        required = min(total, int(total * ratio) + 1)
+        return cls(accounts, keys, stakes, counted, total, required, ledger, first_block_believed)
+
+    def require_nodes(self, file: str) -> None:
+        """Require that nodes are known who can have signed a file. Errors: NoAddressBook."""
+        if not self.keys:
+            raise NoAddressBook(
+                file,
+                0,
+                f"no address book of the network {config.value('network')} is known, so no signature can be "
+                "verified",
+                "Name its first one by importer.initialAddressBook, or load without verifying by "
+                "--without-signatures.",
+            )
 
 
 # Returns the quorum at a time (ns).
 QuorumAt = Callable[[int], Quorum]
+
+
+class NoAddressBook(NobodyTrusted):
+    """No address book of the network is known."""
 
 
 class NoQuorum(StreamFileError):
@@ -191,7 +214,8 @@ class Votes:
         )
 
     def require(self) -> SignedHashes:
-        """Return the outcome. Errors: NoQuorum."""
+        """Return the outcome. Errors: NoQuorum, NoAddressBook."""
+        self._quorum.require_nodes(self.name)
         outcome = self.outcome
         if outcome:
             return outcome

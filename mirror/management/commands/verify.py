@@ -14,6 +14,7 @@ from ledger.ingest.trust import Trust
 from ledger.ingest.verify.ranges import moment, within
 from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.errors import StreamFileError
+from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.local import find_record_files
 from mirror import config
 from mirror.management.command import NodeCommand
@@ -88,7 +89,7 @@ class Command(NodeCommand):
             signal.signal(signal.SIGINT, lambda *_: verification.stop())
             try:
                 checked = verification.run(chosen)
-            except IngestError as error:
+            except (NoAddressBook, IngestError) as error:
                 raise CommandError(str(error)) from error
         self._sum_up(checked, len(chosen))
 

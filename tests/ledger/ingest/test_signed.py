@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.compose import Composer, Layout
 from ledger.stream.signature.node_key import signing_nodes
-from ledger.stream.signature.quorum import Quorum
+from ledger.stream.signature.quorum import NoAddressBook, Quorum
 from ledger.stream.source.local import LocalRecordFile, find_record_files
 from mirror.values.hapi import (
     ContractBytecode,
@@ -117,7 +116,9 @@ def test_a_file_given_alone_is_loaded_without_signatures(tmp_path: Path) -> None
 def test_without_an_address_book_nothing_can_be_verified(tmp_path: Path) -> None:
     publish(tmp_path)
 
-    with pytest.raises(IngestError, match="no address book of the network demo is known.*initialAddressBook"):
+    with pytest.raises(
+        NoAddressBook, match="no address book of the network demo is known.*initialAddressBook"
+    ):
         load(tmp_path)
 
 

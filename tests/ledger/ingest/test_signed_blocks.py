@@ -7,21 +7,24 @@ import pytest
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trust import KNOWN_NETWORKS, Trust
 from ledger.ingest.verify.verification import Finding, Verification
 from ledger.stream.block.proof import identity
 from ledger.stream.block.proof.named import FIRST_LEDGER
 from ledger.stream.block.proof.signer import ThresholdSigner
-from ledger.stream.errors import StreamFileError
+from ledger.stream.errors import NobodyTrusted, StreamFileError
 from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
+from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.local import find_record_files
 from mirror.config.errors import OperatorError
 from mirror.models import LoadedRange
 from mirror.values.hapi import LedgerIdPublicationTransactionBody
+from network import bundled
 from network.models import Ledger
 from tests.ledger.stream.block.blocks import BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, OTHERS, publication
+from tests.ledger.stream.block.wrapped import contents, transactions, wrap
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -64,6 +67,55 @@ def test_that_the_first_block_is_believed_by_its_own_word_is_warned_of_once(tmp_
     assert signer.identity.ledger_id.hex() in warnings[0]
 
 
+@pytest.mark.parametrize("network", ["mainnet", "testnet", "previewnet"])
+def test_the_first_block_is_not_believed_by_its_own_word_where_the_network_is_known(
+    tmp_path, settings_of, network
+):
+    stream = BlockStream(signer=LEDGER)
+    stream.happen("ledger_id_publication", publication(LEDGER.identity))
+    stream.block().write(tmp_path / "stream")
+    named = tmp_path / "ledger"
+    named.write_bytes(identity.publication(LEDGER.identity))
+    settings_of({"network": network})
+
+    with pytest.raises(NobodyTrusted) as refused:
+        load(tmp_path / "stream")
+
+    assert f"no ledger id of the network {network} is known" in refused.value.cause
+    assert LEDGER.identity.ledger_id.hex() in refused.value.cause
+    assert FIRST_LEDGER in refused.value.cure
+    assert not LoadedRange.objects.exists()
+    settings_of({FIRST_LEDGER: str(named)})
+    assert load(tmp_path / "stream").verified == 1
+
+
+def test_the_known_networks_are_those_whose_address_books_come_with_the_program():
+    books = {path.stem for path in bundled.FOLDER.glob("*.bin") if "-" not in path.stem}
+
+    assert books - {bundled.DEMO, bundled.SIMULATED} == KNOWN_NETWORKS
+
+
+def test_native_blocks_need_no_address_book(tmp_path, settings_of):
+    settings_of({"network": "other"})
+    stream = BlockStream(signer=LEDGER)
+    stream.happen("ledger_id_publication", publication(LEDGER.identity))
+    for _ in range(3):
+        transfer(stream)
+        stream.block().write(tmp_path)
+
+    done = Pipeline(trust=Trust()).run(find_record_files([tmp_path]))
+
+    assert (done.files, done.verified) == (3, 3)
+
+
+def test_wrapped_record_files_need_an_address_book(tmp_path, settings_of):
+    settings_of({"network": "other"})
+    wrap(2, contents(2, transactions())).write(tmp_path)
+
+    with pytest.raises(NoAddressBook, match="no address book of the network other is known"):
+        Pipeline(trust=Trust()).run(find_record_files([tmp_path]))
+
+
 def test_a_block_of_other_nodes_is_refused_and_those_before_it_are_loaded(tmp_path):
     stream = BlockStream(signer=LEDGER)
     stream.happen("ledger_id_publication", publication(LEDGER.identity))
@@ -77,6 +129,7 @@ def test_a_block_of_other_nodes_is_refused_and_those_before_it_are_loaded(tmp_pa
         load(tmp_path)
 
     assert refused.value.file == block.name
+    assert refused.value.cure.index(FIRST_LEDGER) < refused.value.cure.index("--without-signatures")
     assert LoadedRange.objects.get().last_block == 0
 
 
@@ -203,5 +256,11 @@ def test_the_word_of_the_operator_counts_before_that_of_a_first_block(tmp_path, 
     stream.happen("ledger_id_publication", publication(OTHERS.identity))
     stream.block().write(tmp_path / "stream")
 
-    with pytest.raises(StreamFileError, match="its threshold signature is refused"):
+    with pytest.raises(StreamFileError, match="its threshold signature is refused") as refused:
         load(tmp_path / "stream")
+
+    assert "its key is not signed by the nodes of the ledger" in refused.value.cause
+    assert f"verified by the ledger {LEDGER.identity.ledger_id.hex()}" in refused.value.cause
+    assert f"publishes the ledger {OTHERS.identity.ledger_id.hex()}" in refused.value.cause
+    assert FIRST_LEDGER in refused.value.cure
+    assert "--without-signatures" not in refused.value.cure

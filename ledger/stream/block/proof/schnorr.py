@@ -70,7 +70,7 @@ def verify(contributors: Sequence[Contributor], message: bytes, proof: bytes) ->
         raise WrongSignature("a number of the proof of its key is greater than the order of the curve")
     commitment = add(times(GENERATOR, _number(response)), times(key, _number(challenge)))
     if challenge_of(key, commitment, message) != _number(challenge):
-        raise WrongSignature("its key is not signed by the nodes of the address book")
+        raise WrongSignature("its key is not signed by the nodes of the ledger")
 
 
 def challenge_of(key: Point, commitment: Point, message: bytes) -> int:

@@ -1,5 +1,7 @@
 """Blocks as they are handed on for storing: none waits for the one after it."""
 
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +10,17 @@ import pytest
 from ledger.ingest.following.block_follower import BlockFollower
 from ledger.ingest.following.block_sources import BlockSource
 from ledger.ingest.following.configured_blocks import open_block_source
+from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.block import names
 from ledger.stream.block.proof.signer import ThresholdSigner
 from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
-from tests.ledger.stream.block.blocks import BlockStream
+from mirror.demo.publish.block_node import BlockNodeServer
+from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.ledger.stream.block.ledgers import publication
+from tests.ledger.stream.block.wrapped import contents, transactions, wrap
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -65,3 +71,80 @@ def test_a_block_can_be_stored_before_the_next_one_is_waited_for(tmp_path, setti
     assert nothing is None and waited is None
     assert source.waits[:2] == [0, 0]
     assert source.waits[2] > 0
+
+
+@pytest.fixture
+def block_node(settings_of: Any) -> Iterator[BlockNodeServer]:
+    """The block node of a private network, whose address book nobody has named."""
+    with BlockNodeServer() as server:
+        settings_of(
+            {
+                "network": "other",
+                "importer.block.sourceType": "BLOCK_NODE",
+                "importer.block.autoDiscoveryEnabled": False,
+                "importer.block.frequency": 0.01,
+                "importer.block.nodes": (f"127.0.0.1:{server.port}",),
+            }
+        )
+        yield server
+
+
+def test_blocks_of_a_private_network_are_followed_without_an_address_book(block_node):
+    stream = BlockStream(signer=NODES)
+    stream.happen("ledger_id_publication", publication(NODES.identity))
+    for number in range(3):
+        stream.happen("cryptoTransfer")
+        block_node.publish(number, stream.block().content)
+    trust, stopping = Trust(), threading.Event()
+    guard = threading.Timer(PATIENCE_SECONDS, stopping.set)
+    guard.start()
+
+    def seen(done: Progress) -> None:
+        if done.files >= 3:
+            stopping.set()
+
+    try:
+        follower = BlockFollower(open_block_source(), trust, stopping=stopping)
+        done = Pipeline(trust=trust, report=seen).run(follower.files())
+    finally:
+        guard.cancel()
+
+    assert (done.files, done.verified) == (3, 3)
+
+
+def _native_without_ledger() -> BlockFile:
+    stream = BlockStream(signer=NODES)
+    stream.happen("cryptoTransfer")
+    return stream.block()
+
+
+def _wrapped_record_file() -> BlockFile:
+    return wrap(2, contents(2, transactions()))
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (_native_without_ledger, "no ledger id of the network is known"),
+        (_wrapped_record_file, "no address book of the network other is known"),
+    ],
+    ids=["native", "wrapped"],
+)
+def test_a_block_node_is_not_blamed_for_what_the_operator_has_not_named(
+    block_node, settings_of, make, problem
+):
+    block = make()
+    block_node.publish(block.number, block.content)
+    settings_of({"importer.startBlockNumber": block.number})
+    source = open_block_source()
+    follower = BlockFollower(source, Trust())
+    files = follower.files()
+
+    for _ in range(5):
+        assert next(files) is None
+
+    assert follower.problem is not None
+    assert problem in follower.problem.cause
+    (node,) = source.told()["nodes"]
+    assert (node["failures"], node["set_aside_until"]) == (0, None)
+    source.close()

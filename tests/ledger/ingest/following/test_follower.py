@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.ingest.errors import IngestError
 from ledger.ingest.following import obstacle
 from ledger.ingest.following.configured_bucket import names_public_bucket
 from ledger.ingest.following.follower import Follower
@@ -18,6 +17,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.record.compose import Composer, Layout
 from ledger.stream.record.names import signature_name
 from ledger.stream.signature.node_key import signing_nodes
+from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.download import PathType
 from mirror.models import LoaderState
 from mirror.node import following as mirror_following
@@ -321,5 +321,5 @@ def test_without_an_address_book_it_says_so_at_once(network: Network) -> None:
     network.happen(1)
     followed = Follower(download(str(network.folder)), Trust())
 
-    with pytest.raises(IngestError, match="no address book of the network demo is known"):
+    with pytest.raises(NoAddressBook, match="no address book of the network demo is known"):
         Pipeline().run(followed.files())

@@ -117,7 +117,7 @@ def test_the_signature_of_another_block_is_refused(signer):
 def test_nodes_of_another_network_may_not_sign(signer):
     stranger = ThresholdSigner(dict(signer.weights), "another network")
 
-    with pytest.raises(WrongSignature, match="its key is not signed by the nodes of the address book"):
+    with pytest.raises(WrongSignature, match="its key is not signed by the nodes of the ledger"):
         threshold.verify(signer.identity, ROOT_HASH, stranger.sign(ROOT_HASH))
 
 
