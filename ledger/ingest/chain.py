@@ -27,10 +27,20 @@ _BY_TIME = """
     select consensus_end, consensus_start from record_file where consensus_end >= %s
     order by consensus_end limit %s"""
 _BY_NUMBER = "select index, version from record_file where index >= %s order by index limit %s"
+# Index: record_file__index.
+_OF_NUMBER = f"select {_COLUMNS} from record_file where index = %s limit 1"
 _STORED = "select 1 from record_file where consensus_end = %s and hash = %s"
 
 # Files have had numbers of their own since this version; before it they are counted.
 _NUMBERED = 6
+
+_OTHERS = (
+    "Name files of the network and the history that the database has, or load these into another database."
+)
+_BLOCK_AROUND = (
+    "If other sources have the same block, load its file by `manage.py ingest --allow-gap`: its signature is "
+    "verified all the same, but not what it follows."
+)
 
 
 def chained(previous_hash: str, last_hash: str) -> bool:
@@ -68,6 +78,14 @@ class Position:
         return cls._of_row(row) if row else None
 
     @classmethod
+    def of_number(cls, number: int) -> "Position | None":
+        """Return the stored file with a block number, which may be counted."""
+        with connection.cursor() as cursor:
+            cursor.execute(_OF_NUMBER, [number])
+            row = cursor.fetchone()
+        return cls._of_row(row) if row else None
+
+    @classmethod
     def _of_row(cls, row: tuple[Any, ...]) -> "Position":
         name, consensus_end, hash, index, version, wrapper = row
         return cls(name, consensus_end, hash, index, version, bytes(wrapper).hex() if wrapper else None)
@@ -97,28 +115,42 @@ class Position:
         Errors: IngestError.
         """
         self._require_next_number(file)
-        problem = self.wrapper_problem(file)
-        if problem and file.block_signature:
-            raise IngestError(
-                file.name,
-                "footer",
-                f"{problem}: the chain is broken",
-                "Load the blocks between the two first; if they are lost for good, use --allow-gap.",
-                kind=ingest.CHAIN,
-            )
         if self._is_end_of_records(file):
             self._require_first_block(file)
             return
-        if chained(file.previous_hash, self.hash):
-            return
-        raise IngestError(
+        if not chained(file.previous_hash, self.hash):
+            raise self.broken_chain(file)
+        problem = self.wrapper_problem(file)
+        if problem and file.block_signature:
+            raise IngestError(
+                file.name, "footer", f"{problem}: the chain is broken", _BLOCK_AROUND, kind=ingest.CHAIN
+            )
+
+    def broken_chain(self, file: RecordFile) -> IngestError:
+        """Return the error for a file that has another previous hash than the hash of this one."""
+        hashes = (
+            f"its previous hash {file.previous_hash[:16]}… is not the hash {self.hash[:16]}… of {self.name}"
+        )
+        if self.is_right_before(file):
+            return IngestError(
+                file.name,
+                "header",
+                f"{hashes}, the last file loaded (block {self.index}): the chain is broken, and as no block "
+                "is between the two, they are not of the same history of the same network",
+                _OTHERS,
+                kind=ingest.CHAIN,
+            )
+        return IngestError(
             file.name,
             "header",
-            f"its previous hash {file.previous_hash[:16]}… is not the hash {self.hash[:16]}… of {self.name}, "
-            f"the last file loaded (block {self.index}): the chain is broken",
+            f"{hashes}, the last file loaded (block {self.index}): the chain is broken",
             "Load the files between the two first; if they are lost for good, use --allow-gap.",
             kind=ingest.CHAIN,
         )
+
+    def is_right_before(self, file: RecordFile) -> bool:
+        """Tell if a file has the next block number, as far as neither number was counted."""
+        return self.has_own_number and file.block_number == self.index + 1
 
     def _require_first_block(self, file: RecordFile) -> None:
         """Require that a network's first block follows the block around the last record file, if known.
@@ -133,8 +165,7 @@ class Position:
             "header",
             f"its previous hash {previous_hash[:16]}… is not the hash {self.wrapper_hash[:16]}… of the block "
             f"that {self.name}, the last record file, came wrapped in",
-            "If other sources have the same block, load its file by `manage.py ingest --allow-gap`: its "
-            "signature is verified all the same, but not what it follows.",
+            _BLOCK_AROUND,
             kind=ingest.CHAIN,
         )
 
@@ -165,7 +196,7 @@ class Position:
         return file.version == block_file.VERSION and self.version != block_file.VERSION
 
     def _require_next_number(self, file: RecordFile) -> None:
-        numbered = file.version == block_file.VERSION or (file.wrapper is not None and self._has_own_number)
+        numbered = file.version == block_file.VERSION or (file.wrapper is not None and self.has_own_number)
         if numbered and file.block_number != self.index + 1:
             raise IngestError(
                 file.name,
@@ -176,7 +207,8 @@ class Position:
             )
 
     @property
-    def _has_own_number(self) -> bool:
+    def has_own_number(self) -> bool:
+        """Whether the block number is the network's own, and not counted."""
         return self.wrapper_hash is not None or self.version >= _NUMBERED
 
 
@@ -238,6 +270,19 @@ class _Window:
 
 def left_out(file: RecordFile, last: Position) -> IngestError:
     """Return the error for a file that the stream has passed without loading it."""
+    if last.is_right_before(file) and not chained(file.previous_hash, last.hash):
+        return last.broken_chain(file)
+    stored = None if file.block_number is None else Position.of_number(file.block_number)
+    if stored and stored.has_own_number and stored.hash != file.hash:
+        return IngestError(
+            file.name,
+            "",
+            f"the database has another block {stored.index}, {stored.name} with the hash "
+            f"{stored.hash[:16]}…, and this one has the hash {file.hash[:16]}…: they are not of the same "
+            "history of the same network",
+            _OTHERS,
+            kind=ingest.CHAIN,
+        )
     return IngestError(
         file.name,
         "",

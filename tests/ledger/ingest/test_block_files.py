@@ -284,9 +284,43 @@ def test_a_block_of_another_chain_stops_the_loader(tmp_path: Path) -> None:
     other.consensus_timestamp += 10**12
     other.block().write(tmp_path)
 
-    with pytest.raises(IngestError, match="the chain is broken"):
+    with pytest.raises(IngestError, match="the chain is broken.*not of the same history") as raised:
         load(tmp_path)
+    assert "Load the files between" not in raised.value.cure
+    assert "--allow-gap" not in raised.value.cure
     assert stored("record_file", "hash") == sorted((block.hash.hex(),) for block in blocks[:2])
+
+
+def test_a_block_that_has_the_number_of_a_loaded_one_is_said_to_be_of_another_history(tmp_path: Path) -> None:
+    blocks = three_blocks(tmp_path / "ours")
+    load(tmp_path / "ours")
+    other = BlockStream()
+    for _ in range(2):
+        other.happen("cryptoTransfer")
+    strange = other.block()
+    strange.write(tmp_path / "others")
+
+    with pytest.raises(IngestError, match="the database has another block 0") as raised:
+        load(tmp_path / "others")
+
+    assert blocks[0].hash.hex()[:16] in raised.value.cause
+    assert strange.hash.hex()[:16] in raised.value.cause
+    assert "backfill" not in raised.value.cure
+
+
+def test_the_next_block_of_an_earlier_history_is_not_called_one_that_was_left_out(tmp_path: Path) -> None:
+    three_blocks(tmp_path / "ours")
+    load(tmp_path / "ours")
+    other = BlockStream(first_block=3)
+    other.hash = b"o" * 48
+    other.consensus_timestamp -= 10**12
+    other.happen("cryptoTransfer")
+    other.block().write(tmp_path / "others")
+
+    with pytest.raises(IngestError, match="not of the same history") as raised:
+        load(tmp_path / "others")
+
+    assert "backfill" not in raised.value.cure
 
 
 def test_a_network_goes_over_from_record_files_to_blocks(tmp_path: Path) -> None:

@@ -119,6 +119,17 @@ def test_a_file_of_another_stream_with_the_same_names_is_refused(tmp_path: Path)
     stream(tmp_path / "other", transfers=5)
     load(tmp_path / "ours")
 
+    with pytest.raises(IngestError, match="the database has another block 0"):
+        load(tmp_path / "other")
+
+
+def test_numbers_that_were_counted_do_not_tell_that_a_file_is_of_another_history(tmp_path: Path) -> None:
+    stream(tmp_path / "ours")
+    stream(tmp_path / "other", transfers=5)
+    load(tmp_path / "ours")
+    with connection.cursor() as cursor:
+        cursor.execute("update record_file set version = 5")
+
     with pytest.raises(IngestError, match="the database has not loaded it"):
         load(tmp_path / "other")
 
