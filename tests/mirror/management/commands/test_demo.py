@@ -72,7 +72,7 @@ def test_the_stream_is_loaded_by_the_command_that_is_printed(
 
     assert loaded.returncode == 0, loaded.stderr
     # A follower stops asking for signatures once it has a quorum.
-    nodes = "[34]" if options else "4"
+    nodes = "[234]" if options else "4"
     assert re.search(f"All 3 files were verified by signatures of {nodes} nodes", loaded.stdout)
     status = manage("status", SVC_MIRROR_DATA=str(data_folder))
     assert "The last block is number 2 of " in status.stdout
