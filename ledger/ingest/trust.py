@@ -10,7 +10,7 @@ from ledger.stream.block.proof.named import FIRST_LEDGER, named_ledger
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
-from ledger.stream.source.configured import PUBLIC_BUCKETS
+from ledger.stream.source.public_buckets import PUBLIC_BUCKETS
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.values import entity_id

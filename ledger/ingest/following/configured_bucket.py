@@ -3,13 +3,13 @@
 from ledger.stream.kept.location import RECORDS, SIGNATURES
 from ledger.stream.source.balances import BalanceDownload, BalanceLayout
 from ledger.stream.source.configured import (
-    PUBLIC_BUCKETS,
     SCHEMES,
     stream_bucket,
     stream_layout,
     stream_location,
 )
 from ledger.stream.source.download import Download, PathType
+from ledger.stream.source.public_buckets import PUBLIC_BUCKETS
 from mirror import config
 
 _DOWNLOADER = "importer.downloader."

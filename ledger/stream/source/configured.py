@@ -7,23 +7,10 @@ from typing import Any
 from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, open_bucket
 from ledger.stream.source.download import Layout, PathType
 from ledger.stream.source.named import DOWNLOADER, downloader
+from ledger.stream.source.public_buckets import PUBLIC_BLOCK_BUCKETS, PUBLIC_BUCKETS
 from mirror import config
 from mirror.config.errors import OperatorError
 
-# Buckets the networks are published in.
-PUBLIC_BUCKETS = {
-    "demo": "hedera-demo-streams",
-    "mainnet": "hedera-mainnet-streams",
-    "previewnet": "hedera-preview-testnet-streams",
-    "testnet": "hedera-testnet-streams-2024-02",
-}
-# Buckets with the recent blocks of the networks.
-PUBLIC_BLOCK_BUCKETS = {
-    "demo": "hedera-demo-recent-block-streams",
-    "mainnet": "hedera-mainnet-recent-block-streams",
-    "previewnet": "hedera-previewnet-recent-block-streams",
-    "testnet": "hedera-testnet-recent-block-streams",
-}
 SCHEMES = {"S3": "s3", "GCP": "gs"}
 
 _RECORD_BUCKET = DOWNLOADER + "bucketName"
