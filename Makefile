@@ -20,8 +20,9 @@ up: install
 	  while { wait $$pid; } 2>/dev/null; code=$$?; kill -0 $$pid 2>/dev/null; do :; done; \
 	  if [ $$code -eq 143 ]; then echo Stopped.; exit 0; fi; exit $$code
 
+# RERUN=1 runs what fails once more, alone.
 test: lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m $(if $(RERUN),tests.rerun,pytest) -n 2 --durations=10
 
 # Every behaviour of loading (tests/checklist.toml) with the tests that show it; fails if one has no test.
 checklist: install-dev

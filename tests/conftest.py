@@ -36,9 +36,10 @@ from tests.checklist import pytest_collection_modifyitems
 from tests.ledger.ingest.tables import empty_database, empty_tables
 from tests.node import Node, manage
 from tests.replicated import Replicated
+from tests.summary import pytest_sessionfinish
 from tests.waiting import PATIENT_SETTINGS
 
-__all__ = ["pytest_collection_modifyitems"]
+__all__ = ["pytest_collection_modifyitems", "pytest_sessionfinish"]
 
 # A property must not fail because the machine is busy.
 hypothesis_settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
