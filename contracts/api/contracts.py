@@ -23,11 +23,11 @@ from ledger.queries.moments import Moment
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, Comparison, compare
 from mirror.rest.answers import absent
-from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.entity_ids import NotAnEntityId
-from mirror.rest.parameters.parameter_set import InvalidValue, Parameter, ParameterSet
-from mirror.rest.parameters.types import LimitParameter, OrderParameter, TimestampParameter
+from mirror.rest.parameters.parameter_set import InvalidValue, ParameterSet
+from mirror.rest.parameters.types import EntityIdParameter, LimitParameter, OrderParameter, TimestampParameter
 from mirror.values import entity_id, hexes, keys, timestamp
 from mirror.values.shapes import (
     EntityId,
@@ -49,18 +49,16 @@ _HEX_DIGITS = 40  # of an EVM address
 
 
 # PARAMETERS
-class ContractIdParameter(Parameter[list[Comparison]]):
+class ContractIdParameter(EntityIdParameter):
     """A ContractName: an id in any form but 0x, or with eq alone an EVM address."""
 
-    def read(self, text: str) -> ContractName:
+    schema = {"type": "string"}
+    out_of_range = CONTRACT
+
+    def value_of(self, text: str) -> ContractName:
         if text.startswith("0x"):
-            raise InvalidValue(text)
-        try:
-            return read_contract(text)
-        except NotAnEntityId:
-            raise InvalidValue(text) from None
-        except InvalidEntityId:
-            raise InvalidParameter(CONTRACT) from None
+            raise NotAnEntityId(text)
+        return read_contract(text)
 
     def comparison(self, text: str, split: Any) -> Comparison:
         comparison = super().comparison(text, split)
@@ -80,6 +78,18 @@ class ContractParameters(ParameterSet):
 
 
 # QUERY
+def chosen(names: list[Comparison]) -> list[Comparison]:
+    """Return the comparisons with encoded ids. Errors: NotFound for an address of nobody without a realm."""
+    comparisons = find_contracts(names)
+    for (_, name), (_, contract_id) in zip(names, comparisons, strict=True):
+        if contract_id is None and "." not in name.text:
+            raise NotFound(
+                f"No contract with the given evm address 0x{name.text} has been found.",
+                detail=absent.entity(),
+            )
+    return comparisons
+
+
 def contract_at(name: int | bytes, comparisons: list[Comparison]) -> Contract | None:
     """Return the contract as it was at the timestamps, or without any as it is now."""
     if not comparisons:
@@ -166,7 +176,7 @@ class Contracts(ReadView):
     paging = {"contract.id": "contract_id"}
 
     def read(self, parameters: ContractsParameters) -> Response:
-        rows = queries.contracts(self.query.filter(compare("id", find_contracts(parameters.contract_id))))
+        rows = queries.contracts(self.query.filter(compare("id", chosen(parameters.contract_id))))
         return self.page("contracts", [contract_json(row) for row in rows])
 
 

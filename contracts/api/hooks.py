@@ -130,8 +130,8 @@ class HookSlotJson(TypedDict):
     """A slot that was only read has no value."""
 
     key: Hex
-    timestamp: Timestamp | None
     value: Hex | None
+    timestamp: Timestamp | None
 
 
 class HookStorageJson(Page):
@@ -157,8 +157,8 @@ def hook_json(hook: Hook) -> HookJson:
 def slot_json(slot: Slot) -> HookSlotJson:
     return {
         "key": _hex_word(slot.key),
-        "timestamp": timestamp.newer_text(slot.timestamp),
         "value": None if slot.value is None else _hex_word(slot.value),
+        "timestamp": timestamp.newer_text(slot.timestamp),
     }
 
 

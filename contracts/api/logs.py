@@ -11,7 +11,7 @@ from contracts.api import formats
 from contracts.api.result_json import LogJson, log_json
 from contracts.queries import logs as queries
 from contracts.queries.logs import Log, Selection
-from ledger.api.names.contracts import OfContract, known_contract
+from ledger.api.names.contracts import OfContract, find_contract
 from ledger.api.timestamp_ranges import bound, check_closed, nanoseconds
 from mirror.db.bounds import Bounds
 from mirror.db.pairs import NO_PAIRS, PairBounds
@@ -52,11 +52,15 @@ class LogsParameters(LogsOfContractParameters):
     transaction_hash = HashParameter("transaction.hash", help="Hash of the transaction.")
 
 
-def log_bounds(parameters: LogsOfContractParameters) -> PairBounds:
-    """Return the range of times and indexes of a request. Errors: BadRequest."""
+def check_topics(parameters: LogsOfContractParameters) -> None:
+    """Refuse topics without a closed range of time. Errors: BadRequest."""
     parameters.timestamp = _merged(parameters.timestamp)
     if any(topics_of(parameters)):
         check_closed(parameters.timestamp, because="Cannot search topics without a valid timestamp range: ")
+
+
+def log_bounds(parameters: LogsOfContractParameters) -> PairBounds:
+    """Return the range of times and indexes of a request. Errors: BadRequest."""
     return classic_pair(
         parameters, "timestamp", "index", equal_within_equal=True, given_once=("transaction.hash",)
     )
@@ -146,6 +150,7 @@ class Logs(LogsView):
     parameters, max_age, answers = LogsParameters, 10, LogsJson
 
     def read(self, parameters: LogsParameters) -> Response:
+        check_topics(parameters)
         bounds = log_bounds(parameters)
         self.paging = paging_of(parameters)
         if parameters.transaction_hash:
@@ -183,9 +188,10 @@ class LogsOfContract(LogsView, OfContract):
     parameters, answers = LogsOfContractParameters, LogsJson
 
     def read(self, parameters: LogsOfContractParameters, contract: str) -> Response:
-        bounds = log_bounds(parameters)
-        self.paging = paging_of(parameters)
-        contract_id = known_contract(contract)
+        check_topics(parameters)
+        contract_id = find_contract(contract)
         if contract_id is None:
             return self.logs([], None)
+        bounds = log_bounds(parameters)
+        self.paging = paging_of(parameters)
         return self.logs(*log_rows(parameters, bounds, self.query, contract_id))

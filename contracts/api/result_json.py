@@ -235,7 +235,7 @@ def _ethereum_json(
         "nonce": ethereum.nonce,
     }
     if form.with_authorizations:
-        answer["authorization_list"] = ethereum.authorization_list or []
+        answer["authorization_list"] = [_authorization(one) for one in ethereum.authorization_list or ()]
     if ethereum.value is not None:
         answer["amount"] = _amount(ethereum.value, form)
     if ethereum.gas_limit is not None:
@@ -245,6 +245,11 @@ def _ethereum_json(
     if parameters := ethereum.call_data or call_data:
         answer["function_parameters"] = hexes.text(parameters)
     return answer
+
+
+def _authorization(stored: Mapping[str, Any]) -> Answer:
+    """Return an authorization as it is stored; rows of the original say `yparity`."""
+    return {"y_parity" if name == "yparity" else name: value for name, value in stored.items()}
 
 
 def _access_list(ethereum: Ethereum, form: Form) -> Any:

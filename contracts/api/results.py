@@ -28,7 +28,7 @@ from contracts.api.result_json import (
 from contracts.queries import results as queries
 from contracts.queries.results import Result
 from contracts.queries.searches import Search, by_time
-from ledger.api.names.contracts import OfContract, find_contract, known_contract, only
+from ledger.api.names.contracts import OfContract, find_contract, only
 from ledger.api.timestamp_ranges import bound, nanoseconds
 from ledger.queries import files
 from ledger.queries.chain_ids import chain_id
@@ -40,19 +40,19 @@ from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare
 from mirror.db.walks import AT_ONCE, FIRST_NANOS, WHOLE, walk
 from mirror.rest.answers import absent
-from mirror.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.answers.errors import BadRequest, InvalidParameter, NotFound
 from mirror.rest.answers.views import Answer, ReadView
 from mirror.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
 from mirror.rest.parameters.parameter_set import (
     ONLY_EQ,
     InvalidInWords,
     InvalidValue,
-    Parameter,
     ParameterSet,
 )
 from mirror.rest.parameters.types import (
     BlockNumberParameter,
     BooleanParameter,
+    EntityIdParameter,
     HashParameter,
     LimitParameter,
     NonceParameter,
@@ -64,18 +64,15 @@ from mirror.values import entity_id, result_codes, shapes, timestamp
 
 
 # PARAMETERS
-class SenderParameter(Parameter[list[Comparison]]):
+class SenderParameter(EntityIdParameter):
     """The sender of a call: an entity id, or an EVM address without shard and realm."""
 
-    def read(self, text: str) -> int | EvmAddress:
+    out_of_range = "from"
+
+    def value_of(self, text: str) -> int | EvmAddress:
         if "." in text and len(text.rpartition(".")[2]) >= _HEX_DIGITS:
-            raise InvalidValue(text)
-        try:
-            return read_entity_id(text)
-        except NotAnEntityId:
-            raise InvalidValue(text) from None
-        except InvalidEntityId:
-            raise InvalidParameter(self.name) from None
+            raise NotAnEntityId(text)
+        return read_entity_id(text)
 
 
 class HbarParameter(BooleanParameter):
@@ -135,6 +132,12 @@ class ResultsParameters(ParameterSet):
         operators=ONLY_EQ,
         help="Place of the transaction in the block.",
     )
+
+
+class ResultsOfContractParameters(ResultsParameters):
+    """Those of a list without amounts, where `hbar` changes nothing."""
+
+    hbar = BooleanParameter("hbar", True, help="The unit of amounts, of which the list has none.")
 
 
 class ResultOfTransactionParameters(ParameterSet):
@@ -285,12 +288,12 @@ class ResultsOfContract(OfContract):
     Its creation is among them.
     """
 
-    parameters, answers = ResultsParameters, ResultsOfContractJson
+    parameters, answers = ResultsOfContractParameters, ResultsOfContractJson
     paging = {"timestamp": "timestamp"}
 
-    def read(self, parameters: ResultsParameters, contract: str) -> Response:
+    def read(self, parameters: ResultsOfContractParameters, contract: str) -> Response:
         check_block(parameters)
-        contract_id = known_contract(contract)
+        contract_id = find_contract(contract)
         if contract_id is None:
             return self.page("results", [])
         senders = senders_of(parameters)
@@ -394,6 +397,6 @@ class ResultAt(OfContract):
 
     def read(self, parameters: ResultAtParameters, contract: str, at: int) -> Answer:
         contract_id = find_contract(contract)
-        if at > MAX_INT64:
-            raise NotFound
+        if contract_id is None or at > MAX_INT64:
+            raise NotFound(detail=absent.entity() if contract_id is None else None)
         return single_json(by_time(at, contract_id), parameters, contract_id=contract_id)

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from contracts.api import formats
 from contracts.queries import state as queries
 from contracts.queries.state import Slot
-from ledger.api.names.contracts import OfContract, known_contract
+from ledger.api.names.contracts import OfContract, find_contract
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, compare
 from mirror.rest.paging.keyset import KeysetPagination
@@ -99,12 +99,18 @@ class State(OfContract):
 
     def read(self, parameters: StateParameters, contract: str) -> Response:
         refuse_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
-        contract_id = known_contract(contract)
+        contract_id = find_contract(contract)
         if contract_id is None:
             return self.page("state", [])
+        limit = self.query.limit
+        query = self.query._replace(limit=limit + 1) if parameters.timestamp else self.query
+        rows, seen_until = state_rows(contract_id, parameters, query)
         if parameters.timestamp:
             self.pagination_class = ChangesPagination
-        rows, seen_until = state_rows(contract_id, parameters, self.query)
+            if parameters.slot and seen_until is None and len(rows) <= limit:
+                # The range ends with this page.
+                self.paging = {}
+            del rows[limit:]
         if seen_until is not None:
             self.continue_after(slot=formats.word(seen_until))
         return self.page("state", slots_json(rows, contract_id))

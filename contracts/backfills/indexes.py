@@ -1,7 +1,7 @@
 """transaction_index of contract results and logs: their position in the block, as Ethereum tools count it.
 
-Older releases wrote the place of the transaction among all in the block. The rules are those of
-`handlers.positions`.
+Older releases wrote the place of the transaction among all in the block, and then none for transactions that
+failed their checks. The rules are those of `handlers.positions`.
 """
 
 from django.db.backends.utils import CursorWrapper
@@ -11,7 +11,7 @@ from ledger.stream.record.item import HOOKS_NUM
 from mirror import config
 from mirror.db.backfill import Backfill, Piece
 from mirror.values import entity_id
-from mirror.values.result_codes import SUCCESS, WRONG_NONCE
+from mirror.values.result_codes import WRONG_NONCE
 
 # A transaction that no contract has caused: it has no parent with a result, and follows no call of a hook.
 _IS_ROOT = """(
@@ -25,15 +25,12 @@ _IS_ROOT = """(
                         and h.consensus_timestamp > t.parent_consensus_timestamp
                 ))"""
 
-# A contract ran: a call that was refused before has a result without what the contract did.
-_RAN = "(r.function_result is not null or r.gas_used > 0 or r.transaction_result = any(%(success)s))"
-
 # Each such transaction takes the next position of its block; what it causes shares it. Indexes: the
 # primary keys of contract_result, contract_log, transaction and record_file; contract_result__id_timestamp.
 _RENUMBER = f"""
     with result as (
         select r.consensus_timestamp, coalesce(t.type = any(%(types)s), false) as of_contract,
-            r.contract_id = %(hooks)s or {_IS_ROOT} as is_root, {_RAN} as ran, r.transaction_result
+            r.contract_id = %(hooks)s or {_IS_ROOT} as is_root, r.transaction_result
         from contract_result r
         left join transaction t on t.consensus_timestamp = r.consensus_timestamp
             and t.consensus_timestamp > %(after)s and t.consensus_timestamp <= %(to)s
@@ -50,7 +47,7 @@ _RENUMBER = f"""
     ), seen as (
         select consensus_timestamp, bool_or(is_root) as is_root from (
             select consensus_timestamp, is_root from result
-            where of_contract and transaction_result <> %(wrong_nonce)s and (ran or not is_root)
+            where of_contract and transaction_result <> %(wrong_nonce)s
             union all
             select consensus_timestamp, is_root from log
             where is_root or not exists (
@@ -94,14 +91,13 @@ def renumber(cursor: CursorWrapper, piece: Piece) -> int:
             "types": list(CONTRACT_TYPES),
             "hooks": entity_id.encode(shard, realm, HOOKS_NUM),
             "wrong_nonce": WRONG_NONCE,
-            "success": sorted(SUCCESS),
         },
     )
     return int(cursor.fetchone()[0])
 
 
 TRANSACTION_INDEX = Backfill(
-    name="transaction_index",
+    name="root_transaction_index",
     table="record_file",
     key="consensus_end",
     first="consensus_start",

@@ -167,7 +167,8 @@ def _code(item: RecordItem, batch: Batch) -> dict[str, Any]:
     runtime = None
     bytecode = _bytecode(item)
     if bytecode is not None:
-        runtime = bytecode.runtime_bytecode
+        # A block that lacks the code has the same sidecar as one of a contract without code.
+        runtime = bytecode.runtime_bytecode or (None if item.from_block else b"")
         if initcode is None and bytecode.initcode:
             initcode = bytecode.initcode
         elif initcode is None and file:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from contracts.models import EthereumTransaction
+from ledger.handlers.account import set_nonces
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles, names_entity
 from ledger.models import Entity, TransactionHash
@@ -60,8 +61,7 @@ def ethereum_transaction(item: RecordItem, batch: Batch) -> None:
     _add_hash(item, batch, decoded.hash)
     if batch.persist.track_nonce:
         _set_nonce(item, batch, decoded)
-        for account, nonce in item.account_nonces.items():
-            batch.upsert(Entity, id=account, ethereum_nonce=nonce)
+    set_nonces(item, batch)
 
 
 def _columns(decoded: EthereumData) -> dict[str, Any]:

@@ -1,19 +1,27 @@
 """The positions of contract results and logs in their block, as Ethereum tools count them.
 
-`transaction_index` counts the transactions of a block that such a tool sees: those with a contract result,
-and those with a synthetic log. Transactions that a contract causes share the position of its call. `index`
-counts logs.
+`transaction_index` counts the transactions of a block that such a tool sees: calls, creations and Ethereum
+transactions with a contract result, also those that failed their checks, and whatever has a synthetic log.
+Transactions that a contract causes share the position of its call. `index` counts logs.
 """
 
 from ledger.ingest.batch import Batch
 from ledger.stream.record.item import RecordItem
-from mirror.values.result_codes import WRONG_NONCE
+from mirror.values.result_codes import DUPLICATE_TRANSACTION, WRONG_NONCE
 from mirror.values.transaction_types import NUMBERS
 
 CONTRACT_CALL = NUMBERS["CONTRACTCALL"]
 CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
 ETHEREUM = NUMBERS["ETHEREUMTRANSACTION"]
 CONTRACT_TYPES = frozenset({CONTRACT_CALL, CONTRACT_CREATE, ETHEREUM})
+
+
+def has_result(item: RecordItem) -> bool:
+    """Return whether a transaction has a contract result: some have one although no contract ran."""
+    if item.ran_contract or item.transaction_type in (CONTRACT_CALL, CONTRACT_CREATE):
+        return True
+    failed = not item.successful and item.result not in (DUPLICATE_TRANSACTION, WRONG_NONCE)
+    return item.transaction_type == ETHEREUM and failed and item.ethereum is not None
 
 
 class LogIndex:
@@ -66,7 +74,7 @@ class Positions:
         shared = self._taken.get(parent.consensus_timestamp) if parent is not None else None
         if shared is not None:
             self._taken[call.consensus_timestamp] = shared
-        elif call.ran_contract:
+        elif has_result(call):
             self._take(call)
 
     def _take(self, item: RecordItem) -> None:

@@ -11,9 +11,9 @@ from contracts.handlers.positions import (
     CONTRACT_CALL,
     CONTRACT_CREATE,
     CONTRACT_TYPES,
-    ETHEREUM,
     LogIndex,
     Positions,
+    has_result,
 )
 from contracts.handlers.sidecars import SidecarFacts, add_sidecars
 from contracts.models import (
@@ -31,10 +31,7 @@ from ledger.stream.record.item import RecordItem
 from mirror.db.writing.copy import RowOrder
 from mirror.values import entity_id
 from mirror.values.ethereum import WEIBARS_PER_TINYBAR, EthereumData
-from mirror.values.result_codes import WRONG_NONCE
 
-# An Ethereum transaction with this result was never run.
-DUPLICATE_TRANSACTION = 11
 # Contracts that a contract creates have records of their own since this HAPI version.
 CHILD_RECORDS_SINCE = (0, 23, 0)
 # Nodes log the token transfers of contracts themselves since this HAPI version.
@@ -96,7 +93,7 @@ def contract_result(item: RecordItem, batch: Batch) -> None:
         _add_result(item, batch, item.entity_id, result, facts, contracts)
     elif result is not None:
         _add_result(item, batch, batch.lookup.contract(result.contractID), result, facts, contracts)
-    elif kind == ETHEREUM:
+    elif batch.persist.contract_results and has_result(item):
         _add_failed_ethereum(item, batch)
     if contracts and batch.persist.contract_transaction:
         _add_contract_transactions(item, batch, sorted(contracts))
@@ -186,7 +183,8 @@ def _requested(item: RecordItem, batch: Batch, result: Any | None) -> dict[str, 
         return _requested_by_ethereum(item, item.ethereum, batch, result)
     else:
         assert result is not None
-        amount, gas, parameters = result.amount, result.gas, result.functionParameters
+        amount = None if "amount" in item.absent else result.amount
+        gas, parameters = result.gas, result.functionParameters
     return {"amount": amount, "gas_limit": gas, "function_parameters": parameters}
 
 
@@ -298,20 +296,17 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
 
 
 def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:
-    """Store a result of an Ethereum transaction that failed before any contract ran, so that it can be found.
-
-    This does not depend on the setting for contract results.
-    """
-    if item.successful or item.result in (DUPLICATE_TRANSACTION, WRONG_NONCE) or item.ethereum is None:
-        return
+    """Store a result of a transaction that failed before any contract ran, so that it can be found."""
+    ethereum = item.ethereum
+    assert ethereum is not None
     insert_result(
         item,
         batch,
         0,
         call_result=b"",
         created_contract_ids=[],
-        function_parameters=item.ethereum.call_data,
-        gas_limit=item.ethereum.gas_limit,
+        function_parameters=ethereum.call_data,
+        gas_limit=ethereum.gas_limit,
         gas_used=0,
         sender_id=item.payer_account_id,
     )

@@ -246,7 +246,10 @@ def times_of_block(*, number: int | None = None, hash_start: str | None = None) 
 
 
 def result_of(search: Search) -> tuple[Result, list[int]] | None:
-    """Return the result of a contract transaction, and the ids of all that took part in it."""
+    """Return the result of a contract transaction, and the ids of all that took part in it.
+
+    In one that failed its checks no contract took part: its result has the contract 0.
+    """
     if is_distributed():
         from contracts.queries.distributed import results as distributed
 
@@ -256,20 +259,23 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
     row = fetch_one(
         f"""
         with found as materialized ({search.sql})
-        select c.contract_ids, {_RESULT}, {_BLOCK}, {ethereum.COLUMNS}, {ethereum.COLUMNS_OF_ONE}
+        select coalesce(c.contract_ids, '{{0}}'), {_RESULT}, {_BLOCK},
+            {ethereum.COLUMNS}, {ethereum.COLUMNS_OF_ONE}
         from found
-        join contract_transaction c
+        left join contract_transaction c
             on c.consensus_timestamp = found.consensus_timestamp and c.entity_id = found.entity_id
                 {also(search.times, "c.consensus_timestamp")}
         join contract_result r
-            on r.consensus_timestamp = c.consensus_timestamp and r.contract_id = any(c.contract_ids)
+            on r.consensus_timestamp = found.consensus_timestamp
+                and r.contract_id = any(coalesce(c.contract_ids, '{{0}}'))
                 {also(search.times, "r.consensus_timestamp")}
         left join entity e on e.id = r.contract_id
         left join ethereum_transaction t
-            on t.consensus_timestamp = c.consensus_timestamp and t.payer_account_id = c.payer_account_id
+            on t.consensus_timestamp = found.consensus_timestamp
+                and t.payer_account_id = found.payer_account_id
                 {also(search.times, "t.consensus_timestamp")}
         left join lateral (
-            select * from record_file where consensus_end >= c.consensus_timestamp
+            select * from record_file where consensus_end >= found.consensus_timestamp
             order by consensus_end limit 1
         ) b on true
         """,

@@ -13,7 +13,14 @@ import orjson
 
 from mirror import config
 from mirror.values import entity_id
-from web3sim.calls.call import DATABASE_FAILURES, Answer, Problem, without_database
+from web3sim.calls.call import (
+    DATABASE_FAILURES,
+    TOOK_TOO_LONG,
+    Answer,
+    Problem,
+    unavailable,
+    without_database,
+)
 from web3sim.engine import registry
 from web3sim.engine.interface import CallResult, DeadlinePassed, NotSupported, Status
 from web3sim.past import transactions
@@ -66,6 +73,9 @@ def answer(asked: Trace, emit: Emit) -> Answer:
         found = transactions.at(asked.consensus_timestamp, reading)
         if found is None:
             return _failed(HTTPStatus.NOT_FOUND, f"Contract result not found: {asked.consensus_timestamp}")
+        if not found.ran:
+            emit(_head(_NOBODY, None, failed=True, gas=0) + b',"opcodes":[],"return_value":"0x"}')
+            return Answer(HTTPStatus.OK)
         rerun = transactions.rerun(found, reading, asked.deadline)
         # Run without tracing first: that takes a fraction of the time, tells what comes first in the answer,
         # and whether there is one; and then all of the state has been read.
@@ -79,10 +89,10 @@ def answer(asked: Trace, emit: Emit) -> Answer:
     except NotSupported as error:
         return _failed(HTTPStatus.NOT_IMPLEMENTED, str(error))
     except DeadlinePassed:
-        return _failed(HTTPStatus.SERVICE_UNAVAILABLE)
+        return unavailable(TOOK_TOO_LONG)
     except DATABASE_FAILURES as error:
         return without_database(error)
-    _tell(asked, rerun, reasons, _head(found, rerun, result), result, emit)
+    _tell(asked, rerun, reasons, _outcome(found, rerun, result), result, emit)
     return Answer(HTTPStatus.OK)
 
 
@@ -107,8 +117,7 @@ def _reasons(consensus_timestamp: int, reading: Reading) -> Reasons:
     return reasons
 
 
-def _head(found: PastTransaction, rerun: Rerun, result: CallResult) -> bytes:
-    """Return the members before the operations, without a closing brace."""
+def _outcome(found: PastTransaction, rerun: Rerun, result: CallResult) -> bytes:
     address, entity = _NOBODY, None
     if result.status is Status.SUCCESS:
         to = rerun.request.to or rerun.request.new_contract_address
@@ -116,14 +125,18 @@ def _head(found: PastTransaction, rerun: Rerun, result: CallResult) -> bytes:
         recipient = rerun.ledger.entity_of_any_address(to)
         address = to if recipient is None else recipient.address
         entity = recipient.id if recipient is not None else found.contract_id if found.creates else None
-    return orjson.dumps(
-        {
-            "address": f"0x{address.hex()}",
-            "contract_id": entity_id.text(entity),
-            "failed": result.status is not Status.SUCCESS,
-            "gas": result.gas_used,
-        }
-    ).removesuffix(b"}")
+    return _head(address, entity, failed=result.status is not Status.SUCCESS, gas=result.gas_used)
+
+
+def _head(address: bytes, entity: int | None, *, failed: bool, gas: int) -> bytes:
+    """Return the members before the operations, without a closing brace."""
+    head = {
+        "address": f"0x{address.hex()}",
+        "contract_id": entity_id.text(entity),
+        "failed": failed,
+        "gas": gas,
+    }
+    return orjson.dumps(head).removesuffix(b"}")
 
 
 def _tell(asked: Trace, rerun: Rerun, reasons: Reasons, head: bytes, result: CallResult, emit: Emit) -> None:

@@ -16,7 +16,7 @@ from mirror.db.distribution import is_distributed
 from mirror.db.sql import Row, Values
 from mirror.values import entity_id
 from mirror.values.ethereum import created_address
-from mirror.values.result_codes import NAMES
+from mirror.values.result_codes import NAMES, SUCCESS, WRONG_NONCE
 from mirror.values.transaction_types import NUMBERS
 from web3sim.calls.evm_version import evm_version
 from web3sim.calls.gas_price import prices_at
@@ -85,6 +85,13 @@ class PastTransaction:
     @property
     def creates(self) -> bool:
         return self.type == _CREATION if self.ethereum is None else not self.ethereum.to_address
+
+    @property
+    def ran(self) -> bool:
+        """Whether a contract was called: a transaction that failed its checks has a result all the same."""
+        if self.transaction_result == WRONG_NONCE:
+            return False
+        return self.transaction_result in SUCCESS or self.function_result is not None or bool(self.gas_used)
 
     @property
     def result(self) -> str:

@@ -129,18 +129,16 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
     found = fetch_one(search.sql, search.values)
     if found is None:
         return None
-    at, entity_id, _ = found
+    at, entity_id, payer = found
     # Index: the primary key (consensus_timestamp, entity_id), on the entity's machine.
     transaction = fetch_one(
         f"""
-        select contract_ids, payer_account_id from contract_transaction
+        select contract_ids from contract_transaction
         where consensus_timestamp = %s and entity_id = %s {also(search.times, "consensus_timestamp")}
         """,
         (at, entity_id),
     )
-    if transaction is None:
-        return None
-    contract_ids, payer = transaction
+    contract_ids = [0] if transaction is None else transaction[0]
     # Index: the primary key, which begins with the time, on the machines of these contracts.
     row = fetch_one(
         f"""

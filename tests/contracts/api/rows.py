@@ -75,10 +75,16 @@ def found_by(
             contract_ids=[*involved, PAYER],
             payer_account_id=PAYER,
         )
+    hash_of(at, contract_id, transaction_result, transaction_hash)
+
+
+def hash_of(
+    at: int = AT, contract_id: int = CONTRACT, transaction_result: int = 22, hash: bytes | None = None
+) -> None:
     insert(
         "contract_transaction_hash",
         consensus_timestamp=at,
-        hash=transaction_hash or digest(at),
+        hash=hash or digest(at),
         payer_account_id=PAYER,
         entity_id=contract_id,
         transaction_result=transaction_result,

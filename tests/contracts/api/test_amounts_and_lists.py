@@ -204,6 +204,15 @@ def test_authorization_lists_are_shown_on_demand(api, url, settings_of):
 
 
 @EACH
+def test_authorizations_of_an_adopted_database_have_the_same_members(api, url, settings_of):
+    settings_of(DELEGATION)
+    adopted = {"yparity" if name == "y_parity" else name: value for name, value in AUTHORIZATION.items()}
+    transaction()
+    ethereum(type=4, authorization_list=Jsonb([adopted]))
+    assert shown(api, url)["authorization_list"] == [AUTHORIZATION]
+
+
+@EACH
 def test_an_ethereum_transaction_has_an_authorization_list_though_an_empty_one(api, url, settings_of):
     settings_of(DELEGATION)
     transaction()

@@ -119,6 +119,8 @@ class TestList:
             ("contract.id=7.8." + EVM_ADDRESS.upper(), [6003]),
             ("contract.id=" + EVM_ADDRESS + "&contract.id=6001", [6003, 6001]),
             ("contract.id=7000", []),
+            ("contract.id=0.0." + "f" * 40, []),
+            ("contract.id=0.0." + "f" * 40 + "&contract.id=6001", [6001]),
         ],
     )
     def test_contracts_are_chosen_by_id_or_address(self, api, build, query, expected):
@@ -138,6 +140,7 @@ class TestList:
             ("contract.id=1024.0.5", ["Invalid parameter: contractid"]),
             ("contract.id=0.0.274877906944", ["Invalid parameter: contractid"]),
             ("contract.id=1.0." + f"{6002:040x}", ["Invalid parameter: contractid"]),
+            (f"contract.id={2**63}", ["Invalid parameter: contractid"]),
             ("contract.id=-5&limit=0", ["Invalid parameter: limit"]),
             ("foo=1", ["Unknown query parameter: foo"]),
         ],
@@ -267,6 +270,7 @@ class TestOne:
             ("0.65536.5", "0.65536.5"),
             (f"{2**38}", f"0.0.{2**38}"),
             ("1234567890123", "0.0.1234567890123"),
+            (f"{2**63}", f"0.0.{2**63}"),
             (f"1.0.{CONTRACT:040x}", f"1.0.{CONTRACT:040x}"),
         ],
     )
@@ -282,6 +286,7 @@ class TestOne:
     )
     def test_the_range_of_the_id_is_checked_after_the_query(self, api, text, shown, below, unknown):
         answer = api.get(f"{URL}/{text}{below}")
-        assert (answer.status, answer.messages) == (400, [f'Invalid entity ID "{shown}"'])
+        message = "Invalid parameter: contractid" if below else f'Invalid entity ID "{shown}"'
+        assert (answer.status, answer.messages) == (400, [message])
         answer = api.get(f"{URL}/{text}{below}?{unknown}")
         assert answer.messages == [f"Unknown query parameter: {unknown.partition('=')[0]}"]

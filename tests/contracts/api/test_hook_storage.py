@@ -4,6 +4,7 @@ from tests.api import assert_answer
 from tests.build import START, insert
 
 URL = "/api/v1/accounts/1001/hooks/7/storage"
+OTHER = "api/v1/accounts/5/hooks/1/storage"
 LAST = 2**256 - 1
 EVERY = [0, 1, 3, 255, LAST]
 
@@ -76,8 +77,8 @@ def test_the_storage_has_all_members_in_order(api, build):
     slot(10, b"\0\5", at=0)
     answer = api.get(URL)
     storage = [
-        {"key": hexes(2), "timestamp": "1700000000.000000001", "value": "0x" + "05" * 32},
-        {"key": hexes(10), "timestamp": "0.0", "value": hexes(5)},
+        {"key": hexes(2), "value": "0x" + "05" * 32, "timestamp": "1700000000.000000001"},
+        {"key": hexes(10), "value": hexes(5), "timestamp": "0.0"},
     ]
     assert_answer(answer, {"hook_id": 7, "links": {"next": None}, "owner_id": "0.0.1001", "storage": storage})
     assert answer.headers["cache-control"] == "public, max-age=1"
@@ -282,7 +283,10 @@ def test_text_that_is_no_key_is_refused(api, build, key):
         ("5/hooks/1/storage?timestamp=ne:1&limit=x", 400, ["Failed to convert 'timestamp'"]),
         ("5/hooks/1/storage?limit=0", 400, ["limit must be greater than 0"]),
         (f"{'ab' * 20}/hooks/1/storage", 404, ["No account found for the given ID"]),
-        ("5/hooks/1/storage/", 404, ["No static resource api/v1/accounts/5/hooks/1/storage."]),
+        (
+            *("5/hooks/1/storage/", 404),
+            [f"No static resource {OTHER} for request '/{OTHER}/'."],
+        ),
     ],
 )
 def test_problems_are_told(api, build, path, status, details):

@@ -151,8 +151,16 @@ def problems(*details, message="Bad Request"):
             ["hookId size must be between 0 and 100", "limit must be greater than 0"],
         ),
         (f"{'ab' * 20}/hooks", 404, ["No account found for the given ID"]),
-        ("5/hooks/", 404, ["No static resource api/v1/accounts/5/hooks."]),
-        ("5/hooks/1", 404, ["No static resource api/v1/accounts/5/hooks/1."]),
+        (
+            "5/hooks/",
+            404,
+            ["No static resource api/v1/accounts/5/hooks for request '/api/v1/accounts/5/hooks/'."],
+        ),
+        (
+            "5/hooks/1",
+            404,
+            ["No static resource api/v1/accounts/5/hooks/1 for request '/api/v1/accounts/5/hooks/1'."],
+        ),
     ],
 )
 def test_problems_are_told(api, build, path, status, details):

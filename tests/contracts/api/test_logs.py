@@ -346,6 +346,12 @@ class TestPath:
         answer = api.get(f"/api/v1/contracts/{EVM_ADDRESS}/results/logs")
         assert [row["contract_id"] for row in answer.json()["logs"]] == ["0.0.1001"]
 
+    def test_the_contract_is_looked_up_before_the_index_is_checked(self, api):
+        answer = api.get(f"/api/v1/contracts/{EVM_ADDRESS}/results/logs?index=1")
+        assert_answer(answer, {"logs": [], "links": {"next": None}})
+        answer = api.get("/api/v1/contracts/1024.0.5/results/logs?index=1")
+        assert (answer.status, answer.messages) == (400, ["Invalid parameter: contractid"])
+
     def test_topics_are_checked_before_the_address_is_looked_up(self, api):
         answer = api.get(f"/api/v1/contracts/{EVM_ADDRESS}/results/logs?topic0=1")
         assert answer.messages[0].startswith(TOPICS)

@@ -17,6 +17,7 @@ from tests.contracts.api.rows import (
     digest,
     ethereum,
     found_by,
+    hash_of,
     log,
     result,
     seconds,
@@ -153,6 +154,26 @@ class TestObject:
         }
         assert {name: shown.json()[name] for name in nothing} == nothing
         assert shown.json()["address"] == address(CONTRACT)
+
+    @pytest.mark.parametrize("url", [BY_HASH, BY_ID], ids=["hash", "id"])
+    def test_a_transaction_that_failed_its_checks_is_found_without_participants(self, api, build, url):
+        build.transaction(AT, payer=PAYER, result=10, transfers=[])
+        build.block(17, end=AT)
+        result(contract_id=0, transaction_result=10, transaction_index=3, gas_used=0)
+        hash_of(contract_id=0, transaction_result=10)
+        ethereum()
+        shown = api.get(url).json()
+        expected = {
+            "block_number": 17,
+            "gas_used": 0,
+            "logs": [],
+            "nonce": 5,
+            "result": "INSUFFICIENT_PAYER_BALANCE",
+            "state_changes": [],
+            "status": "0x0",
+            "transaction_index": 3,
+        }
+        assert {name: shown[name] for name in expected} == expected
 
     def test_changes_by_a_migration_are_shown_of_the_contract_alone(self, api, call):
         state_change(b"\2", migration=True)
@@ -364,5 +385,4 @@ class TestTime:
         assert messages(api.get(f"{BY_TIME}?index=3&limit=2&hbar=x")) == (400, expected)
 
     def test_an_unknown_address_is_not_found(self, api):
-        message = f"No contract with the given evm address 0x{EVM_ADDRESS} has been found."
-        assert messages(api.get(f"/api/v1/contracts/{EVM_ADDRESS}/results/1")) == (404, [message])
+        assert messages(api.get(f"/api/v1/contracts/{EVM_ADDRESS}/results/1")) == (404, ["Not found"])

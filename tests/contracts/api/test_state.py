@@ -119,6 +119,13 @@ def test_pages_at_a_time_have_every_slot_of_a_range_once(api, rows, order, bound
     assert found == ([0, 1, 256, 2, 255] if order == "asc" else [255, 2])
 
 
+@pytest.mark.parametrize("bound", ["slot=lt:1&limit=1", "slot=lt:2&limit=3", "slot=gt:2&order=desc&limit=1"])
+def test_a_page_at_a_time_that_ends_a_range_has_no_link(api, rows, bound):
+    answer = api.get(f"{URL}?timestamp=1700001009&{bound}")
+    assert len(slots(answer)) == int(bound[-1])
+    assert answer.json()["links"]["next"] is None
+
+
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("limit", [1, 2, 5])
 @NOW

@@ -158,7 +158,7 @@ def test_a_failed_transaction_is_stored_and_has_a_result_that_can_be_found() -> 
             b"",
             HASH,
             10,
-            None,
+            0,
             0,
             [],
             None,

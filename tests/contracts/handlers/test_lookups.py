@@ -69,3 +69,23 @@ def test_who_gives_or_gets_a_serial_has_the_transaction_if_configured(
 
     columns = "consensus_timestamp, entity_id, payer_account_id, result, type"
     assert stored("entity_transaction", columns) == [(at, entity, PAYER, 22, 14) for entity in entities]
+
+
+@pytest.mark.parametrize("also", [False, True])
+def test_excluded_accounts_are_found_as_parties_of_nft_transfers(also: bool) -> None:
+    stream = TokenStream()
+    stream.transfer(serials(NFT, (1, 98, 800), (2, 801, 802)), payer=PAYER)
+    with settings(persist__entityNftTransactions=True, persist__entityTransactions=also):
+        load(stream.block())
+
+    found = {entity for (entity,) in stored("entity_transaction", "entity_id")}
+    assert found == {98, 800, 801, 802} | ({3, PAYER, NFT} if also else set())
+
+
+def test_excluded_accounts_have_no_rows_as_entities() -> None:
+    stream = TokenStream()
+    stream.transfer(serials(NFT, (1, 98, 800)), payer=PAYER)
+    with settings(persist__entityTransactions=True):
+        load(stream.block())
+
+    assert {entity for (entity,) in stored("entity_transaction", "entity_id")} == {3, PAYER, NFT}

@@ -221,7 +221,7 @@ class Model:
         if each.kind in (CALL, CREATE, ETHEREUM) and each.result != WRONG_NONCE:
             if caused_by is not None and caused_by.at in self.place:
                 self.place[each.at] = self.place[caused_by.at]
-            elif each.ran is not None:
+            elif each.ran is not None or each.kind != ETHEREUM or not succeeded(each):
                 self._take(each.at)
         if each.ran is not None:
             self.blooms[each.at] = self._own(each)

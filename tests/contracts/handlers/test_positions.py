@@ -11,7 +11,7 @@ from tests.tokens.compose import serials, units
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.checklist("CON-29")]
 
 TOKEN, HOOKS = 5000, 365
-WRONG_NONCE, REVERTED = 312, 33
+DUPLICATE_TRANSACTION, INSUFFICIENT_PAYER_BALANCE, REVERTED, WRONG_NONCE = 11, 10, 33, 312
 MOVED = units(TOKEN, {1001: -7, 1002: 7})
 
 
@@ -99,15 +99,17 @@ def test_a_logged_transfer_takes_one_position_for_all_its_logs() -> None:
     assert positions() == [(call, 1)]
 
 
-def test_a_call_that_no_contract_ran_for_takes_no_position() -> None:
+def test_transactions_that_failed_their_checks_take_positions() -> None:
     stream = ContractStream()
     refused = stream.call(result=REVERTED)
-    failed = stream.ethereum(ethereum_data(), result=REVERTED)
+    stream.ethereum(ethereum_data(), result=DUPLICATE_TRANSACTION)
+    stream.ethereum(ethereum_data(), result=WRONG_NONCE)
+    failed = stream.ethereum(ethereum_data(), result=INSUFFICIENT_PAYER_BALANCE)
     called = stream.call(ran={})
     within = stream.call(OTHER, parent=called, nonce=1, result=REVERTED)
     load(stream.block())
 
-    assert positions() == [(refused, None), (failed, None), (called, 0), (within, 0)]
+    assert positions() == [(refused, 0), (failed, 1), (called, 2), (within, 2)]
 
 
 def test_calls_that_the_settings_leave_out_keep_their_positions() -> None:

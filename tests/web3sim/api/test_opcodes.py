@@ -25,6 +25,7 @@ WORD_42 = f"0x{42:064x}"
 IDENTITY = long_zero(4)
 # Processes keep the code of a contract: each test has one of its own.
 NUMBERS = itertools.count(5001)
+INSUFFICIENT_PAYER_BALANCE, WRONG_NONCE = 10, 312
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -169,11 +170,24 @@ def test_what_a_contract_wrote_later_does_not_count(client):
 
 
 def test_a_failure_is_an_answer_without_recipient(client):
-    ran(code(0xAA, 0, "MSTORE8", 1, 0, "REVERT"), transaction_result=REVERTED)
+    ran(code(0xAA, 0, "MSTORE8", 1, 0, "REVERT"), transaction_result=REVERTED, gas_used=9)
     told = get(client).json()
     assert told["failed"] is True
     assert (told["address"], told["contract_id"]) == (hex_address(0), None)
     assert (told["return_value"], told["opcodes"][-1]["reason"]) == ("0x", "0xaa")
+
+
+@pytest.mark.parametrize("code_of_result", [INSUFFICIENT_PAYER_BALANCE, WRONG_NONCE])
+def test_a_transaction_that_failed_its_checks_took_no_gas(client, code_of_result):
+    ran(ANSWERS, transaction_result=code_of_result, gas_used=0)
+    assert get(client).json() == {
+        "address": hex_address(0),
+        "contract_id": None,
+        "failed": True,
+        "gas": 0,
+        "opcodes": [],
+        "return_value": "0x",
+    }
 
 
 def test_a_creation_tells_the_new_contract(client):
@@ -274,7 +288,12 @@ def test_while_one_is_made_another_is_refused(client):
     ran(ENDLESS, gas_limit=3_000_000)
     response = _stream()
     try:
-        assert problem(get(client)) == (503, "Service Unavailable", "", "")
+        assert problem(get(client)) == (
+            503,
+            "Service Unavailable",
+            "Not simulated: all processes are busy with long calls",
+            "",
+        )
     finally:
         response.close()
 
@@ -323,7 +342,7 @@ def test_without_its_block_or_code_there_is_nothing_to_run(client):
     past_rows.result(AT + 9 * SECOND)
     told = problem(get(client, name=transaction_id(AT + 9 * SECOND)))
     assert told == (404, "Not Found", f"Block not found: {AT + 9 * SECOND}", "")
-    past_rows.result(type=CREATE, contract_id=0, transaction_result=REVERTED)
+    past_rows.result(type=CREATE, contract_id=0, transaction_result=REVERTED, gas_used=9)
     assert problem(get(client)) == (404, "Not Found", f"Contract code not found: {AT}", "")
 
 

@@ -40,7 +40,6 @@ _SECONDS = 300.0
 # Numbers of the network's own entities: what is not stored of them is not there.
 _LAST_RESERVED_NUM = 1000
 # A record may have a result of a transaction that the network refused for its nonce.
-_WRONG_NONCE = "WRONG_NONCE"
 _OLD_REFUND_QUOTIENT = 5
 _INIT_CODE_WORD = 2
 
@@ -148,7 +147,7 @@ def check_can_be_replayed(transaction: PastTransaction, recorded: Recorded) -> N
     """Errors: LeftOut."""
     if transaction.transaction_nonce or transaction.type not in _TYPES:
         raise LeftOut("a part of another transaction")
-    if transaction.function_result is None or transaction.result == _WRONG_NONCE:
+    if transaction.function_result is None or not transaction.ran:
         raise LeftOut(f"it was never run ({transaction.result})")
     if not recorded.has_sidecars:
         raise LeftOut("its sidecars are not loaded")
