@@ -99,6 +99,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("health/readiness", health.readiness),
     path("health/lag", health.lag),
     path("metrics", metrics.metrics),
+    newer_unknown_route("network/"),
     newer_unknown_route(f"accounts/{NEWER_ACCOUNT}/(?:airdrops|allowances/nfts|hooks)"),
     unknown_route(),
 ]

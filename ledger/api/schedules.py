@@ -16,9 +16,9 @@ from mirror.db.query import Query
 from mirror.db.sql import Where
 from mirror.db.walks import AT_ONCE, FIRST_IDS, WHOLE, walk
 from mirror.rest.answers import absent
-from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.entity_ids import NotAnEntityId, read_numeric_id
+from mirror.rest.parameters.entity_ids import read_in_path, read_numeric_id
 from mirror.rest.parameters.parameter_set import NoParameters, ParameterSet
 from mirror.rest.parameters.types import EntityIdParameter, LimitParameter, OrderParameter
 from mirror.values import entity_id, hexes, timestamp
@@ -163,11 +163,9 @@ class Schedule(ReadView):
     answers = ScheduleJson
 
     def read(self, parameters: NoParameters, schedule_id: str) -> ScheduleJson:
-        try:
-            # Clients may write 0x before the number.
-            schedule = queries.schedule(read_numeric_id(schedule_id.removeprefix("0x")))
-        except (NotAnEntityId, InvalidEntityId):
-            raise InvalidParameter("scheduleid") from None
+        # Clients may write 0x before the number.
+        number = read_in_path(read_numeric_id, schedule_id.removeprefix("0x"), "scheduleid")
+        schedule = queries.schedule(number)
         if schedule is None:
             raise NotFound(detail=absent.entity())
         self.max_age = 3600 if is_finished(schedule, now_ns()) else 1

@@ -1,6 +1,7 @@
 """The fee schedule (file 0.0.111) and the exchange rate (0.0.112) in force at a time, and the price of gas.
 
-Each file holds the current one and the next one, which counts once the current one has expired.
+Each file holds the current one and the next one, which counts once the current one has expired, unless it is
+empty.
 """
 
 from collections.abc import Iterable
@@ -24,7 +25,8 @@ def schedule_in_force(schedules: Any, seconds: int) -> Any:
     """Return the FeeSchedule of a CurrentAndNextFeeSchedule that counts at a time in seconds."""
     current = schedules.currentFeeSchedule
     expired = seconds > current.expiryTime.seconds
-    return schedules.nextFeeSchedule if expired and schedules.HasField("nextFeeSchedule") else current
+    following = schedules.nextFeeSchedule
+    return following if expired and following.transactionFeeSchedule else current
 
 
 def rate_in_force(rates: Any, seconds: int) -> Any:

@@ -15,9 +15,6 @@ from mirror.values import entity_id, timestamp
 from mirror.values.hapi import ExchangeRateSet
 from mirror.values.shapes import Int32, Int64, Timestamp
 
-# How many versions of the file are tried; other readers take their number from a setting.
-_ATTEMPTS = 10
-
 
 # PARAMETERS
 class ExchangeRateParameters(NewerParameterSet):
@@ -62,9 +59,7 @@ class ExchangeRate(NewerReadView):
 
     def read(self, parameters: ExchangeRateParameters) -> ExchangeRateJson:
         times = time_window(parameters.timestamp)
-        version = system_files.system_file(
-            system_files.EXCHANGE_RATES, times, ExchangeRateSet.FromString, attempts=_ATTEMPTS
-        )
+        version = system_files.system_file(system_files.EXCHANGE_RATES, times, ExchangeRateSet.FromString)
         if version is None:
             raise no_file(system_files.EXCHANGE_RATES)
         rates, at = version

@@ -9,12 +9,14 @@ Errors: 400 malformed parameter or transaction; 404 naming the file that is miss
 
 from typing import Any, ClassVar, TypedDict
 
+from google.protobuf.unknown_fields import UnknownFieldSet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ledger.queries import system_files
 from ledger.queries.fee_schedules import SCHEDULE_UNITS_PER_TINYCENT, rate_in_force, schedule_in_force
 from mirror.db.bounds import Bounds
+from mirror.db.sql import MAX_INT64
 from mirror.rest.answers.errors import BadRequest
 from mirror.rest.answers.views import NewerReadView, Posted
 from mirror.rest.parameters.bodies import UNREADABLE, read_body
@@ -39,9 +41,9 @@ from mirror.values.hapi import (
 )
 from mirror.values.shapes import Int64, Timestamp
 from network.api.exchange_rate import no_file
-from network.fees.estimate import Estimate, Part, UnknownType
+from network.fees.estimate import Estimate, Part
 from network.fees.high_volume import MOST_BUSY, ONCE
-from network.fees.usage import named_ids
+from network.fees.usage import UnknownType, named_ids
 from network.queries import simple_fees
 
 # The kinds of transactions that use gas, by their number in the fee schedule (HederaFunctionality).
@@ -180,7 +182,7 @@ def fees_json(schedule: Any, rate: Any) -> list[FeeJson]:
     """Return the prices of the schedule at that rate; none if the rate makes hbars worthless."""
     return [
         {
-            "gas": max(_tinycents(each) * rate.hbarEquiv // rate.centEquiv, 1),
+            "gas": min(max(_tinycents(each) * rate.hbarEquiv // rate.centEquiv, 1), MAX_INT64),
             "transaction_type": _WITH_GAS[each.hederaFunctionality],
         }
         for each in schedule.transactionFeeSchedule
@@ -226,15 +228,16 @@ class Fees(NewerReadView):
         if not body:
             raise BadRequest(UNREADABLE)
         parameters = EstimateParameters(EstimateParameters.split_query(request.META.get("QUERY_STRING", "")))
-        transaction_body, signatures = body_and_signatures(body)
+        transaction_body, size, signatures = parsed(body)
         data = transaction_body.WhichOneof("data")
         state = None
         if parameters.mode == "state":
-            state = simple_fees.facts(named_ids(data, getattr(transaction_body, data)) if data else ())
+            ids = named_ids(data, getattr(transaction_body, data)) if data else ()
+            state = simple_fees.facts(ids, of_topics=data == "consensusSubmitMessage")
         try:
             estimate = simple_fees.schedule().estimate(
                 transaction_body,
-                size=len(body),
+                size=size,
                 signatures=signatures,
                 state=state,
                 busy=parameters.throttle,
@@ -244,16 +247,43 @@ class Fees(NewerReadView):
         return self.success(estimate_json(estimate))
 
 
-def body_and_signatures(serialized: bytes) -> tuple[Any, int]:
-    """Return the TransactionBody and the number of signatures of a Transaction. Errors: BadRequest."""
+def parsed(serialized: bytes) -> tuple[Any, int, int]:
+    """Return the TransactionBody, the size and the number of signatures of a Transaction.
+
+    The size is that of the fields which are known, in their shortest form. Errors: BadRequest.
+    """
     try:
-        transaction = Transaction.FromString(serialized)
+        transaction = _message(Transaction, serialized)
         if transaction.signedTransactionBytes:
-            signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+            signed = _message(SignedTransaction, transaction.signedTransactionBytes)
         elif transaction.bodyBytes:
             signed = transaction
         else:
             raise BadRequest("Transaction must contain body bytes or signed transaction bytes")
-        return TransactionBody.FromString(signed.bodyBytes), len(signed.sigMap.sigPair)
+        body = _message(TransactionBody, signed.bodyBytes)
     except DecodeError:
         raise BadRequest("Unable to parse transaction") from None
+    return body, transaction.ByteSize(), len(signed.sigMap.sigPair)
+
+
+def _message(of: Any, serialized: bytes) -> Any:
+    """Return a message without unknown fields.
+
+    Errors: DecodeError, also for a field of another type than its own, at any depth.
+    """
+    message, known = of.FromString(serialized), of.FromString(serialized)
+    known.DiscardUnknownFields()
+    if known.ByteSize() < message.ByteSize():
+        # Looking at every message of a large one takes a second.
+        _check_types(message)
+    return known
+
+
+def _check_types(message: Any) -> None:
+    known, unknown = message.DESCRIPTOR.fields_by_number, UnknownFieldSet(message)
+    if any(unknown[index].field_number in known for index in range(len(unknown))):
+        raise DecodeError(f"a field of {message.DESCRIPTOR.name} has another type than its own")
+    for field, content in message.ListFields():
+        if field.message_type is not None:
+            for each in content if field.is_repeated else (content,):
+                _check_types(each)

@@ -108,8 +108,8 @@ class NodeJson(TypedDict):
     max_stake: Int64 | None
     memo: str | None
     min_stake: Int64 | None
-    node_id: Int64
     node_account_id: EntityId | None
+    node_id: Int64
     node_cert_hash: str
     public_key: str
     reward_rate_start: Int64 | None
@@ -145,8 +145,8 @@ def nodes_json(nodes: list[Node], *, with_admin_key: bool) -> list[Answer]:
             "max_stake": _known(node.max_stake),
             "memo": node.memo,
             "min_stake": _known(node.min_stake),
-            "node_id": node.node_id,
             "node_account_id": entity_id.text(node.node_account_id),
+            "node_id": node.node_id,
             # The bytes are themselves hex digits.
             "node_cert_hash": "0x" + (node.node_cert_hash or b"").decode("utf-8", "replace"),
             "public_key": f"0x{node.public_key or ''}",

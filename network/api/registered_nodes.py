@@ -28,7 +28,7 @@ from network.models.registered_node import Kind
 from network.queries import registered_nodes as queries
 from network.queries.registered_nodes import RegisteredNode
 
-_ID = re.compile(r"((eq|gt|gte|lt|lte):)?[0-9]{1,19}")
+_ID = re.compile(r"((eq|gt|gte|lt|lte):)?[0-9]{1,19}", re.IGNORECASE)
 
 # By the member that an endpoint of the kind has.
 _KINDS = {kind.name.lower(): kind for kind in Kind if kind is not Kind.UNKNOWN}
@@ -36,7 +36,7 @@ _KINDS = {kind.name.lower(): kind for kind in Kind if kind is not Kind.UNKNOWN}
 
 # PARAMETERS
 class RegisteredNodeIdParameter(StrictIdParameter):
-    """Up to two ids; operators are in lower case."""
+    """Up to two ids."""
 
     def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
         if _ID.fullmatch(text) is None:
@@ -48,14 +48,16 @@ class KindParameter(NewerChoiceParameter):
     """A kind of endpoint; becomes None when absent."""
 
     def __init__(self) -> None:
-        super().__init__("type", tuple(_KINDS), "", help="Only nodes with an endpoint of this kind.")
+        super().__init__(
+            "type", tuple(map(str.lower, Kind.names)), "", help="Only nodes with an endpoint of this kind."
+        )
 
     @property
     def schema(self) -> dict[str, Any]:  # type: ignore[override]
-        return {"type": "string", "enum": [kind.name for kind in _KINDS.values()]}
+        return {"type": "string", "enum": Kind.names}
 
     def read(self, text: str) -> Any:
-        return _KINDS[super().read(text)]
+        return Kind[super().read(text).upper()]
 
     def absent(self) -> Any:
         return None

@@ -9,14 +9,10 @@ from typing import Any, NamedTuple
 
 from mirror.values.hapi import FeeExtra, HederaFunctionality
 from network.fees.high_volume import FUNCTIONALITIES, ONCE, multiplier
-from network.fees.usage import KINDS, State
+from network.fees.usage import KINDS, State, UnknownType, is_waived
 
 # Answers have fees as int64.
 _MAX_FEE = (1 << 63) - 1
-
-
-class UnknownType(ValueError):
-    """The schedule has no fee for this type of transaction."""
 
 
 class Charge(NamedTuple):
@@ -62,6 +58,9 @@ class Estimate(NamedTuple):
     @property
     def total(self) -> int:
         return min(self.node.total + self.network + self.service.total, _MAX_FEE)
+
+
+_NOTHING = Estimate(Part(), 0, Part())
 
 
 class _Price(NamedTuple):
@@ -119,12 +118,14 @@ class Schedule:
         """
         name = body.WhichOneof("data")
         kind = KINDS.get(name)
+        if kind is not None and (kind.is_free or (state is not None and is_waived(body))):
+            return _NOTHING
         entry = None if kind is None else self._entries.get(kind.functionality)
         prices = None if kind is None else self._entries.get(kind.prices or kind.functionality)
         if kind is None or entry is None or prices is None:
             raise UnknownType
         if entry.free:
-            return Estimate(Part(), 0, Part())
+            return _NOTHING
         thousandths = ONCE
         if body.high_volume and state is not None and entry.rates and kind.functionality in FUNCTIONALITIES:
             thousandths = multiplier(entry.rates, busy)

@@ -3,13 +3,27 @@
 The entry in a schedule of fees decides which of them are charged, and how many its base fee includes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 from mirror.values import entity_id
 
+# Accounts, and the system files that they may update: the treasury and the administrators of the system all,
+# those of address books, fees, exchange rates and upgrades theirs.
+_SUPERUSERS, _LAST_SYSTEM_FILE = (2, 50), 1000
+_FILES: Mapping[int, Container[int]] = {
+    55: (101, 102, 121, 122, 123),
+    56: (111, 113),
+    57: (112, 121, 122, 123),
+    58: range(150, 160),
+}
+
 _SIMPLE_KEYS = frozenset({"ed25519", "ECDSA_secp256k1", "ECDSA_384"})
+
+
+class UnknownType(ValueError):
+    """There is no fee for this type of transaction, or not for a body without these parts."""
 
 
 class Facts(NamedTuple):
@@ -29,12 +43,14 @@ _Count = Callable[[Any, State], Uses]
 class Kind(NamedTuple):
     """A type of transaction: its entry in the schedule, and a function that counts the extras it uses.
 
-    `prices` is the entry with its base fee and extras, if that is the entry of another type.
+    `prices` is the entry with its base fee and extras, if that is the entry of another type. `is_free`: it
+    costs nothing, whatever the schedule says.
     """
 
     functionality: str
     uses: _Count = lambda body, state: ()
     prices: str = ""
+    is_free: bool = False
 
 
 def count_keys(key: Any) -> int:
@@ -55,6 +71,14 @@ def encoded(num: int, message: Any) -> int:
         return 0
 
 
+def is_waived(body: Any) -> bool:
+    """Return whether a TransactionBody updates a system file on behalf of an account that may do so."""
+    file, payer = body.fileUpdate.fileID.fileNum, body.transactionID.accountID.accountNum
+    return body.HasField("fileUpdate") and (
+        (0 < file <= _LAST_SYSTEM_FILE and payer in _SUPERUSERS) or file in _FILES.get(payer, ())
+    )
+
+
 def named_ids(name: str, body: Any) -> set[int]:
     """Return the ids of the tokens and topics whose facts a type of transaction needs."""
     ids: set[int] = set()
@@ -67,6 +91,13 @@ def named_ids(name: str, body: Any) -> set[int]:
 
 
 # COUNTING
+def _required(message: Any, name: str) -> Any:
+    """Return a part of a message. Errors: UnknownType if it is missing."""
+    if not message.HasField(name):
+        raise UnknownType(name)
+    return getattr(message, name)
+
+
 def _keys(*names: str) -> Callable[[Any], int]:
     """Return a function that counts the keys in these fields of a body."""
     return lambda body: sum(count_keys(getattr(body, name)) for name in names if body.HasField(name))
@@ -106,7 +137,8 @@ def _contract_create(body: Any, state: State) -> Uses:
 
 def _contract_update(body: Any, state: State) -> Uses:
     yield "KEYS", _admin_key(body)
-    yield "HOOK_UPDATES", len(body.hook_creation_details) + len(body.hook_ids_to_delete)
+    yield "HOOK_UPDATES", len(body.hook_creation_details)
+    yield "HOOK_UPDATES", len(body.hook_ids_to_delete)
 
 
 def _gas(body: Any, state: State) -> Uses:
@@ -130,7 +162,8 @@ def _hook_store(body: Any, state: State) -> Uses:
 
 def _schedule_create(body: Any, state: State) -> Uses:
     yield "KEYS", _admin_key(body)
-    yield "SCHEDULE_CREATE_CONTRACT_CALL_BASE", body.scheduledTransactionBody.HasField("contractCall")
+    scheduled = _required(body, "scheduledTransactionBody")
+    yield "SCHEDULE_CREATE_CONTRACT_CALL_BASE", scheduled.HasField("contractCall")
 
 
 def _topic_create(body: Any, state: State) -> Uses:
@@ -143,8 +176,8 @@ def _topic_update(body: Any, state: State) -> Uses:
 
 
 def _submit_message(body: Any, state: State) -> Uses:
-    topic = encoded(body.topicID.topicNum, body.topicID)
-    if state is not None and state.get(topic, Facts()).custom_fees:
+    topic = body.topicID if state is None else _required(body, "topicID")
+    if state is not None and state.get(encoded(topic.topicNum, topic), Facts()).custom_fees:
         yield "CONSENSUS_SUBMIT_MESSAGE_WITH_CUSTOM_FEE", 1
         yield "CONSENSUS_SUBMIT_MESSAGE_WITH_CUSTOM_FEE_BYTES", len(body.message)
     else:
@@ -190,9 +223,9 @@ def _transfer(hbars: Iterable[Any], lists: Sequence[Any], state: State) -> Uses:
     """Count accounts, calls of hooks with their gas, and tokens; a list of a fungible token counts once."""
     amounts = list(chain(hbars, *(each.transfers for each in lists)))
     nfts = list(chain.from_iterable(each.nftTransfers for each in lists))
-    accounts = {each.accountID.SerializeToString() for each in amounts}
-    accounts.update(each.senderAccountID.SerializeToString() for each in nfts)
-    accounts.update(each.receiverAccountID.SerializeToString() for each in nfts)
+    accounts = {_required(each, "accountID").SerializeToString() for each in amounts}
+    for side in ("senderAccountID", "receiverAccountID"):
+        accounts.update(_required(each, side).SerializeToString() for each in nfts)
     yield "ACCOUNTS", len(accounts)
     calls = [
         *_hook_calls(amounts, "hook_call"),
@@ -217,10 +250,8 @@ def _transfer(hbars: Iterable[Any], lists: Sequence[Any], state: State) -> Uses:
 
 def _facts(transfers: Any, state: State) -> Facts:
     """Return the facts of the token of a list; without them those that follow from the list itself."""
-    apparent = Facts(non_fungible=bool(transfers.nftTransfers))
-    if state is None:
-        return apparent
-    return state.get(encoded(transfers.token.tokenNum, transfers.token), apparent)
+    apparent, token = Facts(non_fungible=bool(transfers.nftTransfers)), _required(transfers, "token")
+    return apparent if state is None else state.get(encoded(token.tokenNum, token), apparent)
 
 
 def _hook_calls(transfers: Iterable[Any], oneof: str) -> Iterator[tuple[int, int]]:
@@ -238,7 +269,7 @@ KINDS = {
     "contractDeleteInstance": Kind("ContractDelete"),
     "ethereumTransaction": Kind("EthereumTransaction"),
     "hook_store": Kind("HookStore", _hook_store),
-    "hook_dispatch": Kind("HookDispatch"),
+    "hook_dispatch": Kind("HookDispatch", is_free=True),
     "cryptoAddLiveHash": Kind("CryptoAddLiveHash"),
     "cryptoDeleteLiveHash": Kind("CryptoDeleteLiveHash"),
     "cryptoCreateAccount": Kind("CryptoCreate", _account_create),
@@ -251,8 +282,8 @@ KINDS = {
     "fileUpdate": Kind("FileUpdate", _file),
     "fileAppend": Kind("FileAppend", _file_append),
     "fileDelete": Kind("FileDelete"),
-    "systemDelete": Kind("SystemDelete"),
-    "systemUndelete": Kind("SystemUndelete"),
+    "systemDelete": Kind("SystemDelete", is_free=True),
+    "systemUndelete": Kind("SystemUndelete", is_free=True),
     "freeze": Kind("Freeze"),
     "consensusCreateTopic": Kind("ConsensusCreateTopic", _topic_create),
     "consensusUpdateTopic": Kind("ConsensusUpdateTopic", _topic_update),

@@ -16,6 +16,8 @@ from network.fees.usage import Facts
 _FILE = 113
 _REFRESH = "rest.fee.refreshInterval"
 
+_OF_TOKENS = ("token", "token_id", "t.type = 'NON_FUNGIBLE_UNIQUE'")
+
 _GENESIS = Schedule(genesis())
 
 _lock = Lock()
@@ -51,18 +53,20 @@ def _decoded(content: bytes) -> Schedule:
         raise DecodeError(str(error)) from None
 
 
-def facts(ids: Collection[int]) -> dict[int, Facts]:
-    """Return the facts of these tokens and topics, by id. Errors: psycopg.Error."""
+def facts(ids: Collection[int], *, of_topics: bool = False) -> dict[int, Facts]:
+    """Return the facts of these tokens, or topics, by id; ids of something else are left out.
+
+    Errors: psycopg.Error.
+    """
     if not ids:
         return {}
-    # Indexes: the primary keys (token_id, entity_id).
+    # Indexes: the primary keys (token_id, id, entity_id).
+    table, key, non_fungible = ("topic", "id", "false") if of_topics else _OF_TOKENS
     rows = fetch(
-        """
-        select i.id, t.type = 'NON_FUNGIBLE_UNIQUE', c.fixed_fees, c.fractional_fees, c.royalty_fees
-        from unnest(%s::bigint[]) i(id)
-        left join token t on t.token_id = i.id
+        f"""
+        select i.id, {non_fungible}, c.fixed_fees, c.fractional_fees, c.royalty_fees
+        from unnest(%s::bigint[]) i(id) join {table} t on t.{key} = i.id
         left join custom_fee c on c.entity_id = i.id
-        where t.token_id is not null or c.entity_id is not null
         """,
         (list(ids),),
     )

@@ -1,6 +1,7 @@
 """Pending airdrops (HIP-904), by sender or by receiver, in the order of three columns."""
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from mirror.db.bounds import Ends
@@ -38,42 +39,39 @@ def pending(account: tuple[str, int], ranges: Sequence[tuple[str, Ends]], query:
 
 
 def within(ranges: Sequence[tuple[str, Ends]]) -> Where:
-    """Return the condition of rows within the ranges of ordered columns.
+    """Return the condition of rows within the ranges of ordered columns. Columns without one don't count.
 
-    An equality holds for every row. Adjacent columns with bounds are compared as one row value: a bound
-    counts only where the columns before it are at their own, inclusive bound.
+    An equality holds for every row. Beside a single value of the first column all ends do. Otherwise an end
+    counts only where the columns before it are at their own, inclusive end of the same side, and only if the
+    first column has one.
     """
+    given = [(column, ends) for column, ends in ranges if ends.lower or ends.upper]
     where = Where()
-    together: list[tuple[str, Ends]] = []
-    for column, ends in ranges:
-        if not ends.equal and (ends.lower or ends.upper):
-            together.append((column, ends))
-            continue
-        where += _as_one(together) + compare(column, list(filter(None, ends)))
-        together = []
-    return where + _as_one(together)
+    beside_one = bool(given) and given[0][1].single
+    if beside_one:
+        (column, ends), *given = given
+        where += compare(column, list(filter(None, ends)))
+    for column, ends in given:
+        if ends.equal:
+            where += compare(column, list(filter(None, ends[:1])))
+    others = [(column, ends) for column, ends in given if not ends.equal]
+    for side in ("lower", "upper"):
+        where += _side([(column, getattr(ends, side)) for column, ends in others], beside_one)
+    return where
 
 
-def _as_one(ranges: Sequence[tuple[str, Ends]]) -> Where:
-    lower = [(column, ends.lower) for column, ends in ranges]
-    upper = [(column, ends.upper) for column, ends in ranges]
-    return _side(lower) + _side(upper)
-
-
-def _side(bounds: Sequence[tuple[str, Comparison | None]]) -> Where:
-    columns: list[str] = []
-    values: list[int] = []
-    operator = ""
-    for column, bound in bounds:
-        if bound is None:
-            break
-        columns.append(column)
-        values.append(bound.value)
-        operator = bound.operator
-        if operator in ("gt", "lt"):
-            break
-    if len(columns) < 2:
-        return compare(columns[0], [Comparison(operator, values[0])]) if columns else Where()
-    symbol = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}[operator]
-    places = ", ".join(["%s"] * len(values))
-    return Where((f"({', '.join(columns)}) {symbol} ({places})",), tuple(values))
+def _side(ends: Sequence[tuple[str, Comparison | None]], beside_one: bool) -> Where:
+    """Return the condition of the ends of one side, maybe beside a single value of the first column."""
+    found = [(column, end) for column, end in ends if end is not None]
+    if not found or not (beside_one or ends[0][1]):
+        return Where()
+    # Links go on like this after a serial number. Serial numbers of the tokens that follow begin anew.
+    goes_on = [end.operator for _, end in found] in (["gte", "gt"], ["lte", "lt"])
+    if beside_one and not goes_on:
+        return reduce(Where.__add__, (compare(column, [end]) for column, end in found))
+    exclusive = (place for place, (_, end) in enumerate(found, 1) if end.operator in ("gt", "lt"))
+    found = found[: next(exclusive, None)]
+    symbol = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}[found[-1][1].operator]
+    places = ", ".join(["%s"] * len(found))
+    columns, values = zip(*((column, end.value) for column, end in found), strict=True)
+    return Where((f"({', '.join(columns)}) {symbol} ({places})",), values)

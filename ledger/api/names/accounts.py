@@ -16,8 +16,6 @@ from mirror.rest.answers.errors import (
     NOT_FOUND,
     BadRequest,
     InternalError,
-    InvalidEntityId,
-    InvalidParameter,
     NotFound,
 )
 from mirror.rest.answers.views import NewerReadView, ReadView, Record
@@ -27,6 +25,7 @@ from mirror.rest.parameters.entity_ids import (
     EvmAddress,
     NotAnEntityId,
     read_account,
+    read_in_path,
     read_newer_account,
 )
 from mirror.rest.parameters.newer import not_converted
@@ -47,10 +46,7 @@ def account_id(text: str) -> int:
 
     Errors: InvalidParameter; NotFound for an alias or EVM address of nobody.
     """
-    try:
-        name = read_account(text)
-    except (NotAnEntityId, InvalidEntityId):
-        raise InvalidParameter("idOrAliasOrEvmAddress") from None
+    name = read_in_path(read_account, text, "idOrAliasOrEvmAddress")
     account_id = find_account(name)
     if account_id is None:
         message = _NO_ALIAS if isinstance(name, Alias) else NOT_FOUND

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from ledger.queries import entities
 from mirror.db.sql import Comparison
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import InternalError, InvalidParameter, NotFound
+from mirror.rest.answers.errors import InternalError, InvalidParameter
 from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.entity_ids import is_entity_id, read_entity_id
+from mirror.rest.parameters.entity_ids import is_entity_id, read_entity_id, read_in_path
 from mirror.values import entity_id
 
 #: What errors call it.
@@ -23,10 +22,10 @@ _ADDRESS = re.compile(r"(?:0x|(?:[0-9]{1,4}\.)?[0-9]{1,5}\.)?([0-9a-fA-F]{40})")
 
 
 class ContractAddress(NamedTuple):
-    """An EVM address that is not long-zero, and its digits as they were typed."""
+    """An EVM address that is not long-zero, and its text, maybe with shard and realm."""
 
     evm_address: bytes
-    digits: str
+    text: str
 
 
 #: What a request can call a contract by.
@@ -41,49 +40,36 @@ def read_contract(text: str) -> ContractName:
     if match := _ADDRESS.fullmatch(text):
         address = bytes.fromhex(match[1])
         if entity_id.num_of_long_zero(address) is None:
-            return ContractAddress(address, match[1])
+            return ContractAddress(address, text)
     contract_id = read_entity_id(text)
     assert isinstance(contract_id, int)
     return contract_id
 
 
-def find_contract(text: str) -> int:
-    """Return the encoded id of the contract or account that a text names.
+def find_contract(text: str) -> int | None:
+    """Return the encoded id of the contract or account in the path; None for an address of nobody.
 
-    Errors: InvalidEntityId; UnknownAddress.
+    Errors: InvalidParameter for an id out of range.
     """
-    (contract_id,) = find_contracts([Comparison("eq", read_contract(text))])
-    return int(contract_id.value)
-
-
-def known_contract(text: str) -> int | None:
-    """Return the same, but None for an address of no contract or account. Errors: InvalidEntityId."""
-    try:
-        return find_contract(text)
-    except UnknownAddress:
-        return None
-
-
-class UnknownAddress(NotFound):
-    """No contract or account bears an EVM address."""
+    name = read_in_path(read_contract, text, CONTRACT)
+    (contract_id,) = find_contracts([Comparison("eq", name)])
+    return contract_id.value  # type: ignore[no-any-return]
 
 
 def find_contracts(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons with encoded ids in place of names. Errors: as find_contract."""
-    typed = {name.evm_address: name for _, name in comparisons if isinstance(name, ContractAddress)}
-    ids = entities.contracts_and_accounts_of_evm_addresses(list(typed)) if typed else {}
-    for evm_address, name in typed.items():
-        if evm_address not in ids:
-            raise UnknownAddress(
-                f"No contract with the given evm address 0x{name.digits} has been found.",
-                detail=absent.entity(),
-            )
-        if len(ids[evm_address]) > 1:
+    """Return the comparisons with encoded ids in place of names; None for an address of nobody."""
+    addresses = {name.evm_address for _, name in comparisons if isinstance(name, ContractAddress)}
+    ids = entities.contracts_and_accounts_of_evm_addresses(list(addresses)) if addresses else {}
+    for evm_address, several in ids.items():
+        if len(several) > 1:
+            address = f"0x{evm_address.hex()}"
             raise InternalError(
-                f"More than one contract or account with the evm address 0x{name.digits} have been found."
+                f"More than one contract or account with the evm address {address} have been found."
             )
     return [
-        Comparison(operator, ids[name.evm_address][0] if isinstance(name, ContractAddress) else name)
+        Comparison(
+            operator, ids.get(name.evm_address, [None])[0] if isinstance(name, ContractAddress) else name
+        )
         for operator, name in comparisons
     ]
 

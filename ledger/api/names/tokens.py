@@ -8,19 +8,16 @@ for nothing.
 from typing import Any
 
 from ledger.api.names.accounts import find_account
-from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter
+from mirror.rest.answers.errors import InvalidParameter
 from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.entity_ids import NotAnEntityId, read_entity_id
+from mirror.rest.parameters.entity_ids import read_entity_id, read_in_path
 
 _TOKEN = "tokenid"
 
 
 def token_id(text: str) -> int:
     """Return the encoded id of the token that a path names. Errors: InvalidParameter."""
-    try:
-        token_id = find_account(read_entity_id(text.removeprefix("0x")))
-    except (NotAnEntityId, InvalidEntityId):
-        raise InvalidParameter(_TOKEN) from None
+    token_id = find_account(read_in_path(read_entity_id, text.removeprefix("0x"), _TOKEN))
     if token_id is None:
         raise InvalidParameter(_TOKEN)
     return token_id

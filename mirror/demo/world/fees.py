@@ -6,10 +6,10 @@ from typing import Any
 
 from mirror.demo.world.world import World
 from mirror.values.hapi import ExchangeRateSet, FeeSchedule
-from network.fees.estimate import Estimate, Schedule, UnknownType
+from network.fees.estimate import Estimate, Schedule
 from network.fees.genesis import genesis
 from network.fees.high_volume import ONCE
-from network.fees.usage import Facts, named_ids
+from network.fees.usage import Facts, UnknownType, named_ids
 
 EXCHANGE_RATES, SIMPLE_FEES = 112, 113
 

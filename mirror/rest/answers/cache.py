@@ -16,6 +16,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from mirror import config
+from mirror.config import proxies
 from mirror.rest import users
 from mirror.rest.answers import compression
 from mirror.rest.answers.memory_cache import MemoryCache
@@ -28,12 +29,16 @@ _DEPENDS_ON_CLIENT = ("cache-control", "content-encoding", "content-length", "va
 
 
 class Kept(NamedTuple):
-    """A successful answer as it is kept; `headers` has lower-case names, `expires` is seconds since 1970."""
+    """A successful answer as it is kept: `headers` has lower-case names, `expires` is seconds since 1970.
+
+    All that it says is as new as `block`.
+    """
 
     headers: Mapping[str, str]
     body: bytes
     gzipped: bool
     expires: float
+    block: int
 
 
 class ResponseCache:
@@ -74,6 +79,7 @@ class ResponseCache:
             or environ["REQUEST_METHOD"] not in _METHODS
             or not (path.startswith(_API) and path.isascii())
             or "HTTP_AUTHORIZATION" in environ
+            or proxies.FORWARDED_PREFIX in environ
         ):
             return None
         return self.find(self._key(environ["QUERY_STRING"], "", path, None))
@@ -86,7 +92,7 @@ class ResponseCache:
         seconds = kept.expires - time.time()
         return (kept, int(seconds + 0.5)) if seconds > 0 else None
 
-    def keep(self, key: str, response: HttpResponseBase, body: bytes) -> Kept | None:
+    def keep(self, key: str, response: HttpResponseBase, body: bytes, block: int) -> Kept | None:
         """Keep the answer if it may be kept, and return it as it is kept."""
         seconds = _max_age(response)
         if response.status_code != 200 or not seconds:
@@ -96,7 +102,7 @@ class ResponseCache:
             headers.pop(name, None)
         gzipped = len(body) >= self._gzip_from
         data = compression.gzip(body) if gzipped else body
-        kept = Kept(headers, data, gzipped, time.time() + seconds)
+        kept = Kept(headers, data, gzipped, time.time() + seconds, block)
         self._cache.set(key, kept, seconds)
         return kept
 

@@ -27,8 +27,6 @@ from mirror.rest.answers.rendering import render
 log = logs.logger("mirror.rest")
 
 NOT_FOUND = "Not found"
-# When a client may ask again what took too long, in seconds.
-_RETRY_AFTER = "10"
 _TAKES_TOO_LONG = (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable, TooManySlow)
 
 
@@ -43,6 +41,8 @@ class Failure(Exception):
     """The end of a request, with this status and these problems."""
 
     status = HTTPStatus.BAD_REQUEST
+    #: When a client may send the request again, in seconds.
+    retry_after = 0
 
     def __init__(self, *problems: Problem | str) -> None:
         self.problems = [Problem(problem) if isinstance(problem, str) else problem for problem in problems]
@@ -92,12 +92,13 @@ class TooManyRequests(Failure):
 
 
 class Unavailable(Failure):
-    """503 for a database that does not answer in time."""
+    """503 for a node that can't answer at present; `detail` says why."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
+    retry_after = 2
 
-    def __init__(self) -> None:
-        super().__init__("Service unavailable")
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__(Problem("Service unavailable", detail))
 
 
 class TakesTooLong(Failure):
@@ -107,6 +108,7 @@ class TakesTooLong(Failure):
     """
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
+    retry_after = 10
 
     def __init__(self, narrowed_by: str) -> None:
         cure = f"narrow it by {narrowed_by}" if narrowed_by else "try again later"
@@ -148,12 +150,13 @@ class TooLarge(Failure):
 
 
 class UnsupportedMediaType(Failure):
-    """415 for a media type that the endpoint does not accept."""
+    """415 for a body of a media type that the endpoint does not accept, or of none."""
 
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
     def __init__(self, content_type: str) -> None:
-        super().__init__(f"Content-Type '{content_type}' is not supported")
+        sent = f" '{content_type}'" if content_type else ""
+        super().__init__(f"Content-Type{sent} is not supported")
 
 
 def classic_envelope(failure: Failure) -> dict[str, Any]:
@@ -166,9 +169,14 @@ def classic_envelope(failure: Failure) -> dict[str, Any]:
 def newer_envelope(failure: Failure) -> dict[str, Any]:
     if isinstance(failure, InvalidParameter):
         return classic_envelope(failure)
-    is_told = isinstance(failure, TakesTooLong | TooEarly)
-    hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not is_told
-    texts = [""] * len(failure.problems) if hidden else newer_texts(failure)
+    if isinstance(failure, Unavailable):
+        texts = [problem.detail or "" for problem in failure.problems]
+    elif failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(
+        failure, TakesTooLong | TooEarly
+    ):
+        texts = [""] * len(failure.problems)
+    else:
+        texts = newer_texts(failure)
     return _envelope({"detail": text, "message": failure.status.phrase} for text in texts)
 
 
@@ -198,7 +206,7 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
         return TooEarly(str(error))
     if outage.is_outage(error):
         outage.report(error, request=True)
-        return Unavailable()
+        return Unavailable(outage.SENTENCE)
     if isinstance(error, psycopg.Error | DatabaseError):
         log.error("database_error", method=request.method, path=request.path, exc_info=error)
         return Unavailable()
@@ -212,9 +220,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
     if not isinstance(error, _TAKES_TOO_LONG):
         return _failed(view, failure_of(error, request))
     _log_too_long(request)
-    response = _failed(view, TakesTooLong(view.narrowed_by()))
-    response.headers["retry-after"] = _RETRY_AFTER
-    return response
+    return _failed(view, TakesTooLong(view.narrowed_by()))
 
 
 def _log_too_long(request: HttpRequest) -> None:
@@ -223,6 +229,8 @@ def _log_too_long(request: HttpRequest) -> None:
 
 def _failed(view: Any, failure: Failure) -> Response:
     response: Response = view.failed(failure)
+    if failure.retry_after:
+        response.headers["retry-after"] = str(failure.retry_after)
     return response
 
 
@@ -234,9 +242,7 @@ def before_view(error: Exception, request: HttpRequest) -> HttpResponse:
     if not isinstance(error, _TAKES_TOO_LONG):
         return page(failure_of(error, request))
     _log_too_long(request)
-    response = page(TakesTooLong(""))
-    response.headers["retry-after"] = _RETRY_AFTER
-    return response
+    return page(TakesTooLong(""))
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -262,4 +268,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def page(failure: Failure) -> HttpResponse:
     """Answer a failure that no view answers."""
     body = render(classic_envelope(failure))
-    return HttpResponse(body, status=failure.status, content_type="application/json; charset=utf-8")
+    headers = {"retry-after": str(failure.retry_after)} if failure.retry_after else None
+    return HttpResponse(
+        body, status=failure.status, content_type="application/json; charset=utf-8", headers=headers
+    )

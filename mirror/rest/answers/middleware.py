@@ -14,7 +14,7 @@ from django.urls import Resolver404, resolve
 
 from mirror import config
 from mirror.db import coverage
-from mirror.db.replicas import servers
+from mirror.db.replicas import servers, watermark
 from mirror.metrics import http
 from mirror.rest import users
 from mirror.rest.answers import cache, compression, errors, etag, moment
@@ -66,7 +66,9 @@ class ApiMiddleware:
             return self._completed(request, errors.unauthorized(), None)
         if self._cache is None or (key := self._cache.key(request)) is None:
             return self._completed(request, self._response(request)[0], None)
-        if (found := self._cache.find(key)) and self._is_new_enough(found[0], request.META):
+        found = self._cache.find(key)
+        block = watermark.refreshed(for_cached=found is not None)
+        if found is not None and self._is_new_enough(found[0], request.META):
             http.CACHE.add("hit")
             return self._from_cache(request, *found)
         http.CACHE.add("miss")
@@ -75,7 +77,7 @@ class ApiMiddleware:
         if may_keep and isinstance(response, HttpResponse):
             etag.add(response)
             response.headers["access-control-allow-origin"] = "*"
-            kept = self._cache.keep(key, response, response.content)
+            kept = self._cache.keep(key, response, response.content, block)
         return self._completed(request, response, kept)
 
     def _response(self, request: HttpRequest) -> tuple[HttpResponseBase, bool]:
@@ -84,6 +86,7 @@ class ApiMiddleware:
             response, may_keep = moment.answered(request, self.get_response)
         else:
             response, may_keep = self.get_response(request), True
+        watermark.computed()
         if exposed := [name for name in _EXPOSED if name in response.headers]:
             response.headers["access-control-expose-headers"] = ", ".join(exposed)
         return response, may_keep
@@ -96,7 +99,9 @@ class ApiMiddleware:
 
     @staticmethod
     def _is_new_enough(kept: Kept, sent: Mapping[str, Any]) -> bool:
-        return not moment.is_wanted(sent) or moment.is_new_enough(kept, sent)
+        return watermark.admits(kept.block) and (
+            not moment.is_wanted(sent) or moment.is_new_enough(kept, sent)
+        )
 
     def _admits(self, request: HttpRequest) -> bool:
         """Return whether the request may go on; for a user, note the most rows of a page.

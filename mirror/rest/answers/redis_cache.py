@@ -12,7 +12,7 @@ from mirror import config
 from mirror.rest.answers.cache import Kept
 from mirror.rest.answers.circuit import Circuit
 
-_MAGIC = b"\x00LM2"
+_MAGIC = b"\x00LM3"
 _LENGTH_BYTES = 4
 
 
@@ -56,7 +56,7 @@ class AnswerSerializer(BaseSerializer):  # type: ignore[misc]
     """Answers as bytes, for django-redis: pickled ones would let whoever writes to Redis run code here."""
 
     def dumps(self, value: Kept) -> bytes:
-        head = orjson.dumps([value.headers, value.gzipped, value.expires])
+        head = orjson.dumps([value.headers, value.gzipped, value.expires, value.block])
         return _MAGIC + len(head).to_bytes(_LENGTH_BYTES, "big") + head + value.body
 
     def loads(self, value: bytes) -> Kept | None:
@@ -66,7 +66,7 @@ class AnswerSerializer(BaseSerializer):  # type: ignore[misc]
         start = len(_MAGIC) + _LENGTH_BYTES
         end = start + int.from_bytes(value[len(_MAGIC) : start], "big")
         try:
-            headers, gzipped, expires = orjson.loads(value[start:end])
+            headers, gzipped, expires, block = orjson.loads(value[start:end])
         except (orjson.JSONDecodeError, TypeError, ValueError):
             return None
-        return Kept(headers, value[end:], gzipped, expires)
+        return Kept(headers, value[end:], gzipped, expires, block)

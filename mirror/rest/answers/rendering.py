@@ -39,7 +39,7 @@ class NewerJsonRenderer(JsonRenderer):
 
 
 class PlainJsonRenderer(JsonRenderer):
-    """`application/json` without charset, for simulations."""
+    """`application/json` without charset, for simulations and for errors of newer endpoints."""
 
     charset = None
 

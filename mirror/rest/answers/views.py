@@ -21,6 +21,7 @@ from functools import cached_property, update_wrapper
 from http import HTTPStatus
 from typing import Any, ClassVar, NamedTuple
 
+from django.utils.encoding import escape_uri_path
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
@@ -31,12 +32,13 @@ from mirror.db.query import Query
 from mirror.rest.answers.errors import (
     Failure,
     NotFound,
+    UnsupportedMediaType,
     WrongMethod,
     answer,
     classic_envelope,
     newer_envelope,
 )
-from mirror.rest.answers.rendering import JsonRenderer, NewerJsonRenderer
+from mirror.rest.answers.rendering import JsonRenderer, NewerJsonRenderer, PlainJsonRenderer
 from mirror.rest.answers.response import ApiResponse
 from mirror.rest.paging.keyset import KeysetPagination, NewerPagination
 from mirror.rest.parameters.filter_backend import ParameterBackend
@@ -206,10 +208,14 @@ class NewerReadView(ReadView):
     weak_etag = False
 
     def failed(self, failure: Failure) -> Response:
+        self.renderer = PlainJsonRenderer()
         response = ApiResponse(newer_envelope(failure), failure.status)
-        response.headers["cache-control"] = f"public, max-age={self.max_age}"
         if isinstance(failure, WrongMethod):
             response.headers["allow"] = ", ".join(name.upper() for name in [*self.actions, "head"])
+        elif isinstance(failure, UnsupportedMediaType) and self.posted is not None:
+            response.headers["accept"] = ", ".join(self.posted.media_types)
+        elif self.max_age:
+            response.headers["cache-control"] = f"public, max-age={self.max_age}"
         return response
 
 
@@ -226,6 +232,8 @@ class NewerUnknownRoute(NewerReadView):
     """Answers unknown paths next to newer endpoints."""
 
     tells_loaded = False
+    max_age = 0
 
     def answer(self, request: Request, **path: str) -> Response:
-        raise NotFound(f"No static resource {request.path.removeprefix('/').removesuffix('/')}.")
+        sent = escape_uri_path(request.path)
+        raise NotFound(f"No static resource {request.path.strip('/')} for request '{sent}'.")

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from mirror.config import proxies
 from mirror.rest.answers.response import ApiResponse
 from mirror.rest.paging import links
 from mirror.rest.parameters.parameter_set import ParameterSet
@@ -55,8 +56,8 @@ class NewerPagination(KeysetPagination):
     link = staticmethod(links.newer_link)
 
     def base(self, request: Request) -> str:
-        """Return nothing: the setting for hosts in links is for classic endpoints alone."""
-        return ""
+        """Return a proxy's prefix alone: the setting for hosts in links is for classic endpoints."""
+        return proxies.prefix(request.META)
 
     def is_full(self, rows: int, limit: int) -> bool:
         return rows >= limit

@@ -5,7 +5,7 @@ clients to send as it stands, so those of classic endpoints are not percent-enco
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ from mirror.config import proxies
 from mirror.db.bounds import Bounds
 from mirror.db.sql import Comparison
 from mirror.rest.parameters.newer import split_first
-from mirror.rest.parameters.parameter_set import ParameterSet, split_last
+from mirror.rest.parameters.parameter_set import Parameter, ParameterSet, split_last
 from mirror.rest.parameters.query_string import Texts
 
 _PORT = re.compile(r":[0-9]*\Z")
@@ -76,8 +76,8 @@ def _leaves_nothing(parameters: ParameterSet, name: str, texts: Sequence[str]) -
 def newer_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | None:
     """Link to the rows after `values`, for a newer endpoint: percent-encoded.
 
-    There is no link when the bounds of the request leave nothing. A parameter whose value is None only loses
-    its bounds in the direction of the page.
+    There is no link when the bounds or the values of the request leave nothing. A parameter whose value is
+    None only loses its bounds in the direction of the page.
     """
     direction = "lt" if parameters.descending else "gt"
     same_direction = (f"{direction}:", f"{direction}e:")
@@ -91,7 +91,16 @@ def newer_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | Non
             query[name] = kept
     names = [name for name, value in values.items() if value is not None]
     for name, following in zip(names, [*names[1:], None], strict=True):
-        if _has_equality(query.get(name, ())):
+        _, parameter = parameters.by_name[name]
+        if parameter.pages_equal:
+            if (
+                left := _left(parameter, query.get(name, ()), values[name], parameters.descending)
+            ) is not None:
+                if not left:
+                    return None
+                query[name] = left
+                continue
+        elif _has_equality(query.get(name, ())):
             continue
         fixed = following is not None and _has_equality(query.get(following, ()))
         operator = direction if following is None or fixed else f"{direction}e"
@@ -100,6 +109,21 @@ def newer_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | Non
         return None
     pairs = "&".join(f"{_encoded(name)}={_encoded(text)}" for name, texts in query.items() for text in texts)
     return f"{parameters.path}?{pairs}"
+
+
+def _left(parameter: Parameter[Any], texts: Iterable[str], last: int, descending: bool) -> list[str] | None:
+    """Return the texts without values named by eq that are not after the last row; None if eq names none.
+
+    They are empty if no value is left.
+    """
+    comparisons = {text: parameter.comparison(text, split_first) for text in texts if text.strip()}
+    bounds = Bounds.of(comparisons.values())
+    if not bounds.equal:
+        return None
+    after = {value for value in bounds.equal_within if (value < last if descending else value > last)}
+    if not after - bounds.unequal:
+        return []
+    return [text for text, (operator, value) in comparisons.items() if operator != "eq" or value in after]
 
 
 def _leaves_no_page(parameters: ParameterSet, query: Mapping[str, Sequence[str]]) -> bool:
@@ -130,13 +154,14 @@ def _encoded(text: str) -> str:
 
 
 def base(request: HttpRequest) -> str:
-    """Return what stands before the path of a link: nothing, or `https://host:port`.
+    """Return what stands before the path of a link of a classic endpoint: `https://host:port` if the settings
+    say so, and the prefix of a trusted proxy.
 
     X-Forwarded-Proto and X-Forwarded-Host are believed of trusted proxies. If none is named, anybody is
     believed except in production, as a client could mislead only itself. The port is the configured one.
     """
     if not config.value("rest.response.includeHostInLink"):
-        return ""
+        return proxies.prefix(request.META)
     sent = request.META
     if config.value(proxies.SETTING) or config.value("profile") == "production":
         scheme, host = proxies.scheme(sent), proxies.host(sent)
@@ -146,7 +171,9 @@ def base(request: HttpRequest) -> str:
             _first(sent.get(proxies.FORWARDED_HOST, "")),
         )
     host = host or sent.get("HTTP_HOST") or sent["SERVER_NAME"]
-    return f"{scheme or request.scheme}://{_PORT.sub('', host)}:{config.value('web.port')}"
+    return (
+        f"{scheme or request.scheme}://{_PORT.sub('', host)}:{config.value('web.port')}{proxies.prefix(sent)}"
+    )
 
 
 def _first(text: str) -> str:

@@ -9,19 +9,16 @@ from rest_framework.request import Request
 from mirror import config
 from mirror.rest.answers.errors import BadRequest, TooLarge, Unavailable, UnsupportedMediaType
 
-#: The media type of a body without one (RFC 9110, section 8.3).
-_UNNAMED = "application/octet-stream"
-
 UNREADABLE = "Failed to read request"
 
 
-def read_body(request: HttpRequest | Request, media_types: Container[str]) -> bytes:
-    """Return the body of the request.
+def read_body(request: HttpRequest | Request, media_types: Container[str], unnamed: str = "") -> bytes:
+    """Return the body of the request; `unnamed` is the media type of one that does not say its own.
 
     Errors: UnsupportedMediaType; TooLarge; BadRequest for a body that breaks off; Unavailable while others
     keep all threads waiting for theirs.
     """
-    content_type = request.META.get("CONTENT_TYPE", "").strip() or _UNNAMED
+    content_type = request.META.get("CONTENT_TYPE", "").strip() or unnamed
     if content_type.partition(";")[0].strip().lower() not in media_types:
         raise UnsupportedMediaType(content_type)
     most = config.value("rest.request.maxBodySize") << 10
@@ -31,7 +28,7 @@ def read_body(request: HttpRequest | Request, media_types: Container[str]) -> by
     try:
         body: bytes = request.META["wsgi.input"].read(size)
     except TimeoutError:
-        raise Unavailable from None
+        raise Unavailable("Too many requests wait for their bodies: try again in a moment") from None
     except OSError:
         raise BadRequest(UNREADABLE) from None
     if len(body) > most:

@@ -7,10 +7,11 @@ encoded id. Nothing here asks the database; ledger.api.names.accounts does.
 
 import re
 from base64 import b32decode
+from collections.abc import Callable
+from typing import TypeVar
 
 from mirror import config
-from mirror.db.sql import MAX_INT64
-from mirror.rest.answers.errors import InvalidEntityId
+from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter
 from mirror.values import alias, entity_id
 
 _FORM = re.compile(
@@ -22,12 +23,14 @@ _FORM = re.compile(
 _NUMERIC_FORM = re.compile(r"-?[0-9]{1,19}|(?:[0-9]{1,4}\.)?[0-9]{1,5}\.[0-9]{1,12}")
 _NUM = re.compile(r"[0-9]{1,12}")
 _HEX_DIGITS = 40
-_MAX_DIGITS = 19
 _ALIAS = re.compile(r"((?:[0-9]{1,5}\.){0,2})([A-Z2-7]+)")
 
 _NEWER_NUM = re.compile(r"(?:(?:[0-9]{1,4}\.)?[0-9]{1,5}\.)?[0-9]{1,12}")
 _NEWER_EVM_ADDRESS = re.compile(r"(?:(?:[0-9]{1,5}\.){0,2}|0x)([0-9a-fA-F]{40})")
 _NEWER_ALIAS = re.compile(r"(?:[0-9]{1,5}\.){0,2}([A-Z2-7]{40,70})")
+
+
+T = TypeVar("T")
 
 
 class NotAnEntityId(ValueError):
@@ -71,19 +74,25 @@ def read_entity_id(text: str) -> int | EvmAddress:
         raise InvalidEntityId(f"{shard}.{realm}.{last}") from None
 
 
+def read_in_path(read: Callable[[str], T], text: str, part: str) -> T:
+    """Return what `read` makes of a part of the path, where ids out of range have no error of their own.
+
+    Errors: InvalidParameter.
+    """
+    try:
+        return read(text)
+    except (NotAnEntityId, InvalidEntityId):
+        raise InvalidParameter(part) from None
+
+
 def is_entity_id(text: str) -> bool:
     """Return whether the text has a form of an entity id. Its parts may still be out of range."""
-    return _FORM.fullmatch(text) is not None and not _beyond_64_bits(text)
+    return _FORM.fullmatch(text) is not None
 
 
 def is_numeric_id(text: str) -> bool:
     """Return whether the text is an id in numbers alone. Its parts may still be out of range."""
-    return _NUMERIC_FORM.fullmatch(text) is not None and not _beyond_64_bits(text)
-
-
-def _beyond_64_bits(text: str) -> bool:
-    """Return whether the text is a plain number that no column can hold; longer ones have no valid form."""
-    return len(text) == _MAX_DIGITS and text.isdecimal() and int(text) > MAX_INT64
+    return _NUMERIC_FORM.fullmatch(text) is not None
 
 
 def read_numeric_id(text: str) -> int:

@@ -28,7 +28,7 @@ from mirror.rest.parameters.types import read_number
 from mirror.values import entity_id, timestamp
 
 _TIMESTAMP = re.compile(r"([0-9]{1,17})(?:\.([0-9]{1,9}))?")
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,10}")
 _TRUE, _FALSE = ("true", "on", "yes", "1"), ("false", "off", "no", "0")
 
 
@@ -39,7 +39,7 @@ def split_first(text: str) -> tuple[str, str]:
 
 
 def read_int32(text: str) -> int:
-    """Read a whole number of 32 bits, with or without a sign. Errors: InvalidValue."""
+    """Read a whole number of 32 bits. Errors: InvalidValue."""
     if _WHOLE_NUMBER.fullmatch(text) is None or not -(1 << 31) <= int(text) < 1 << 31:
         raise InvalidValue(text)
     return int(text)
@@ -64,10 +64,13 @@ class NewerParameter(Parameter[Any]):
         return []
 
 
+def split_list(parameter: Parameter[Any], texts: list[str]) -> list[str]:
+    """Return the values of a list that may be sent once, with commas between them."""
+    return texts[0].split(",") if parameter.many and len(texts) == 1 else texts
+
+
 def converted(parameter: Parameter[Any], texts: list[str]) -> Any:
     """Return the value of a parameter for its texts in a request. Errors: InvalidValue."""
-    if parameter.many and len(texts) == 1:
-        texts = texts[0].split(",")
     texts = [text for text in texts if text.strip()]
     if not texts:
         return parameter.absent()
@@ -85,7 +88,7 @@ class NewerParameterSet(ParameterSet):
         broken: list[str] = []
         for key, parameter in self.declared.items():
             try:
-                value = converted(parameter, sent.get(parameter.name, []))
+                value = converted(parameter, split_list(parameter, sent.get(parameter.name, [])))
             except InvalidValue:
                 raise not_converted(parameter.name) from None
             setattr(self, key, value)

@@ -57,6 +57,8 @@ class Parameter(Filter, Generic[T]):
     many: ClassVar[bool] = True
     #: The least number there is, if a request for less is an error; then no link asks for less either.
     least: ClassVar[int | None] = None
+    #: Whether a link leaves out the values named by eq that have been listed; otherwise it repeats them.
+    pages_equal: ClassVar[bool] = False
 
     def __init__(
         self,

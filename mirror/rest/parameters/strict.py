@@ -1,7 +1,8 @@
 """Strict query parameters: those of network/nodes and network/registered-nodes.
 
-They are read like those of the other newer endpoints, with two differences: all parameters with invalid
-values are reported, by their names alone, and a parameter that has a single value may be sent only once.
+They are read like those of the other newer endpoints, with three differences: all parameters with invalid
+values are reported, by their names alone; a parameter that has a single value may be sent only once; a comma
+separates nothing.
 """
 
 from collections.abc import Iterable
@@ -29,24 +30,28 @@ class InvalidParameters(InvalidParameter):
 
 
 class StrictParameterSet(NewerParameterSet):
-    """The parameters of such an endpoint, declared in the order in which their problems are reported."""
+    """The parameters of such an endpoint, declared in the order in which their problems are reported.
+
+    Values that can't be read are reported before those that are out of range.
+    """
 
     def _read(self, sent: Texts) -> None:
         invalid: list[str] = []
+        out_of_range: list[str] = []
         for key, parameter in self.declared.items():
             texts = sent.get(parameter.name, [])
             if len(texts) > 1 and not parameter.many:
                 raise BadRequest(f"Only a single instance is supported for {parameter.name}")
             try:
                 value = converted(parameter, texts)
-                if isinstance(parameter, NewerParameter) and parameter.violations(value):
-                    raise InvalidValue(parameter.name)
             except InvalidValue:
                 invalid.append(parameter.name)
                 continue
+            if isinstance(parameter, NewerParameter) and parameter.violations(value):
+                out_of_range.append(parameter.name)
             setattr(self, key, value)
-        if invalid:
-            raise InvalidParameters(*invalid)
+        if invalid or out_of_range:
+            raise InvalidParameters(*invalid, *out_of_range)
 
 
 class CappedLimitParameter(NewerLimitParameter):
@@ -66,7 +71,7 @@ class CappedLimitParameter(NewerLimitParameter):
 class StrictIdParameter(NewerNumberParameter):
     """Ids from 0 on. Bounds that leave none of them are an error, as is `lt:0`."""
 
-    least = 0
+    least, pages_equal = 0, True
 
 
 def id_bounds(comparisons: Iterable[Comparison]) -> Bounds:

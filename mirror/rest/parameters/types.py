@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from mirror import config
 from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison
+from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter
 from mirror.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
 from mirror.rest.parameters.parameter_set import ALL, ONLY_EQ, InvalidValue, Parameter, split_last
 from mirror.values import timestamp, transaction_types
@@ -114,12 +115,23 @@ class EntityIdParameter(Parameter[list[Comparison]]):
 
     schema = {"type": "string", "pattern": r"^(\d{1,5}\.){0,2}(\d{1,12}|[0-9a-fA-F]{40})|0x[0-9a-fA-F]{40}$"}
 
-    def read(self, text: str) -> int | None:
+    #: What `Invalid parameter` names for an id out of range; None if the error names the id.
+    out_of_range: ClassVar[str | None] = None
+
+    def read(self, text: str) -> Any:
         try:
-            found = read_entity_id(text)
+            return self.value_of(text)
         except NotAnEntityId:
             raise InvalidValue(text) from None
-        return None if isinstance(found, EvmAddress) else found
+        except InvalidEntityId:
+            if self.out_of_range is None:
+                raise
+            raise InvalidParameter(self.out_of_range) from None
+
+    def value_of(self, text: str) -> Any:
+        """Return the value of a text. Errors: NotAnEntityId, InvalidEntityId."""
+        entity = read_entity_id(text)
+        return None if isinstance(entity, EvmAddress) else entity
 
 
 class PublicKeyParameter(Parameter[list[Comparison]]):
@@ -141,11 +153,11 @@ class PublicKeyParameter(Parameter[list[Comparison]]):
 class TokenIdParameter(EntityIdParameter):
     """A token's id in any form. Tokens have no EVM address but the long-zero one."""
 
-    def read(self, text: str) -> int:
-        found = super().read(text)
-        if found is None:
-            raise InvalidValue(text)
-        return found
+    def value_of(self, text: str) -> int:
+        token_id = super().value_of(text)
+        if token_id is None:
+            raise NotAnEntityId(text)
+        return int(token_id)
 
 
 class ChoiceParameter(Parameter[Any]):

@@ -279,6 +279,8 @@ def test_parameters_narrow_and_order_the_list(api, query, expected):
         ("account.id=eq:gt:5", ["Invalid parameter: account.id"]),
         ("account.id=GT:5", ["Invalid parameter: account.id"]),
         ("account.id=AAAA", ["Invalid parameter: account.id"]),
+        (f"account.id={2**63}", [f'Invalid entity ID "0.0.{2**63}"']),
+        (f"account.id={2**63}&limit=x", ["Invalid parameter: limit"]),
         ("account.id=274877906944", ['Invalid entity ID "0.0.274877906944"']),
         ("account.id=-5&account.id=1024.0.5", ['Invalid entity ID "0.0.-5"']),
         (f"account.publickey={'a' * 63}", ["Invalid parameter: account.publickey"]),

@@ -15,6 +15,7 @@ def test_the_next_one_counts_after_the_expiry_of_the_current_one(seconds, curren
     schedules = CurrentAndNextFeeSchedule()
     schedules.currentFeeSchedule.expiryTime.seconds = EXPIRY
     schedules.nextFeeSchedule.expiryTime.seconds = EXPIRY + 1
+    schedules.nextFeeSchedule.transactionFeeSchedule.add()
     rates = ExchangeRateSet()
     rates.currentRate.expirationTime.seconds = EXPIRY
     rates.nextRate.expirationTime.seconds = EXPIRY + 1
@@ -27,5 +28,7 @@ def test_without_a_next_one_the_current_one_goes_on():
     schedules = CurrentAndNextFeeSchedule(currentFeeSchedule={"expiryTime": {"seconds": 1}})
     rates = ExchangeRateSet(currentRate={"centEquiv": 12})
 
+    assert schedule_in_force(schedules, EXPIRY) == schedules.currentFeeSchedule
+    schedules.nextFeeSchedule.expiryTime.seconds = EXPIRY
     assert schedule_in_force(schedules, EXPIRY) == schedules.currentFeeSchedule
     assert rate_in_force(rates, EXPIRY).centEquiv == 12

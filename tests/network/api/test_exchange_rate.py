@@ -1,3 +1,5 @@
+from urllib.parse import unquote
+
 import pytest
 
 from mirror.values.hapi import ExchangeRateSet
@@ -100,14 +102,14 @@ def test_an_unreadable_version_gives_way_to_the_one_before(api, build):
 
 
 def test_not_all_versions_are_tried(api, build):
-    for at in range(9):
+    for at in range(11):
         part(FILE, UNREADABLE, at=START + at)
     part(FILE, rates(20), at=START - 1)
     assert cents(api.get(URL)) == (20, -1)
-    part(FILE, UNREADABLE, at=START + 9)
+    part(FILE, UNREADABLE, at=START + 11)
     answer = api.get(URL)
     assert cents(answer) is None
-    assert len(answer.statements) == 10
+    assert len(answer.statements) == 12
 
 
 def test_the_file_is_that_of_the_networks_own_shard_and_realm(api, build, settings_of):
@@ -150,9 +152,21 @@ def test_other_methods_are_not_supported(api, method):
     expected = problem(f"Request method '{method}' is not supported", "Method Not Allowed")
     assert (answer.status, answer.json()) == (405, expected)
     assert answer.headers["allow"] == "GET, HEAD"
+    assert "cache-control" not in answer.headers
 
 
-@pytest.mark.parametrize("path", [f"{URL}/", f"{URL}/x", "/api/v1/network/exchangeRate"])
-def test_the_path_matches_exactly(api, path):
+@pytest.mark.parametrize(
+    "path",
+    [f"{URL}/", f"{URL}/x", "/api/v1/network/exchangeRate", "/api/v1/network/", "/api/v1/network/a%20b"],
+)
+def test_other_paths_below_network_are_named(api, path):
     answer = api.get(path)
-    assert (answer.status, answer.messages) == (404, ["Not found"])
+    detail = f"No static resource {unquote(path).strip('/')} for request '{path}'."
+    assert (answer.status, answer.json()) == (404, problem(detail, "Not Found"))
+    assert answer.headers["content-type"] == "application/json"
+    assert "cache-control" not in answer.headers
+
+
+def test_network_itself_and_other_letters_are_classic(api):
+    for path in ("/api/v1/network", "/api/v1/Network/fees"):
+        assert api.get(path).messages == ["Not found"]

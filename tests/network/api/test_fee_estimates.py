@@ -98,6 +98,16 @@ def test_the_signatures_of_the_old_form_count_too(api, build):
     assert estimated(api, old)["node"]["extras"][0]["count"] == 2
 
 
+def test_only_what_is_known_and_short_counts_as_bytes(api, build):
+    large = signed(fileCreate={"contents": bytes(1400)})
+    plain = estimated(api, large)
+    unknown = b"\xfa\x3f\xd0\x0f" + bytes(2000)
+    # The length of signedTransactionBytes, in one byte more than it takes.
+    longer = large[:1] + bytes([large[1], large[2] | 0x80, 0]) + large[3:]
+    assert Transaction.FromString(longer) == Transaction.FromString(large)
+    assert estimated(api, large + unknown) == estimated(api, longer) == plain
+
+
 def test_a_large_transaction_costs_the_node_by_the_byte(api, build):
     large = signed(fileCreate={"contents": bytes(1400)})
     estimate = estimated(api, large)
@@ -133,6 +143,8 @@ def test_the_state_knows_what_a_token_or_topic_charges(api, build):
     assert names(estimated(api, MESSAGE, "mode=STATE")) == []
     build.custom_fee(TOKEN, royalty_fees=[{"amount": 1}], fixed_fees=None)
     build.custom_fee(TOPIC, fixed_fees=[{"amount": 1}])
+    assert names(estimated(api, MESSAGE, "mode=STATE")) == []
+    build.topic(TOPIC)
     assert names(estimated(api, TOKENS, "mode=STATE")) == ["TOKEN_TRANSFER_BASE_CUSTOM_FEES"]
     assert names(estimated(api, MESSAGE, "mode=STATE")) == ["CONSENSUS_SUBMIT_MESSAGE_WITH_CUSTOM_FEE"]
     assert estimated(api, MESSAGE, "mode=STATE")["total"] == 500_000_000
@@ -196,6 +208,23 @@ def test_others_cost_the_same_however_busy_it_is(api, build, body):
     assert estimate["node"]["base"] == 100_000
 
 
+def in_body(field):
+    """Return a Transaction with a field in its body, as bytes."""
+    body = TransactionBody(cryptoCreateAccount={"key": KEY}).SerializeToString() + field
+    return Transaction(bodyBytes=body).SerializeToString()
+
+
+# A number in place of bytes, and the other way round: in the transaction, in what is signed, in its body, and
+# in the key of its body.
+OF_OTHER_TYPES = [
+    TRANSACTION + b"\x28\x01",
+    Transaction(signedTransactionBytes=b"\x08\x01").SerializeToString(),
+    in_body(b"\x30\x00"),
+    in_body(b"\x1a\x01\x30\x08\x01"),
+    in_body(b"\x5a\x04\x0a\x02\x10\x01"),
+]
+
+
 def simple_fees(base):
     """Return the built-in schedule with another base fee for the creation of accounts."""
     schedule = genesis()
@@ -237,7 +266,7 @@ def test_a_schedule_that_appears_counts_at_once(api, build, settings_of):
     ("query", "content_type", "body", "status", "detail"),
     [
         ("?mode=x", "application/json", b"", 415, "Content-Type 'application/json' is not supported"),
-        ("", "", TRANSACTION, 415, "Content-Type 'application/octet-stream' is not supported"),
+        ("", "", TRANSACTION, 415, "Content-Type is not supported"),
         ("", ";", TRANSACTION, 415, "Content-Type ';' is not supported"),
         ("?mode=x", PROTOBUF, b"", 400, "Failed to read request"),
         ("", PROTOBUF, UNREADABLE, 400, "Unable to parse transaction"),
@@ -253,7 +282,9 @@ def test_a_schedule_that_appears_counts_at_once(api, build, settings_of):
             ("", PROTOBUF, body, 400, "Transaction must contain body bytes or signed transaction bytes")
             for body in (b"\xf2\x3f\x01\x01", Transaction(body={"memo": "x"}).SerializeToString())
         ),
+        *(("", PROTOBUF, body, 400, "Unable to parse transaction") for body in OF_OTHER_TYPES),
         ("", PROTOBUF, signed(), 400, "Unknown transaction type"),
+        ("", PROTOBUF, signed(scheduleCreate={}), 400, "Unknown transaction type"),
         ("?mode=state", PROTOBUF, signed(), 400, "Unknown transaction type"),
         ("", PROTOBUF, signed(uncheckedSubmit={}), 400, "Unknown transaction type"),
         (
@@ -277,6 +308,11 @@ def test_a_transaction_that_cannot_be_read_is_refused(api, build, query, content
     answer = api.request("POST", URL + query, body, content_type=content_type)
     reason = {400: "Bad Request", 415: "Unsupported Media Type"}[status]
     assert (answer.status, answer.json()) == (status, problem(detail, reason))
+    headers = {"accept": "application/protobuf, application/x-protobuf"} if status == 415 else {}
+    headers |= {"cache-control": "public, max-age=60"} if status == 400 else {}
+    assert {
+        name: answer.headers[name] for name in ("accept", "cache-control") if name in answer.headers
+    } == headers
 
 
 def test_a_transaction_larger_than_allowed_is_refused(api, build, settings_of):

@@ -45,6 +45,10 @@ def test_the_fees_are_those_of_gas_in_order_of_their_names(api, build):
         # Less than a tinycent is nothing before the tinycents become tinybars.
         ([(CALL, 12_999)], 1, 1, [("ContractCall", 12)]),
         ([(CALL, 999)], 1, 1000, [("ContractCall", 1)]),
+        # No more than an answer can say, and no less than one.
+        ([(CALL, 2**63 - 1)], 1, 2**31 - 1, [("ContractCall", 2**63 - 1)]),
+        ([(CALL, -(2**63))], 1, 2**31 - 1, [("ContractCall", 1)]),
+        ([(CALL, 2**63 - 1)], -1, 2**31 - 1, [("ContractCall", 1)]),
         ([(CALL, 24_000)], 0, 1, []),
         ([(CALL, None), (TRANSFER, 5)], 12, 1, []),
         ([], 12, 1, []),

@@ -110,6 +110,7 @@ def test_an_endpoint_of_no_kind_is_a_general_service(api, build):
     (node,) = api.get(URL).json()["registered_nodes"]
     assert node["service_endpoints"] == [shown({"port": 5, "requires_tls": False}, "GENERAL_SERVICE")]
     assert listed(api.get(f"{URL}?type=GENERAL_SERVICE")) == []
+    assert listed(api.get(f"{URL}?type=unknown")) == [1]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +118,7 @@ def test_an_endpoint_of_no_kind_is_a_general_service(api, build):
     [
         ("", [10, 20, 30, 40, 50]),
         ("order=desc", [50, 40, 30, 20, 10]),
+        ("registerednode.id=GT:20&registerednode.id=Lte:40", [30, 40]),
         ("Order=desc&Type=BLOCK_NODE&foo=1", [10, 20, 30, 40, 50]),
         ("type=BLOCK_NODE", [10, 50]),
         ("type=mirror_node&order=desc", [50, 20]),
@@ -177,7 +179,7 @@ def test_a_page_has_25_nodes_and_100_at_most(api, build):
 TOGETHER = refused("The 'eq' operator cannot be combined with other operators")
 EMPTY = refused("Invalid range: lower bound exceeds upper bound")
 IDS = [
-    *["invalid", "-1", "eq:-1", "lt:-1", "gt:abc", ".1", "a:1", "eq:1:2", "ne:1", "GT:1", "+1", "gt:"],
+    *["invalid", "-1", "eq:-1", "lt:-1", "gt:abc", ".1", "a:1", "eq:1:2", "ne:1", "1,2", "+1", "gt:"],
     *["9223372036854775808", "10000000000000000000", "1&registerednode.id=2&registerednode.id=3"],
 ]
 
@@ -187,9 +189,9 @@ IDS = [
     [
         *[(f"registerednode.id={text}", invalid("registerednode.id")) for text in IDS],
         *[(f"limit={text}", invalid("limit")) for text in ["0", "-1", "101", "abc", "2147483648"]],
-        *[(f"type={text}", invalid("type")) for text in ["UNKNOWN", "1", "eq:BLOCK_NODE"]],
+        *[(f"type={text}", invalid("type")) for text in ["UNKNOWN_", "1", "eq:BLOCK_NODE"]],
         ("order=up", invalid("order")),
-        ("type=x&limit=0", invalid("limit", "type")),
+        ("type=x&limit=0", invalid("type", "limit")),
         ("limit=1&limit=1", refused("Only a single instance is supported for limit")),
         ("registerednode.id=eq:1&registerednode.id=2", TOGETHER),
         ("registerednode.id=1&registerednode.id=lt:3", TOGETHER),

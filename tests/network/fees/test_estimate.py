@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirror.values.hapi import FeeExtra, FeeSchedule, HederaFunctionality, Key, TransactionBody
-from network.fees.estimate import Schedule, UnknownType
+from network.fees.estimate import Schedule
 from network.fees.genesis import genesis
 from network.fees.high_volume import FUNCTIONALITIES
-from network.fees.usage import KINDS, Facts, count_keys
+from network.fees.usage import KINDS, Facts, UnknownType, count_keys
 
 GENESIS = Schedule(genesis())
 NODE_AND_NETWORK = 1_000_000
@@ -76,7 +76,7 @@ def nfts(number, *serials, **hooks):
         ("tokenDissociate", {"tokens": [{}, {}]}, 0.05),
         ("tokenReject", {}, 0.001),
         ("tokenClaimAirdrop", {}, 0.001),
-        ("scheduleCreate", {"adminKey": KEY}, 0.01),
+        ("scheduleCreate", {"adminKey": KEY, "scheduledTransactionBody": {}}, 0.01),
         ("scheduleSign", {}, 0.001),
         ("contractCreateInstance", {"adminKey": KEY, "gas": 1_000_000}, 1),
         ("contractUpdateInstance", {}, 0.026),
@@ -88,7 +88,9 @@ def nfts(number, *serials, **hooks):
         ("atomic_batch", {}, 0.001),
         ("nodeCreate", {}, 0.001),
         ("registeredNodeUpdate", {}, 0.001),
-        ("systemDelete", {}, 0.0001),
+        ("systemDelete", {}, 0),
+        ("systemUndelete", {}, 0),
+        ("hook_dispatch", {}, 0),
     ],
 )
 def test_a_plain_transaction_costs_what_the_networks_publish(name, body, dollars):
@@ -176,7 +178,7 @@ def test_a_plain_transaction_costs_what_the_networks_publish(name, body, dollars
         (
             "contractUpdateInstance",
             {"hook_creation_details": HOOKS, "hook_ids_to_delete": [1]},
-            [("HOOK_UPDATES", 3, 0, 30_000_000_000)],
+            [("HOOK_UPDATES", 2, 0, 20_000_000_000), ("HOOK_UPDATES", 1, 0, 10_000_000_000)],
         ),
         (
             "hook_store",
@@ -221,7 +223,7 @@ TRANSFERS = [
     (
         {
             "tokenTransfers": [
-                {"transfers": [amount(1, "pre_post_tx_allowance_hook", 30)]},
+                {"token": {}, "transfers": [amount(1, "pre_post_tx_allowance_hook", 30)]},
                 nfts(NFT, 1, pre_tx_receiver_allowance_hook={"evm_hook_call": {"gas_limit": 5}}),
             ]
         },
@@ -267,10 +269,10 @@ def test_an_id_that_cannot_be_names_nothing_that_is_known():
 def test_every_type_has_a_fee_or_is_unknown(name):
     kind = KINDS.get(name)
     listed = {entry.name for service in genesis().services for entry in service.schedule}
-    if kind is None or HederaFunctionality.Value(kind.functionality) not in listed:
+    if kind is None or not kind.is_free and HederaFunctionality.Value(kind.functionality) not in listed:
         with pytest.raises(UnknownType):
             fee(name, {})
-    else:
+    elif name != "scheduleCreate":
         assert fee(name, {}).total >= 0
 
 
@@ -282,6 +284,43 @@ def test_every_transaction_in_the_built_in_schedule_can_be_estimated():
             assert any(part in name for part in queries) != (
                 name in {kind.functionality for kind in KINDS.values()}
             )
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("scheduleCreate", {}),
+        ("cryptoTransfer", {"transfers": {"accountAmounts": [{"amount": 1}]}}),
+        ("cryptoTransfer", {"tokenTransfers": [{"transfers": [amount(1)]}]}),
+        ("tokenAirdrop", {"token_transfers": [{"token": {}, "nftTransfers": [{"senderAccountID": {}}]}]}),
+    ],
+)
+def test_a_body_without_a_part_that_its_fee_needs_is_unknown(name, body):
+    with pytest.raises(UnknownType):
+        fee(name, body)
+
+
+def test_a_message_needs_a_topic_only_if_the_state_counts():
+    assert fee("consensusSubmitMessage", {}).total > 0
+    with pytest.raises(UnknownType):
+        fee("consensusSubmitMessage", {}, state={})
+
+
+@pytest.mark.parametrize(
+    ("payer", "file", "waived"),
+    [
+        *[(2, 101, True), (50, 1000, True), (2, 1001, False), (2, 0, False), (1001, 112, False)],
+        *[(55, 102, True), (55, 111, False), (56, 111, True), (56, 113, True), (57, 112, True)],
+        *[(57, 101, False), (58, 150, True), (58, 159, True), (58, 160, False)],
+    ],
+)
+def test_an_update_of_a_system_file_by_its_administrator_is_free_if_the_state_counts(payer, file, waived):
+    body = TransactionBody(
+        transactionID={"accountID": {"accountNum": payer}}, fileUpdate={"fileID": {"fileNum": file}}
+    )
+    free = GENESIS.estimate(body, size=2000, signatures=3, state={})
+    assert (free.total == 0, free.node.base == 0, free.network == 0) == (waived,) * 3
+    assert GENESIS.estimate(body, size=2000, signatures=3).total > 0
 
 
 def test_a_body_without_a_type_is_unknown():

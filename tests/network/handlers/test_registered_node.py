@@ -80,7 +80,11 @@ def test_a_created_node_with_an_id_below_0_is_a_recoverable_problem(caplog: Any)
     ("endpoint", "expected"),
     [
         ({"ip_address": bytes([10, 0, 0, 9])}, {"ip_address": "10.0.0.9"}),
-        ({"ip_address": bytes(15) + b"\1"}, {"ip_address": "::1"}),
+        (
+            {"ip_address": bytes.fromhex("20010db8") + bytes(11) + b"\1"},
+            {"ip_address": "2001:db8:0:0:0:0:0:1"},
+        ),
+        ({"ip_address": bytes(10) + b"\xff\xff\x0a\0\0\x09"}, {"ip_address": "10.0.0.9"}),
         ({"ip_address": b"\1\2\3"}, {}),
         ({"ip_address": b""}, {}),
         ({}, {}),

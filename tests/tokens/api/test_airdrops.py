@@ -1,6 +1,7 @@
 import base64
 import itertools
 import random
+from operator import eq, ge, gt, le, lt
 
 import pytest
 
@@ -115,8 +116,8 @@ RANGES = [
     ("P=lte:22&token.id=gt:31", EVERY),
     ("P=gte:20&P=lte:22&token.id=gte:31&token.id=lte:29", EVERY[1:6]),
     ("P=gte:20&token.id=31", [row for row in EVERY if row[1] == 31]),
-    ("P=gt:20&token.id=31&serialnumber=gt:2", [(22, 31, 7)]),
-    ("P=gt:20&serialnumber=gt:2", [(22, 31, 7)]),
+    ("P=gt:20&token.id=31&serialnumber=gt:2", [(21, 31, 2), (22, 31, 7)]),
+    ("P=gt:20&serialnumber=gt:2", EVERY[3:]),
     ("token.id=gte:31&serialnumber=gt:1", [(20, 31, 5), (21, 31, 2), (22, 31, 7)]),
     ("token.id=gte:30&serialnumber=gt:0", [row for row in EVERY if row[2]]),
     ("token.id=gt:30&serialnumber=gt:9", [row for row in EVERY if row[1] > 30]),
@@ -126,6 +127,10 @@ RANGES = [
     ("P=lte:22&token.id=lte:31&serialnumber=lt:7", EVERY[:6]),
     ("P=gte:20&P=lte:21&token.id=gte:31&token.id=lte:31&serialnumber=gt:1&serialnumber=lt:2", EVERY[2:4]),
     ("P=gte:20&token.id=gt:30&serialnumber=gt:1", EVERY[1:]),
+    ("P=gte:20&serialnumber=gt:2", EVERY[2:]),
+    ("P=gt:20&P=lt:22&token.id=gt:30&serialnumber=lt:2", []),
+    ("P=lte:21&token.id=gt:30", EVERY[:5]),
+    ("P=20&token.id=gte:30&serialnumber=gte:1", EVERY[1:3]),
 ]
 
 
@@ -135,6 +140,55 @@ def test_parameters_narrow_the_lists_in_both_directions(api, seven, query, expec
         asked = f"{url}?{query.replace('P=', f'{party}.id=')}"
         assert listed(api.get(asked), f"{party}_id") == expected
         assert listed(api.get(f"{asked}&order=DESC"), f"{party}_id") == expected[::-1]
+
+
+OPERATORS = {"eq": eq, "gt": gt, "gte": ge, "lt": lt, "lte": le}
+
+
+def is_within(row, keys):
+    """Whether values are within the bounds of the keys that have some, by the rule of the reference."""
+    given = [(value, bounds) for value, bounds in zip(row, keys, strict=True) if bounds]
+    if not given:
+        return True
+    (value, bounds), *later = given
+    inclusive = [bound + (operator == "gt") - (operator == "lt") for operator, bound in bounds]
+    if not holds(value, bounds):
+        return False
+    if bounds[0][0] == "eq" or (len(bounds) == 2 and inclusive[0] == inclusive[1]):
+        return all(holds(*each) for each in later)
+    if not all(holds(*each) for each in later if each[1][0][0] == "eq"):
+        return False
+    values, rest = [value for value, _ in later], [bounds for _, bounds in later]
+    return all(
+        is_within(values, [[bound for bound in bounds if bound[0] in ("eq", *side)] for bounds in rest])
+        for side in (("gt", "gte"), ("lt", "lte"))
+        if any(operator == side[1] and bound == value for operator, bound in bounds)
+    )
+
+
+def holds(value, bounds):
+    return all(OPERATORS[operator](value, bound) for operator, bound in bounds)
+
+
+SIDES = [[], [["eq"]], [["gt", "gte"]], [["lt", "lte"]], [["gt", "gte"], ["lt", "lte"]]]
+OF_LINKS = [("token.id=gte", "serialnumber=gt:"), ("token.id=lte", "serialnumber=lt:")]
+
+
+def test_random_bounds_are_combined_by_the_rule(api, seven):
+    choose = random.Random(7)
+    keys = {"receiver.id": (20, 22), "token.id": (29, 31), "serialnumber": (0, 7)}
+    for _ in range(400):
+        sent = {
+            name: [(choose.choice(some), choose.randint(*least_and_most)) for some in choose.choice(SIDES)]
+            for name, least_and_most in keys.items()
+        }
+        query = "&".join(f"{name}={op}:{value}" for name, texts in sent.items() for op, value in texts)
+        is_link = any(all(part in query for part in parts) for parts in OF_LINKS)
+        answer = api.get(f"{OUTSTANDING}?{query}")
+        if is_link or answer.status == 400:
+            continue
+        expected = [row for row in EVERY if is_within(row, sent.values())]
+        assert listed(answer) == expected, query
 
 
 # A token or serial number that is named by itself ends the order of pages: further serials are passed over.
@@ -157,6 +211,16 @@ def test_all_pages_together_have_every_airdrop_once(api, seven, order, narrow, l
         query = f"{url}?order={order}&{narrow.replace('P=', f'{party}.id=')}"
         whole = api.get(query).json()["airdrops"]
         assert api.pages(f"{query}&limit={limit}", "airdrops") == whole
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_pages_beside_one_party_lose_no_serial_number(api, build, order):
+    every = [(20, token, serial) for token in (31, 32) for serial in (1, 5)]
+    for other, token, serial in every:
+        airdrop(1001, other, token, serial)
+    for only in ("receiver.id=20", "receiver.id=gte:20&receiver.id=lte:20"):
+        rows = api.pages(f"{OUTSTANDING}?{only}&limit=1&order={order}", "airdrops")
+        assert sorted((20, int(row["token_id"][4:]), row["serial_number"]) for row in rows) == every
 
 
 def test_random_airdrops_are_paged_to_the_end(api, build):
@@ -288,5 +352,6 @@ def test_what_is_no_account_is_an_unknown_path(api, path):
 @pytest.mark.parametrize("tail", ["airdrops", "airdrops/pending/1", "airdrops/all"])
 def test_below_an_account_an_unknown_path_is_named(api, tail):
     answer = api.get(f"/api/v1/accounts/5/{tail}")
-    expected = problems(f"No static resource api/v1/accounts/5/{tail}.", message="Not Found")
+    path = f"api/v1/accounts/5/{tail}"
+    expected = problems(f"No static resource {path} for request '/{path}'.", message="Not Found")
     assert (answer.status, answer.json()) == (404, expected)

@@ -253,7 +253,7 @@ def test_what_is_no_account_is_an_unknown_path(api, five, path):
 
 @pytest.mark.parametrize("tail", ["allowances/nfts/", "allowances/nfts/5", "airdrops"])
 def test_below_an_account_an_unknown_path_is_named(api, build, tail):
-    answer = api.get(f"/api/v1/accounts/5/{tail}")
-    named = tail.removesuffix("/")
-    expected = problem(f"No static resource api/v1/accounts/5/{named}.", "Not Found")
+    path = f"/api/v1/accounts/5/{tail}"
+    answer = api.get(path)
+    expected = problem(f"No static resource {path.strip('/')} for request '{path}'.", "Not Found")
     assert (answer.status, answer.json()) == (404, {"_status": {"messages": [expected]}})

@@ -2,7 +2,7 @@ import pytest
 
 from ledger.api.names.contracts import ContractAddress, find_contract, find_contracts, read_contract
 from mirror.db.sql import Comparison
-from mirror.rest.answers.errors import InternalError, InvalidEntityId, NotFound
+from mirror.rest.answers.errors import InternalError, InvalidEntityId, InvalidParameter
 from mirror.rest.parameters.entity_ids import NotAnEntityId
 
 DIGITS = "70F2b2914a2a4b783faefb75f459a580616fcb5e"
@@ -18,7 +18,7 @@ def test_a_number_and_a_long_zero_address_stand_for_themselves(text):
 
 @pytest.mark.parametrize("text", [DIGITS, f"0x{DIGITS}", f"9.{DIGITS}", f"1023.9.{DIGITS}"])
 def test_of_another_address_shard_and_realm_do_not_count(text):
-    assert read_contract(text) == ADDRESS
+    assert read_contract(text) == ContractAddress(ADDRESS.evm_address, text)
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,13 @@ def test_an_address_is_that_of_the_one_live_contract_or_account(build):
     assert find_contracts(given) == [Comparison("eq", 5001), Comparison("gt", 7)]
 
 
-def test_the_address_of_nobody_is_not_found_as_it_was_typed(db):
-    with pytest.raises(NotFound, match=f"No contract with the given evm address 0x{DIGITS} has been found."):
-        find_contract(DIGITS)
+def test_the_address_of_nobody_is_none(db):
+    assert find_contract(DIGITS) is None
+
+
+def test_a_path_has_no_own_error_for_a_part_out_of_range():
+    with pytest.raises(InvalidParameter, match="Invalid parameter: contractid"):
+        find_contract("1024.0.7")
 
 
 def test_a_contract_and_an_account_of_one_address_are_a_mistake_of_ours(build):
@@ -57,5 +61,5 @@ def test_a_contract_and_an_account_of_one_address_are_a_mistake_of_ours(build):
         build.entity(entity_id, type=kind, evm_address=ADDRESS.evm_address)
     with pytest.raises(InternalError) as mistake:
         find_contract(DIGITS)
-    problem = f"More than one contract or account with the evm address 0x{DIGITS} have been found."
+    problem = f"More than one contract or account with the evm address 0x{DIGITS.lower()} have been found."
     assert mistake.value.reason == problem

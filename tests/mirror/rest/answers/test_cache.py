@@ -18,6 +18,7 @@ from mirror.rest.answers import cache, memory_cache, redis_cache
 from mirror.rest.answers.circuit import Circuit
 from mirror.rest.answers.redis_cache import AnswerSerializer
 from tests.api import Api
+from tests.contracts.api.test_hooks import hook
 from tests.logs import events
 from tests.redis_server import Proxy, running
 from tests.waiting import wait_until
@@ -215,6 +216,31 @@ def test_links_have_the_scheme_and_host_that_a_trusted_proxy_names(cached, build
     assert link == f"{base}{url}&block.number=lt:7"
 
 
+@pytest.mark.parametrize(
+    ("sent", "prefix"),
+    [
+        ("/mirror", "/mirror"),
+        ("/a/b.c/", "/a/b.c"),
+        ("/evil, /mirror", "/mirror"),
+        ("//evil.example", ""),
+        ("x", ""),
+    ],
+)
+def test_links_have_the_prefix_that_a_trusted_proxy_names(cached, build, settings_of, sent, prefix):
+    settings_of({"web.trustedProxies": ("127.0.0.1",)})
+    for number in (7, 8):
+        build.block(number)
+        hook(number)
+    hooks = "/api/v1/accounts/1001/hooks"
+    for url, bound in ((BLOCKS, "block.number=lt:8"), (hooks, "hook.id=lt:8")):
+        for expected, headers in ((prefix, {"x_forwarded_prefix": sent}), ("", {})):
+            answer = cached.get(f"{url}?limit=1", **headers)
+            assert answer.json()["links"]["next"] == f"{expected}{url}?limit=1&{bound}"
+            assert answer.headers["link"] == f'<{expected}{url}?limit=1&{bound}>; rel="next"'
+    settings_of({"web.trustedProxies": ("10.0.0.0/8",)})
+    assert cached.get(f"{BLOCKS}?limit=1", x_forwarded_prefix=sent).json()["links"]["next"].startswith(BLOCKS)
+
+
 def _at_once(
     api: Api, method: str = "GET", path: str = BLOCKS, **headers: str
 ) -> tuple[dict[str, str], bytes] | None:
@@ -248,6 +274,7 @@ def test_requests_that_need_more_than_a_look_are_not_answered_at_hand(db, build)
     assert _at_once(api, path="/health/liveness") is None
     assert _at_once(api, HTTP_IF_NONE_MATCH="*") is None
     assert _at_once(api, HTTP_AUTHORIZATION="Basic eA==") is None
+    assert _at_once(api, HTTP_X_FORWARDED_PREFIX="/mirror") is None
 
 
 def test_an_answer_in_redis_is_not_at_hand(in_redis, build):

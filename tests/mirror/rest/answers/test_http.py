@@ -103,7 +103,7 @@ def test_an_error_of_a_newer_endpoint_has_only_members_with_a_value(api):
     answer = api.get("/api/v1/network/stake")
     problem = {"detail": "No network stake data found", "message": "Not Found"}
     assert answer.json() == {"_status": {"messages": [problem]}}
-    assert answer.headers["content-type"] == "application/json;charset=UTF-8"
+    assert answer.headers["content-type"] == "application/json"
     invalid = NewerReadView().failed(InvalidParameter("node.id"))
     assert invalid.data == {"_status": {"messages": [{"message": "Invalid parameter: node.id"}]}}
 

@@ -5,7 +5,7 @@ import pytest
 from mirror.rest.answers.cache import Kept
 from mirror.rest.answers.memory_cache import MemoryCache
 
-KEPT = Kept({"etag": '"1"'}, b"body", False, 0)
+KEPT = Kept({"etag": '"1"'}, b"body", False, 0, 0)
 
 
 def memory() -> MemoryCache:

@@ -13,18 +13,19 @@ SERIALIZER = AnswerSerializer({})
     body=st.binary(),
     gzipped=st.booleans(),
     expires=st.floats(0, 1e11),
+    block=st.integers(-1, 2**63 - 1),
 )
-def test_what_is_dumped_is_loaded(headers, body, gzipped, expires):
-    kept = Kept(headers, body, gzipped, expires)
+def test_what_is_dumped_is_loaded(headers, body, gzipped, expires, block):
+    kept = Kept(headers, body, gzipped, expires, block)
     assert SERIALIZER.loads(SERIALIZER.dumps(kept)) == kept
 
 
-@pytest.mark.parametrize("data", [b"", b"text", b"\x00LM2", b"\x00LM2\x00\x00\x00\x02[]"])
+@pytest.mark.parametrize("data", [b"", b"text", b"\x00LM3", b"\x00LM2\x00\x00\x00\x02[]"])
 def test_what_is_no_answer_is_not_loaded(data):
     assert SERIALIZER.loads(data) is None
 
 
-@given(data=st.binary().map(lambda tail: b"\x00LM2" + tail))
+@given(data=st.binary().map(lambda tail: b"\x00LM3" + tail))
 def test_damage_is_not_loaded(data):
     assert SERIALIZER.loads(data) is None
 

@@ -47,15 +47,15 @@ def test_a_body_that_is_too_large_is_refused(environ):
 @pytest.mark.parametrize(
     ("content_type", "named"),
     [
-        (None, "application/octet-stream"),
-        ("", "application/octet-stream"),
-        ("text/y;text/x", "text/y;text/x"),
+        (None, ""),
+        ("", ""),
+        ("text/y;text/x", " 'text/y;text/x'"),
     ],
 )
 def test_a_body_of_another_kind_is_refused_by_its_name(content_type, named):
     with pytest.raises(UnsupportedMediaType) as refused:
         read_body(request(b"x" * 5000, content_type), KINDS)
-    assert refused.value.problems[0].message == f"Content-Type '{named}' is not supported"
+    assert refused.value.problems[0].message == f"Content-Type{named} is not supported"
 
 
 class Broken(io.BytesIO):

@@ -47,7 +47,7 @@ def test_every_form_of_an_entity_id_is_read(text, encoded):
         OPAQUE[1:],
         "7\n",
         "٧",
-        str(2**63),
+        str(10**19),
     ],
 )
 def test_other_text_is_no_entity_id(text):
@@ -62,6 +62,7 @@ def test_other_text_is_no_entity_id(text):
         ("274877906944", "0.0.274877906944"),
         ("1234567890123456789", "0.0.1234567890123456789"),
         (str(2**63 - 1), f"0.0.{2**63 - 1}"),
+        (str(2**63), f"0.0.{2**63}"),
         ("1024.0.5", "1024.0.5"),
         ("65536.5", "0.65536.5"),
         ("1.2." + OPAQUE, f"1.2.{OPAQUE}"),

@@ -41,6 +41,8 @@ def test_values_are_converted(query, key, value):
     ("query", "message"),
     [
         ("limit=x", "Failed to convert 'limit'"),
+        ("limit=0x5", "Failed to convert 'limit'"),
+        ("limit=%2B5", "Failed to convert 'limit'"),
         ("limit=2147483648", "Failed to convert 'limit'"),
         ("order=up", "Failed to convert 'order'"),
         ("order=eq:asc", "Failed to convert 'order'"),
