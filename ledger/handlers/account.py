@@ -8,7 +8,7 @@ from typing import Any
 from ledger.handlers.columns import changed_staking, keys, staking, text
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles, names_entity
-from ledger.models import LiveHash
+from ledger.models import Entity, LiveHash
 from ledger.stream.record.item import RecordItem
 from mirror.values import alias as aliases
 from mirror.values import entity_id, timestamp
@@ -24,7 +24,7 @@ def crypto_create(item: RecordItem, batch: Batch) -> None:
     """Create an account; its initial balance arrives with the transaction's transfers.
 
     Source: body.cryptoCreateAccount, receipt.accountID, record.alias, record.evm_address (HIP-583).
-    Rows: entity version.
+    Rows: entity version, and those of `set_nonces`.
     """
     # BODY
     body, record, at = item.body.cryptoCreateAccount, item.record, item.consensus_timestamp
@@ -56,6 +56,7 @@ def crypto_create(item: RecordItem, batch: Batch) -> None:
     batch.change_entity(
         item, id=item.entity_id, type="ACCOUNT", created_timestamp=at, deleted=False, **columns
     )
+    set_nonces(item, batch)
 
 
 @names_entity("CRYPTOUPDATEACCOUNT")
@@ -67,7 +68,7 @@ def updated_account(item: RecordItem, batch: Batch) -> int:
 def crypto_update(item: RecordItem, batch: Batch) -> None:
     """Change what the body sets of an account.
 
-    Source: body.cryptoUpdateAccount. Rows: entity version.
+    Source: body.cryptoUpdateAccount. Rows: entity version, and those of `set_nonces`.
     """
     # BODY
     body = item.body.cryptoUpdateAccount
@@ -95,6 +96,14 @@ def crypto_update(item: RecordItem, batch: Batch) -> None:
     columns |= changed_staking(item, body, batch)
     # ROWS
     batch.change_entity(item, id=item.entity_id, type="ACCOUNT", deleted=False, **columns)
+    set_nonces(item, batch)
+
+
+def set_nonces(item: RecordItem, batch: Batch) -> None:
+    """Set the nonces of accounts that a transaction of a block delegates. Rows: entity nonce, silently."""
+    if batch.persist.track_nonce:
+        for account, nonce in item.account_nonces.items():
+            batch.upsert(Entity, id=account, ethereum_nonce=nonce)
 
 
 @names_entity("CRYPTODELETE")

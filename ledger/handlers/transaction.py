@@ -152,14 +152,14 @@ def transaction_hash(item: RecordItem, batch: Batch) -> None:
 def entity_transactions(item: RecordItem, batch: Batch) -> None:
     """Store which entities the transaction touches, if configured.
 
-    Source: `batch.mentioned`, which may be the parties of NFT transfers alone.
-    Rows: entity_transaction insert per entity.
+    Source: `batch.mentioned` and `batch.nft_parties`. Rows: entity_transaction insert per entity.
     """
-    if not batch.mentioned:
-        return
-    # The payer's transactions are found without such a row.
-    payer = set() if batch.persist.entity_transactions else {item.payer_account_id}
-    for entity in sorted(batch.mentioned - batch.persist.entity_transaction_exclusion - payer):
+    # As parties of NFT transfers no accounts are excluded; the payer's transactions are found without a row.
+    entities = batch.nft_parties - {0, item.payer_account_id}
+    batch.nft_parties.clear()
+    if batch.mentioned:
+        entities |= batch.mentioned - batch.persist.entity_transaction_exclusion
+    for entity in sorted(entities):
         batch.insert(
             EntityTransaction,
             consensus_timestamp=item.consensus_timestamp,

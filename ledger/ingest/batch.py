@@ -78,8 +78,8 @@ class Batch(Rows):
         self._after_file: list[Callable[[CursorWrapper], None]] = []
         self._first: list[Callable[[CursorWrapper], None]] = []
         self._block_offset = 0
-        mentions = persist.entity_transactions or persist.entity_nft_transactions
-        self.mentioned: set[int] | None = set() if mentions else None
+        self.mentioned: set[int] | None = set() if persist.entity_transactions else None
+        self.nft_parties: set[int] = set()
 
     def begin_file(self, items: Sequence[RecordItem]) -> None:
         """Forget what handlers remember of the file before; called before a file's first item."""
@@ -115,13 +115,14 @@ class Batch(Rows):
 
     def mention(self, *entities: int) -> None:
         """Note that the item being read touches these entities (rows of entity_transaction)."""
-        if self.mentioned is not None and self.persist.entity_transactions:
+        if self.mentioned is not None:
             self.mentioned.update(entities)
 
     def mention_nft_parties(self, *entities: int) -> None:
         """Note that these accounts give or get serials in the item being read."""
-        if self.mentioned is not None:
-            self.mentioned.update(entities)
+        self.mention(*entities)
+        if self.persist.entity_nft_transactions:
+            self.nft_parties.update(entities)
 
     def complete_block(self, work: Callable[[dict[str, Any]], None]) -> None:
         """Do `work` with the row of the block being read, just before the batch is written.

@@ -13,6 +13,7 @@ from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror import config
 from mirror.metrics import ingest
+from mirror.values.hashes import where_they_differ
 
 NO_HASH = "0" * 96
 
@@ -128,9 +129,8 @@ class Position:
 
     def broken_chain(self, file: RecordFile) -> IngestError:
         """Return the error for a file that has another previous hash than the hash of this one."""
-        hashes = (
-            f"its previous hash {file.previous_hash[:16]}… is not the hash {self.hash[:16]}… of {self.name}"
-        )
+        previous, own = where_they_differ(file.previous_hash, self.hash)
+        hashes = f"its previous hash {previous} is not the hash {own} of {self.name}"
         if self.is_right_before(file):
             return IngestError(
                 file.name,
@@ -160,10 +160,11 @@ class Position:
         previous_hash = file.previous_wrapper_hash or file.previous_hash
         if not self.wrapper_hash or previous_hash == self.wrapper_hash:
             return
+        previous, own = where_they_differ(previous_hash, self.wrapper_hash)
         raise IngestError(
             file.name,
             "header",
-            f"its previous hash {previous_hash[:16]}… is not the hash {self.wrapper_hash[:16]}… of the block "
+            f"its previous hash {previous} is not the hash {own} of the block "
             f"that {self.name}, the last record file, came wrapped in",
             _BLOCK_AROUND,
             kind=ingest.CHAIN,

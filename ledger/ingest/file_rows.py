@@ -29,6 +29,9 @@ _DIGEST_SHA384 = 0
 
 PASS_OVER = "importer.parser.passOver"
 
+# Fields that a block may lack whose columns are null or stay as they are; without any other there is no row.
+_OPTIONAL = frozenset({"amount", "newTotalSupply"})
+
 _NANOSECONDS = re.compile(r"[0-9]{11,19}")
 
 
@@ -109,8 +112,11 @@ class FileRows:
                 return
             for step in self._before:
                 step(item, batch)
-            for handler in self._handlers[item.successful].get(item.transaction_type, ()):
-                handler(item, batch)
+            if lacking := item.absent - _OPTIONAL:
+                batch.recoverable(item, f"it is skipped, as its block lacks {', '.join(sorted(lacking))}")
+            else:
+                for handler in self._handlers[item.successful].get(item.transaction_type, ()):
+                    handler(item, batch)
             for step in self._after:
                 step(item, batch)
         except StreamFileError:

@@ -68,8 +68,9 @@ class Progress:
     bytes: int = 0
     # Files from before the balances that loading begins with.
     earlier: int = 0
-    # Files that a quorum signed, and all nodes that are known to have signed one.
+    # Files that a quorum signed, those of them with a threshold signature, and the nodes that signed others.
     verified: int = 0
+    proved: int = 0
     signed_by: frozenset[int] = frozenset()
     # Files that were taken as another process had read them ahead.
     ahead: int = 0
@@ -323,6 +324,7 @@ class Pipeline:
         self.progress.bytes += file.size
         if signed:
             self.progress.verified += 1
+            self.progress.proved += not signed_by
             self.progress.signed_by |= frozenset(signed_by)
         return count
 

@@ -19,6 +19,7 @@ from django.db import Error, connection
 from ledger.ingest.errors import IngestError
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import NoQuorum
+from ledger.stream.source import incidents
 from mirror import logs
 from mirror.config.errors import OperatorError
 from mirror.db import outage
@@ -204,7 +205,8 @@ class Reporting:
         now = time.monotonic()
         while self._samples and now - self._samples[0][0] > _RATE_SECONDS:
             self._samples.popleft()
-        told = {"block_source": self._block_source()} if self._block_source else {}
+        told: dict[str, Any] = {"block_source": self._block_source()} if self._block_source else {}
+        told["incidents"] = incidents.recent()
         return self._values | {"reported": datetime.now(UTC)} | _rates(self._samples) | told
 
 

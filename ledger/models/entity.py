@@ -36,6 +36,11 @@ class EntityRule(MergeRule):
         if target.since is not None:
             target.given.update(("balance", "balance_timestamp"))
 
+    def carry(self, columns: dict[str, Any], before: Mapping[str, Any]) -> None:
+        """Let a transfer before the creation of an entity, such as its parent's, tell its balance's time."""
+        super().carry(columns, before)
+        columns["stated_balance_timestamp"] = columns.pop("balance_timestamp", None)
+
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
         change = super().follow(previous, columns, since)
         if change:
@@ -109,6 +114,7 @@ class Entity(EntityColumns):
             "untyped_balance": "int8",
             "first_balance": "int8",
             "first_balance_timestamp": "int8",
+            "stated_balance_timestamp": "int8",
             "first_nonce": "int8",
         },
         fixed=frozenset({"alias", "created_timestamp", "evm_address", "num", "realm", "shard"}),
@@ -132,8 +138,8 @@ class Entity(EntityColumns):
                 " + case when e.id is null then coalesce(s.first_balance, 0) else 0 end)",
             ),
             "balance_timestamp": (
-                "coalesce(s.balance_timestamp, e.balance_timestamp,"
-                " case when e.id is null then s.first_balance_timestamp end)"
+                "coalesce(s.balance_timestamp, case when e.id is null then s.first_balance_timestamp end,"
+                " s.stated_balance_timestamp, e.balance_timestamp)"
             ),
             "ethereum_nonce": (
                 "coalesce(s.ethereum_nonce, e.ethereum_nonce,"

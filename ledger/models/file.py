@@ -9,6 +9,9 @@ from mirror.db.indexes import Index
 class FileData(models.Model):
     """The bytes one transaction put into a file. Written by FILECREATE, FILEUPDATE and FILEAPPEND."""
 
+    # Work at barriers looks for the rows that are stored by then.
+    written_in_order = True
+
     file_data = fields.TextBytesField(null=True)
     consensus_timestamp = fields.ConsensusTimestampField(domain="nanos_timestamp", primary_key=True)
     entity_id = fields.EntityIdField(domain="entity_id")

@@ -21,6 +21,7 @@ from django.conf import settings
 
 from mirror import logs
 from mirror.metrics.kinds import METRICS, Gauge, Labels
+from mirror.processes import running
 
 log = logs.logger("mirror.metrics")
 
@@ -48,7 +49,8 @@ class Counts(NamedTuple):
 
 
 def begin(role: str) -> None:
-    """Have the counts of this process written from now on; `role` says what it is, such as "web worker"."""
+    """Have the counts of this process written from now on, and `ps` show its role, such as "web worker"."""
+    running.name_this(role)
     writer = Writer(role)
     writer.write()
     # At the end of whatever process: one that multiprocessing made by a fork does not know of `atexit`.

@@ -7,6 +7,8 @@ UNKNOWN = "UNKNOWN"
 # The codes that count as success.
 SUCCESS = frozenset({22, 104, 220})
 
+# The code of a transaction that another node, or the same one, has handled before.
+DUPLICATE_TRANSACTION = 11
 # The code of an Ethereum transaction that was never run, as its nonce was not the sender's next one.
 WRONG_NONCE = 312
 

@@ -1,6 +1,6 @@
 """Registered nodes (HIP-1137): created, updated, deleted."""
 
-from ipaddress import ip_address
+from ipaddress import IPv4Address, ip_address
 from typing import Any
 
 from ledger.handlers.columns import text
@@ -89,6 +89,14 @@ def _endpoints(endpoints: Any) -> dict[str, Any]:
     }
 
 
+def _address(packed: bytes) -> str:
+    """Return an IP address as text; of IPv6 all eight groups, unless it stands for an IPv4 address."""
+    address = ip_address(packed)
+    if isinstance(address, IPv4Address) or address.ipv4_mapped:
+        return str(getattr(address, "ipv4_mapped", address))
+    return ":".join(f"{int(group, 16):x}" for group in address.exploded.split(":"))
+
+
 def _kind(endpoint: Any) -> Kind:
     member = endpoint.WhichOneof("endpoint_type")
     return Kind.UNKNOWN if member is None else Kind[member.upper()]
@@ -101,7 +109,7 @@ def _endpoint(endpoint: Any) -> dict[str, Any]:
     if address == "domain_name":
         stored["domain_name"] = text(endpoint.domain_name)
     elif address == "ip_address" and len(endpoint.ip_address) in _ADDRESS_LENGTHS:
-        stored["ip_address"] = str(ip_address(endpoint.ip_address))
+        stored["ip_address"] = _address(endpoint.ip_address)
     kind = endpoint.WhichOneof("endpoint_type")
     if kind == "block_node":
         apis = endpoint.block_node.endpoint_api

@@ -35,6 +35,9 @@ class NetworkStake(models.Model):
 class NodeStake(models.Model):
     """One node's stake in one staking period. Written by NODESTAKEUPDATE."""
 
+    # Work at barriers looks for the rows that are stored by then.
+    written_in_order = True
+
     pk = models.CompositePrimaryKey("consensus_timestamp", "node_id")
     consensus_timestamp = fields.ConsensusTimestampField()
     epoch_day = fields.EpochDayField()

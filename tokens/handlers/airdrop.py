@@ -22,15 +22,8 @@ def token_airdrop(item: RecordItem, batch: Batch) -> None:
     for pending in item.record.new_pending_airdrops:
         identifier = pending.pending_airdrop_id
         fungible = identifier.WhichOneof("token_reference") == "fungible_token_type"
-        _change(
-            item,
-            batch,
-            identifier,
-            receiver=entity_id.of_account(identifier.receiver_id),
-            sender=entity_id.of_account(identifier.sender_id),
-            state=AirdropState.PENDING,
-            amount=pending.pending_airdrop_value.amount if fungible else None,
-        )
+        amount = pending.pending_airdrop_value.amount if fungible else None
+        _change(item, batch, identifier, AirdropState.PENDING, amount)
 
 
 @handles("TOKENCANCELAIRDROP")
@@ -38,7 +31,7 @@ def token_cancel_airdrop(item: RecordItem, batch: Batch) -> None:
     """Cancel airdrops. Source: body.tokenCancelAirdrop. Rows: token_airdrop version."""
     if batch.persist.token_airdrops:
         for identifier in item.body.tokenCancelAirdrop.pending_airdrops:
-            _end(item, batch, identifier, AirdropState.CANCELLED)
+            _change(item, batch, identifier, AirdropState.CANCELLED)
 
 
 @handles("TOKENCLAIMAIRDROP")
@@ -50,35 +43,22 @@ def token_claim_airdrop(item: RecordItem, batch: Batch) -> None:
     if not batch.persist.token_airdrops:
         return
     for identifier in item.body.tokenClaimAirdrop.pending_airdrops:
-        ended = _end(item, batch, identifier, AirdropState.CLAIMED)
+        ended = _change(item, batch, identifier, AirdropState.CLAIMED)
         if ended:
             batch.establish(TokenAccount, **association(item, *ended))
 
 
-def _end(item: RecordItem, batch: Batch, identifier: Any, state: str) -> tuple[int, int] | None:
-    """End a pending airdrop and return its receiver and token; None when one of its accounts is unknown."""
+def _change(
+    item: RecordItem, batch: Batch, identifier: Any, state: str, amount: int | None = None
+) -> tuple[int, int] | None:
+    """Set the state of the airdrop that a PendingAirdropId names, and return its receiver and token.
+
+    None when one of its accounts is unknown. Fungible tokens have serial number 0.
+    """
     receiver = batch.account(item, identifier.receiver_id, "receiver of an airdrop")
     sender = batch.account(item, identifier.sender_id, "sender of an airdrop")
     if not receiver or not sender:
         return None
-    token = _change(item, batch, identifier, receiver=receiver, sender=sender, state=state)
-    return receiver, token
-
-
-def _change(
-    item: RecordItem,
-    batch: Batch,
-    identifier: Any,
-    *,
-    receiver: int,
-    sender: int,
-    state: str,
-    amount: int | None = None,
-) -> int:
-    """Set the state of the airdrop that a PendingAirdropId names, and return its token.
-
-    Fungible tokens have serial number 0.
-    """
     if identifier.WhichOneof("token_reference") == "non_fungible_token":
         token = entity_id.of_token(identifier.non_fungible_token.token_ID)
         serial = identifier.non_fungible_token.serial_number
@@ -95,4 +75,4 @@ def _change(
         amount=amount,
     )
     batch.mention(receiver, sender, token)
-    return token
+    return receiver, token

@@ -62,17 +62,9 @@ def token_wipe(item: RecordItem, batch: Batch) -> None:
 
 
 def _set_supply(item: RecordItem, batch: Batch) -> None:
-    supply = item.record.receipt.newTotalSupply
-    if item.from_block and not supply and _changes_nothing(item):
-        # A block names the supply of a token only where it changed.
-        return
-    batch.upsert(Token, token_id=item.entity_id, total_supply=supply)
-
-
-def _changes_nothing(item: RecordItem) -> bool:
-    """Return whether an amount of 0 is minted, burnt or wiped."""
-    body = getattr(item.body, item.body.WhichOneof("data"))
-    return not (body.amount or item.record.tokenTransferLists)
+    # A block names the supply of a token only where it changed.
+    if "newTotalSupply" not in item.absent:
+        batch.upsert(Token, token_id=item.entity_id, total_supply=item.record.receipt.newTotalSupply)
 
 
 def _end_serials(item: RecordItem, batch: Batch, serials: Iterable[int]) -> None:

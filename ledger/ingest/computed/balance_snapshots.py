@@ -2,11 +2,15 @@
 
 A snapshot is taken at the end of a record file, in the database transaction that stores the file, once enough
 time of the stream has passed since the last one. So snapshots depend on the stream alone. The first of a
-month holds everything, later ones the changes since; the treasury is in each.
+month holds everything, later ones the changes since; the treasury is in each. If the stream has not created
+the treasury, the end of the file after the first snapshot does, so that the transfers of that file are not in
+its balance, as in the original.
 """
 
 import time
+from functools import partial
 
+import psycopg
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
@@ -44,7 +48,9 @@ _LAST_OF_TREASURY = """
 _ALL_ACCOUNTS = """
     insert into account_balance (account_id, balance, consensus_timestamp)
     select id, balance, %(at)s from entity
-    where balance is not null and (deleted is not true or balance_timestamp > %(since)s)"""
+    where balance is not null and (deleted is not true or balance_timestamp > %(since)s)
+    union all
+    select %(treasury)s, 0, %(at)s where not exists (select from entity where id = %(treasury)s)"""
 _ALL_TOKENS = """
     insert into token_balance (account_id, token_id, balance, consensus_timestamp)
     select account_id, token_id, balance, %(at)s from token_account
@@ -71,15 +77,18 @@ class Snapshots:
         self._enabled: bool = config.value(_SETTINGS + "enabled")
         self._delay: int = round(config.value(_SETTINGS + "initialDelay") * NANOS_PER_SECOND)
         self._frequency: int = round(config.value(_SETTINGS + "minFrequency") * NANOS_PER_SECOND)
+        self._has_treasury = self._lacks_treasury = False
 
     def last_stored(self) -> int | None:
         """Return the time of the last snapshot, or in its place the first file's end plus the delay."""
         with connection.cursor() as cursor:
             cursor.execute(
                 "select (select max(consensus_timestamp) from account_balance_file), "
-                "(select min(consensus_end) from record_file)"
+                "(select min(consensus_end) from record_file), exists (select from entity where id = %s)",
+                [_treasury()],
             )
-            last, first_file = cursor.fetchone()
+            last, first_file, self._has_treasury = cursor.fetchone()
+        self._lacks_treasury = last is not None and not self._has_treasury
         if last is None and first_file is not None:
             return int(first_file) + self._delay
         return None if last is None else int(last)
@@ -90,8 +99,12 @@ class Snapshots:
         """
         if last is None:
             return consensus_end + self._delay
+        if self._enabled and self._lacks_treasury:
+            batch.after_file(_add_treasury)
+            self._has_treasury, self._lacks_treasury = True, False
         if not self._enabled or consensus_end - last < self._frequency:
             return last
+        self._lacks_treasury = not self._has_treasury
         batch.after_file(lambda cursor: take_snapshot(cursor, consensus_end))
         return consensus_end
 
@@ -99,10 +112,13 @@ class Snapshots:
 def take_snapshot(cursor: CursorWrapper, at: int) -> None:
     """Store the balances as they are now, under the time `at`; nothing when its month has no partition."""
     start = time.time_ns()
-    shard, realm = config.value("common.shard"), config.value("common.realm")
-    treasury = entity_id.encode(shard, realm, TREASURY_NUM)
-    cursor.execute(_PARTITION, [at, at])
-    month = cursor.fetchone()
+    # A batch of quiet hours has many snapshots of few balances: planning would take most of their time. Only
+    # for the last of the treasury a plan of its own leaves out other months.
+    prepared = psycopg.Cursor(cursor.connection)
+    execute = partial(prepared.execute, prepare=True)
+    treasury = _treasury()
+    execute(_PARTITION, [at, at])
+    month = prepared.fetchone()
     if month is None:
         log.error(
             "snapshot_not_made",
@@ -110,19 +126,17 @@ def take_snapshot(cursor: CursorWrapper, at: int) -> None:
             reason="account_balance has no partition for this month",
         )
         return
-    created = {"treasury": treasury, "shard": shard, "realm": realm, "num": TREASURY_NUM}
-    cursor.execute(_TREASURY, created | {"memo": _TREASURY_MEMO})
     since = _last_of_treasury(cursor, treasury, month[0], at)
     accounts, tokens = _CHANGED_ACCOUNTS, _CHANGED_TOKENS
     if since is None:
         accounts, tokens = _ALL_ACCOUNTS, _ALL_TOKENS
         since = _last_of_treasury(cursor, treasury, at - 30 * NANOS_PER_DAY, at) or 0
     values = {"at": at, "since": since, "treasury": treasury}
-    cursor.execute(accounts, values)
-    count = cursor.rowcount
+    execute(accounts, values)
+    count = prepared.rowcount
     if config.value(_SETTINGS + "tokenBalances"):
-        cursor.execute(tokens, values)
-    cursor.execute(
+        execute(tokens, values)
+    execute(
         _FILE,
         {
             "at": at,
@@ -132,6 +146,22 @@ def take_snapshot(cursor: CursorWrapper, at: int) -> None:
             "name": snapshot_name(at),
         },
     )
+
+
+def _treasury() -> int:
+    return entity_id.encode(config.value("common.shard"), config.value("common.realm"), TREASURY_NUM)
+
+
+def _add_treasury(cursor: CursorWrapper) -> None:
+    shard, realm, num = entity_id.decode(_treasury())
+    values: dict[str, int | str] = {
+        "treasury": _treasury(),
+        "shard": shard,
+        "realm": realm,
+        "num": num,
+        "memo": _TREASURY_MEMO,
+    }
+    cursor.execute(_TREASURY, values)
 
 
 def snapshot_name(at: int) -> str:

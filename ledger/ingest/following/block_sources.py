@@ -1,5 +1,6 @@
 """Where blocks come from: block nodes, or a bucket."""
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +18,13 @@ from ledger.stream.source.block_node.client import (
     Subscription,
 )
 from ledger.stream.source.block_node.latency import LatencyMeter, Measuring, latency_of
-from ledger.stream.source.block_node.scheduler import Asked, Chosen, Scheduler, Why
+from ledger.stream.source.block_node.scheduler import (
+    STALL_SECONDS,
+    Asked,
+    Chosen,
+    Scheduler,
+    Why,
+)
 from ledger.stream.source.blocks import FetchedBlock
 from mirror import logs
 from mirror.metrics import ingest
@@ -29,6 +36,8 @@ EARLIEST = -1
 NOTHING_NEW_SECONDS = 0.5
 # A block that is older than this when it arrives tells nothing of the node's latency.
 _NEW_SECONDS = 60.0
+# What differs in a cause from block to block.
+_NUMBERS = re.compile(r"\b[0-9a-f…]*\d[0-9a-f…]*")
 
 
 class BlockSource(Protocol):
@@ -118,10 +127,16 @@ class FromBlockNodes:
         self._asked = EARLIEST
         # When the last block was given away (monotonic seconds): loading it takes until the next is wanted.
         self._given = 0.0
+        # Since when the next block has been waited for, and when others are asked for it (monotonic seconds).
+        self._since = self._next_look = 0.0
+        # What refused blocks were warned of: the node, and the cause without its hashes and numbers.
+        self._warned: set[tuple[str, str]] = set()
         # When the next stream may be asked for (monotonic seconds).
         self._next_stream = 0.0
 
     def next(self, number: int, seconds: float) -> FetchedBlock | None:
+        if self._given:
+            self._since = time.monotonic()
         self._note_success(number)
         self._leave_for_a_sooner_one()
         if self._subscription is None and not self._may_begin_within(seconds):
@@ -134,6 +149,8 @@ class FromBlockNodes:
             block = self._subscription.next(seconds)
             if block is None and self._subscription.is_quiet:
                 block = self._owed(node, self._subscription)
+            elif block is None:
+                self._require_no_stall(node, self._subscription)
             if self._subscription and self._subscription.has_ended:
                 self._note_end(self._chosen, self._subscription)
         except StreamFileError as error:
@@ -156,6 +173,10 @@ class FromBlockNodes:
     def refuse(self, reason: str = "") -> None:
         if self._chosen:
             self.scheduler.disbelieve(self._chosen.node)
+            warned = self._chosen.node.name, _NUMBERS.sub("", reason)
+            if warned not in self._warned:
+                self._warned.add(warned)
+                log.warning("block_refused", node=warned[0], reason=reason)
         self._fail(reason or "its block was refused")
 
     def told(self) -> dict[str, Any]:
@@ -193,7 +214,6 @@ class FromBlockNodes:
     def _note_success(self, number: int) -> None:
         """Note that the last block was what it should be, and how soon it came, if the next one is wanted."""
         if self._given and self._chosen and number == self._asked:
-            self.scheduler.succeeded(self._chosen.node)
             if self._chosen.why is Why.FORCED:
                 self._chosen = self._chosen._replace(why=Why.ACCEPTED)
             if self._latency is not None:
@@ -246,10 +266,26 @@ class FromBlockNodes:
                 )
             return block
         quiet.wait_anew()
-        if other := self.scheduler.another_with(number, node):
+        other = self.scheduler.another_with(number, node)
+        if other and self.scheduler.is_active(other):
             log.info("block_node_left", node=node.name, sooner=other.name)
             self._close_subscription()
         return None
+
+    def _require_no_stall(self, node: BlockNode, waiting: Subscription) -> None:
+        """Errors: BlockNodeFailure if a node sends nothing while another one has the whole block."""
+        now = time.monotonic()
+        if waiting.idle < STALL_SECONDS or now < self._next_look:
+            return
+        self._next_look = now + STALL_SECONDS
+        if other := self.scheduler.another_with(waiting.number, node):
+            raise BlockNodeFailure(
+                node.name,
+                0,
+                f"the block node has sent nothing for {waiting.idle:.0f} s, while {other.name} has block "
+                f"{waiting.number}",
+                ANOTHER_NODE,
+            )
 
     def _leave_for_a_sooner_one(self) -> None:
         processing = time.monotonic() - self._given if self._given else 0.0
@@ -266,7 +302,7 @@ class FromBlockNodes:
         self._subscription = self._client(chosen.node).subscribe(
             chosen.number, seconds_per_block=self._patience.block
         )
-        self._chosen = chosen
+        self._chosen, self._since = chosen, time.monotonic()
         log.info("block_node_chosen", node=chosen.node.name, block=chosen.number, reason=chosen.why.value)
         if self._meter is None:
             self._meter = LatencyMeter(
@@ -279,7 +315,7 @@ class FromBlockNodes:
         node = self._chosen.node
         log.info("block_node_failed", node=node.name, reason=reason)
         ingest.BLOCK_NODE_FAILURES.add(node.name)
-        if self.scheduler.failed(node, reason):
+        if self.scheduler.failed(node, reason, time.monotonic() - self._since):
             log.warning("block_node_set_aside", node=node.name, reason=reason)
         self._close_subscription()
 

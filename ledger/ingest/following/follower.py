@@ -23,6 +23,7 @@ from ledger.stream.source.download import Download, Listing, Published
 from ledger.stream.source.stream_file import VerifiedFile
 from mirror import config, logs
 from mirror.metrics import ingest
+from mirror.values.hashes import where_they_differ
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
@@ -219,10 +220,11 @@ class Follower:
     def _require_next(self, file: VerifiedFile) -> None:
         if chained(file.record.previous_hash, self._hash):
             return
+        previous, own = where_they_differ(file.record.previous_hash, self._hash)
         raise StreamFileError(
             file.name,
             0,
-            f"its previous hash {file.record.previous_hash[:16]}… is not the hash {self._hash[:16]}… "
+            f"its previous hash {previous} is not the hash {own} "
             f"of the last file, that of {self._after.removesuffix('_')}: a file between them is missing",
             "The missing file may appear; if it is lost for good, start anew after it by --from.",
             kind=ingest.CHAIN,

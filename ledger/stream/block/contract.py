@@ -154,10 +154,10 @@ def _bytecode(traces: Sequence[Any], state: StateAfter, contract: Any) -> Any | 
         executed = trace.executed_initcode
         if executed.HasField("explicit_initcode"):
             initcode = executed.explicit_initcode
-        elif executed.HasField("initcode_bookends"):
+        elif executed.HasField("initcode_bookends") and runtime is not None:
             bookends = executed.initcode_bookends
             initcode = bookends.deploy_bytecode + runtime + bookends.metadata_bytecode
     if not runtime and not initcode:
         return None
     created = contract if contract.ByteSize() else None
-    return ContractBytecode(contract_id=created, initcode=initcode, runtime_bytecode=runtime)
+    return ContractBytecode(contract_id=created, initcode=initcode, runtime_bytecode=runtime or b"")

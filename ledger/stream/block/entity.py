@@ -39,6 +39,10 @@ class Parts:
     def receipt(self) -> Any:
         return self.item.record.receipt
 
+    def lack(self, field: str) -> None:
+        """Note that the block lacks a field: by the record alone it would be 0."""
+        self.item.absent |= {field}
+
 
 def is_completed(item: RecordItem, transaction: BlockTransaction) -> bool:
     """Return whether anything but the result of a transaction is in its record: not so of most transfers."""
@@ -62,6 +66,9 @@ def complete(
     by_type = _ON_SUCCESS.get(item.transaction_type)
     if by_type is not None and item.successful:
         by_type(parts)
+    created = _CREATED.get(item.transaction_type)
+    if created is not None and item.successful and not parts.receipt.HasField(created):
+        parts.lack(created)
     if traces or item.transaction_type == NUMBERS["CONTRACTCREATEINSTANCE"]:
         item.sidecar_records = sidecar_records(
             item.record.consensusTimestamp,
@@ -74,9 +81,13 @@ def complete(
 
 
 def _delegates(item: RecordItem) -> bool:
-    """Return whether the item wraps an Ethereum transaction that delegates accounts (EIP-7702)."""
-    data: bytes = item.body.ethereumTransaction.ethereum_data
-    return data[:1] == bytes((EIP_7702,))
+    """Return whether the item delegates accounts: an Ethereum transaction (EIP-7702) even if it failed."""
+    body = item.body
+    data: bytes = body.ethereumTransaction.ethereum_data
+    if data:
+        return data[:1] == bytes((EIP_7702,))
+    created, updated = body.cryptoCreateAccount, body.cryptoUpdateAccount
+    return item.successful and bool(created.delegation_address or updated.delegation_address)
 
 
 # Outputs
@@ -110,6 +121,8 @@ def _add_output(parts: Parts, output: Any) -> None:
 
 def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
     result = function_result(evm_result, parts.traces, parts.addresses)
+    if not evm_result.HasField("internal_call_context"):
+        parts.lack("amount")
     hook = hook_of(evm_result.executed_hook_id)
     if hook[0]:  # else nobody, or nobody possible, owns it
         parts.item.executed_hook = hook
@@ -190,11 +203,18 @@ def _token_created(parts: Parts) -> None:
 
 
 def _node_created(parts: Parts) -> None:
-    parts.receipt.node_id = parts.state.take_node() or 0
+    _set_number(parts, "node_id", parts.state.take_node())
 
 
 def _registered_node_created(parts: Parts) -> None:
-    parts.receipt.registered_node_id = parts.state.take_registered_node() or 0
+    _set_number(parts, "registered_node_id", parts.state.take_registered_node())
+
+
+def _set_number(parts: Parts, field: str, number: int | None) -> None:
+    if number is None:
+        parts.lack(field)
+    else:
+        setattr(parts.receipt, field, number)
 
 
 def _set(field: Any, entity: Any | None) -> None:
@@ -214,7 +234,9 @@ def _message_submitted(parts: Parts) -> None:
             return
     topic = parts.item.body.consensusSubmitMessage.topicID
     last = parts.state.take_message(entity_id.of_topic(topic))
-    if last is not None:
+    if last is None:
+        parts.lack("topicSequenceNumber")
+    else:
         receipt.topicSequenceNumber, receipt.topicRunningHash = last
 
 
@@ -242,8 +264,7 @@ def _token_wiped(parts: Parts) -> None:
 
 def _set_supply(parts: Parts, token: Any, added: int) -> None:
     supply = parts.state.take_supply(entity_id.of_token(token), added)
-    if supply is not None:
-        parts.receipt.newTotalSupply = supply
+    _set_number(parts, "newTotalSupply", supply)
 
 
 def _tokens_airdropped(parts: Parts) -> None:
@@ -280,4 +301,13 @@ _ON_SUCCESS: dict[int, Callable[[Parts], None]] = {
     NUMBERS["TOKENMINT"]: _token_minted,
     NUMBERS["TOKENWIPE"]: _token_wiped,
 }
-_COMPLETED = frozenset((*_ON_SUCCESS, NUMBERS["CONTRACTCREATEINSTANCE"], NUMBERS["ETHEREUMTRANSACTION"]))
+# The field of the receipt with the id that a transaction gives.
+_CREATED = {
+    NUMBERS["CONSENSUSCREATETOPIC"]: "topicID",
+    NUMBERS["CONTRACTCREATEINSTANCE"]: "contractID",
+    NUMBERS["CRYPTOCREATEACCOUNT"]: "accountID",
+    NUMBERS["FILECREATE"]: "fileID",
+    NUMBERS["SCHEDULECREATE"]: "scheduleID",
+    NUMBERS["TOKENCREATION"]: "tokenID",
+}
+_COMPLETED = frozenset((*_ON_SUCCESS, *_CREATED, NUMBERS["ETHEREUMTRANSACTION"]))

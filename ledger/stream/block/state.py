@@ -140,9 +140,9 @@ class StateAfter:
         """The addresses of all changed contracts that have one besides their number."""
         return self._addresses
 
-    def contract_code(self, contract: int) -> bytes:
-        """The runtime bytecode of a new contract; empty when there is none."""
-        return self._code.get(contract, b"")
+    def contract_code(self, contract: int) -> bytes | None:
+        """The runtime bytecode of a new contract; None when it is unknown."""
+        return self._code.get(contract)
 
     # Created entities: every creation, the last one first, has to take its own
 

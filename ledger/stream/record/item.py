@@ -21,6 +21,7 @@ _CONTRACT_CALL = _TYPES["contractCall"]
 HOOKS_NUM = 365  # of the contract that all hooks are called at
 _SHORT_HASH_LENGTH = 32
 _NO_NONCES: Mapping[int, int] = {}
+_NO_FIELDS: frozenset[str] = frozenset()
 
 
 class InvalidItem(ValueError):
@@ -33,12 +34,13 @@ class RecordItem:
     `index` is its position in the file. `successful` needs a result that counts as success and, for a child
     whose parent precedes it in the file, a successful parent. `hapi_version` is (0, 0, 0) for files without
     one. `from_block` says that the record comes from a block, which has less of what an Ethereum transaction
-    asks for; `congestion_pricing_multiplier` is None unless it does. `transaction_type` is 0 when it is
+    asks for; `absent` names the fields of the record that the block lacks, and
+    `congestion_pricing_multiplier` is None unless it is from a block. `transaction_type` is 0 when it is
     unknown. `sidecar_records` are TransactionSidecarRecord messages. `ethereum` is the Ethereum transaction
     the item wraps, once its handler has decoded it. `executed_hook` is the hook that it called, by owner
     (encoded) and number, as far as its block tells it. `hook_call` is the last call of a hook before this
     item among the children of its parent. `account_nonces` are the nonces of accounts (encoded) after an
-    Ethereum transaction that delegates, as far as its block tells them. `result_kind` is the record's field
+    transaction that delegates, as far as its block tells them. `result_kind` is the record's field
     with the result of a contract: who adds one later sets both. `scheduled` says that a schedule was
     executed. Times are ns; `payer_account_id` is encoded.
     """
@@ -49,6 +51,7 @@ class RecordItem:
         "_signed",
         "_spends_allowances",
         "_transaction_bytes",
+        "absent",
         "account_nonces",
         "body",
         "congestion_pricing_multiplier",
@@ -101,6 +104,7 @@ class RecordItem:
         self.from_block = from_block
         self.congestion_pricing_multiplier = congestion_pricing_multiplier
         self.sidecar_records: Sequence[Any] = ()
+        self.absent: frozenset[str] = _NO_FIELDS
         self.entity_id = 0
         self.ethereum: EthereumData | None = None
         self.account_nonces: Mapping[int, int] = _NO_NONCES

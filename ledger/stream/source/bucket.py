@@ -22,6 +22,7 @@ from obstore.store import GCSStore, HTTPStore, LocalStore, ObjectStore, S3Store
 
 from ledger.stream.content import MAX_STORED
 from ledger.stream.errors import StreamFileError
+from ledger.stream.source import incidents
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, GCSConfig, RetryConfig, S3Config
@@ -32,6 +33,8 @@ PAGE = 1000
 _GOOGLE = "https://storage.googleapis.com"
 _CONNECT_TIMEOUT = timedelta(seconds=5)
 _HREF = re.compile(r"""href\s*=\s*["']?([^"'?#>\s]+)""", re.IGNORECASE)
+# What the index page of a folder without files says.
+_INDEX = re.compile(r"index of|directory listing|directory:", re.IGNORECASE)
 
 
 class BucketError(StreamFileError):
@@ -139,7 +142,10 @@ class _Store:
         self.location = location
 
     def read(self, path: str, *, most: int | None = None) -> bytes:
-        most = MAX_STORED if most is None else most
+        with incidents.noted(path.rpartition("/")[0] or self.location, normal=NoSuchFile):
+            return self._read(path, MAX_STORED if most is None else most)
+
+    def _read(self, path: str, most: int) -> bytes:
         try:
             answer = obstore.get(self._store, path)
             if answer.meta["size"] > most:
@@ -161,6 +167,10 @@ class _Listed(_Store):
     """S3 or GCS: lists sorted names after any name, a page per request."""
 
     def names(self, folder: str, after: str) -> list[str]:
+        with incidents.noted(folder, normal=NoSuchFile):
+            return self._names(folder, after)
+
+    def _names(self, folder: str, after: str) -> list[str]:
         offset = f"{folder}/{after}" if after else None
         start = len(folder) + 1
         try:
@@ -206,7 +216,12 @@ class _Indexed(_Store):
             if isinstance(error.__cause__, FileNotFoundError):
                 return []
             raise
-        linked = {unquote(link).rpartition("/")[2] for link in _HREF.findall(page)}
+        links = _HREF.findall(page)
+        if not (links or _INDEX.search(page)):
+            cause = "the answer is no index page of a folder"
+            incidents.note(f"{folder}: {cause}")
+            raise BucketError(folder, cause)
+        linked = {unquote(link).rpartition("/")[2] for link in links}
         return heapq.nsmallest(PAGE, (name for name in linked if name > after))
 
     def folders(self) -> list[str]:

@@ -25,7 +25,7 @@ log = logs.logger(__name__)
 _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 # What a worker of Citus refuses during COPY, the coordinator reports as an internal error, without its code.
 _DUPLICATE = (psycopg.errors.UniqueViolation, psycopg.errors.InternalError_)
-_REFUSED = (psycopg.DataError, *_DUPLICATE, OverflowError)
+REFUSED = (psycopg.DataError, *_DUPLICATE, OverflowError)
 _KEY_COLUMNS = "select indnkeyatts from pg_index where indexrelid = %s::regclass"
 
 
@@ -42,7 +42,7 @@ def copy_fitting(
         with transaction.atomic(using=cursor.db.alias):
             copy_rows(cursor, table, columns, rows())
         return
-    except _REFUSED as error:
+    except REFUSED as error:
         _raise_if_loaded_twice(cursor, table, error)
         log.warning("rows_fitted", table=table, reason=str(error).partition("\n")[0])
     fitting = [row if isinstance(row, EncodedRows) else fit(row, columns) for row in rows()]
@@ -104,7 +104,7 @@ class Encoder:
             end = len(out)
             try:
                 format_row_binary(row, transformer, out)
-            except _REFUSED:
+            except REFUSED:
                 del out[end:]
                 format_row_binary(fit(row, self._columns), transformer, out)
         return EncodedRows(count, bytes(out))

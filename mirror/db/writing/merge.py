@@ -9,6 +9,7 @@ version of a row in a batch are applied to the stored row before it is closed. I
 only those in the file of its first version count.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -41,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class MergeRule:
-    """The merge rule of a table. Tables that differ override `fold` or `follow`, or give SQL for columns.
+    """The merge rule of a table. Tables that differ override a method, or give SQL for columns.
 
     key: columns that identify the object.
     fixed: columns whose first value stays.
@@ -91,6 +92,10 @@ class MergeRule:
                     continue
             columns[name] = value
             target.given.add(name)
+
+    def carry(self, columns: dict[str, Any], before: Mapping[str, Any]) -> None:
+        """Note the silent changes before it in a version's columns."""
+        columns |= {noted: before.get(name) for name, noted in self.carried.items()}
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
         """Return the version after `previous`; None when both start at once and became one."""
@@ -230,7 +235,7 @@ class Pending(Moves):
         if previous is None:
             before = self.of_file(key) if self._rule.carried else None
             if before:
-                columns |= {noted: before.columns.get(name) for name, noted in self._rule.carried.items()}
+                self._rule.carry(columns, before.columns)
             change: Change | None = Change(columns, since)
         else:
             change = self._rule.follow(previous, columns, since)
@@ -335,6 +340,26 @@ class Merge:
             f"truncate {self.staging}"
         )
 
+    @cached_property
+    def many(self) -> str:
+        """Precedes a statement whose changes are staged."""
+        return f"with changes as not materialized (select * from {self.staging}) "
+
+    @cached_property
+    def few(self) -> str:
+        """Precedes a statement whose changes are in its values, those of `few_values`."""
+        beside = [*self.times, *(Column(name, kind, None) for name, kind in self.rule.noted.items())]
+        types = ", ".join(f"{_quoted(column.name)} {column.type}" for column in beside)
+        return (
+            "with changes as materialized (select * from rows from ("
+            f"json_populate_recordset(null::{self.table}, %s), json_to_recordset(%s) as ({types}))) "
+        )
+
+    def few_values(self, changes: Iterable[Change]) -> list[str]:
+        """Return the changes as the values of a statement after `few`."""
+        rows = [{**change.columns, "since": change.since, "until": change.until} for change in changes]
+        return [json.dumps(rows, default=_hex)] * 2
+
     def silent_update(self, names: Iterable[str]) -> str:
         """Return SQL that applies silent changes of the columns `names` to stored rows."""
         updates = [
@@ -343,7 +368,7 @@ class Merge:
             if c.name in names and c.name not in self.rule.key
         ]
         return (
-            f"update {self.table} e set {', '.join(updates)} from {self.staging} s "
+            f"update {self.table} e set {', '.join(updates)} from changes s "
             f"where s.since is null and {self._same_key('e', 's')}"
         )
 
@@ -366,7 +391,7 @@ class Merge:
         return f"""
             insert into {self.table} ({listed})
             select {results}
-            from {self.staging} s left join {self.table} e on {self._same_key("e", "s")}
+            from changes s left join {self.table} e on {self._same_key("e", "s")}
             where true{self._known}
             on conflict ({self._key}) do update set {self._updates(names)}"""
 
@@ -379,12 +404,12 @@ class Merge:
         keys, updates = self._key, self._updates([*names, "timestamp_range"])
         stored = ", ".join(f"e.{_quoted(name)}" for name in names)
         return f"""
-            with merged as materialized (
+            , merged as materialized (
                 select {results}, s.since, s.until
-                from {self.staging} s left join {self.table} e on {self._same_key("e", "s")}
+                from changes s left join {self.table} e on {self._same_key("e", "s")}
                 where s.since is not null{self._known}
             ), first as (
-                select {keys}, min(since) as since from {self.staging} where since is not null group by {keys}
+                select {keys}, min(since) as since from changes where since is not null group by {keys}
             ), closed_stored as (
                 insert into {self.table}_history ({listed}, timestamp_range)
                 select {stored}, int8range(lower(e.timestamp_range), f.since)
@@ -426,6 +451,10 @@ class Merge:
 
     def _same_key(self, one: str, other: str) -> str:
         return " and ".join(f"{one}.{_quoted(n)} = {other}.{_quoted(n)}" for n in self.rule.key)
+
+
+def _hex(value: bytes) -> str:
+    return f"\\x{value.hex()}"
 
 
 def added_up(one: str, other: str) -> str:

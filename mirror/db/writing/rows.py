@@ -1,28 +1,36 @@
 """The rows of a batch of stream files, collected in memory and written in one database transaction.
 
 Handlers call `insert` and `upsert`. `write` then takes one COPY for each table, or for a versioned table one
-COPY into a staging table and at most two statements. No statement is run per row.
+COPY into a staging table and at most two statements. No statement is run per row. Between barriers that lie
+close together, the few changes of a table are a parameter of its statements, which are sent without waiting
+for each other's results.
 """
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from django.db import models
+import psycopg
+from django.db import models, transaction
 from django.db.backends.utils import CursorWrapper
 
+from mirror.db.distribution import is_distributed
 from mirror.db.partitions.catalogue import TIME
 from mirror.db.tables import GrowingTable
 from mirror.db.writing.copy import AddedRow, Column, EncodedRows, Row, RowOrder, columns_of, names_of
-from mirror.db.writing.fitting import copy_fitting
+from mirror.db.writing.fitting import REFUSED, copy_fitting
 from mirror.db.writing.merge import Change, Merge, MergeRule, Moved, Pending
 from mirror.metrics import ingest
 from mirror.values.timestamp import NANOS_PER_DAY
 
 Work = Callable[[CursorWrapper, list[Any]], None]
+
+# As many changes between two barriers take less time as parameters than in staging tables.
+_FEW = 500
 
 
 # The columns of a change and since when they hold; the last says that it establishes the object.
@@ -54,21 +62,40 @@ class _Segment:
         return sum(map(_count, self.inserted.values())) + sum(map(len, self.pending.values()))
 
     def write(self, cursor: CursorWrapper) -> None:
-        for model, pending in self.pending.items():
-            if len(pending) or pending.undecided:
-                ingest.ROWS.add(model._meta.db_table, by=len(pending))
-                _write_changes(cursor, model, pending)
+        pending = {_merge(model): each for model, each in self.pending.items() if len(each) or each.undecided}
+        for merge, changes in pending.items():
+            ingest.ROWS.add(merge.table, by=len(changes))
+            _decide(cursor, merge, changes)
+        if not self._write_few(cursor, pending):
+            for merge, changes in pending.items():
+                _write_changes(cursor, merge, changes)
         for model, rows in self.inserted.items():
-            if not rows:
-                continue
-            columns = columns_of(model)
-            table = model._meta.db_table
-            copy_fitting(cursor, table, columns, partial(row_values, columns, rows))
-            ingest.ROWS.add(table, by=_count(rows))
+            if _is_ordered(model):
+                _insert(cursor, model, rows)
         for work, noted in self.afterwards.items():
             work(cursor, noted)
         if self.barrier:
             self.barrier(cursor)
+
+    def _write_few(self, cursor: CursorWrapper, pending: Mapping[Merge, Pending]) -> bool:
+        """Write a few changes without staging; return whether that was possible, and PostgreSQL took them.
+
+        In tables that are distributed, statements join staging tables only.
+        """
+        if sum(map(len, pending.values())) > _FEW or is_distributed():
+            return False
+        try:
+            with (
+                transaction.atomic(using=cursor.db.alias),
+                psycopg.Cursor(cursor.connection) as prepared,
+                cursor.connection.pipeline(),
+            ):
+                for merge, changes in pending.items():
+                    for statement, few in _statements(merge, changes):
+                        prepared.execute(merge.few + statement, merge.few_values(few), prepare=True)
+        except REFUSED:
+            return False
+        return True
 
 
 class Rows:
@@ -214,9 +241,32 @@ class Rows:
         return sum(map(len, self._segments))
 
     def write(self, cursor: CursorWrapper) -> None:
-        """Write everything, within the caller's transaction."""
+        """Write everything, within the caller's transaction.
+
+        Barriers do not divide the rows of most tables: the work there reads none of a later time.
+        """
+        unordered = {
+            model: None for segment in self._segments for model in segment.inserted if not _is_ordered(model)
+        }
+        for model in unordered:
+            _insert(cursor, model, list(chain.from_iterable(self.parts_of(model))))
+        # Parameters do not change the plans of changes or snapshots.
+        cursor.execute("set local plan_cache_mode = force_generic_plan")
         for segment in self._segments:
             segment.write(cursor)
+
+
+def _is_ordered(model: type[models.Model]) -> bool:
+    """Return whether work at barriers reads the rows that the model's table has by then."""
+    return getattr(model, "written_in_order", False)
+
+
+def _insert(cursor: CursorWrapper, model: type[models.Model], rows: Sequence[AddedRow]) -> None:
+    if not rows:
+        return
+    columns, table = columns_of(model), model._meta.db_table
+    copy_fitting(cursor, table, columns, partial(row_values, columns, rows))
+    ingest.ROWS.add(table, by=_count(rows))
 
 
 def _count(rows: Iterable[AddedRow]) -> int:
@@ -276,22 +326,36 @@ def _merge(model: type[models.Model]) -> Merge:
     return Merge(model, _rule(model))
 
 
-def _write_changes(cursor: CursorWrapper, model: type[models.Model], pending: Pending) -> None:
-    merge = _merge(model)
+def _decide(cursor: CursorWrapper, merge: Merge, pending: Pending) -> None:
     pending.end_file()
     if pending.undecided:
         cursor.execute(merge.find_present, [list(column) for column in zip(*pending.undecided, strict=True)])
         pending.decide({tuple(row[:-1]): row[-1] for row in cursor.fetchall()})
         pending.end_file()
     pending.settle()
+
+
+def _write_changes(cursor: CursorWrapper, merge: Merge, pending: Pending) -> None:
+    statements = _statements(merge, pending)
     cursor.execute(merge.create_staging)
-    changed = {name for change in pending.silent.values() for name in change.columns}
-    _stage(cursor, merge, changed, pending.silent.values())
-    _stage(cursor, merge, {name for change in pending.versions for name in change.columns}, pending.versions)
+    for _, changes in statements:
+        _stage(cursor, merge, _changed(changes), changes)
+    for statement, _ in statements:
+        cursor.execute(merge.many + statement)
+
+
+def _statements(merge: Merge, pending: Pending) -> list[tuple[str, Collection[Change]]]:
+    """Return the statements that merge the changes into the table, in order, and the changes of each."""
+    silent, versions = pending.silent.values(), pending.versions
     if not merge.rule.history:
-        cursor.execute(merge.current_merge)
-        return
-    if pending.silent:
-        cursor.execute(merge.silent_update(changed))
-    if pending.versions:
-        cursor.execute(merge.version_merge)
+        return [(merge.current_merge, [*silent, *versions])]
+    statements: list[tuple[str, Collection[Change]]] = []
+    if silent:
+        statements.append((merge.silent_update(_changed(silent)), silent))
+    if versions:
+        statements.append((merge.version_merge, versions))
+    return statements
+
+
+def _changed(changes: Iterable[Change]) -> set[str]:
+    return {name for change in changes for name in change.columns}

@@ -4,10 +4,11 @@
     python -m tests.benchmarks.block_nodes FOLDER --only faults --faults 200 --seed 3
 
 FOLDER is made anew. `faults` follows two block nodes that do something wrong again and again, chosen by the
-seed, beside a right one. `latency` follows two of which one is quicker, until they change places. `kills` and
-`switch` kill a loader that follows a block node, and one that goes over from record files to blocks. `memory`
-measures the loader while a block node sends more than it may, and one block as large as it may be. All but
-`latency` and `memory` compare every table with that of a plain load of the same files.
+seed, beside a right one. `latency` follows two of which one is quicker, until they change places, and `mixed`
+two with good and bad minutes, for 50 minutes: the head of the stream may be 10 s behind. `kills` and `switch`
+kill a loader that follows a block node, and one that goes over from record files to blocks. `memory` measures
+the loader while a block node sends more than it may, and one block as large as it may be. All but `latency`,
+`mixed` and `memory` compare every table with that of a plain load of the same files.
 """
 
 import os
@@ -17,13 +18,14 @@ from pathlib import Path
 
 import django
 
-PARTS = ("latency", "faults", "memory", "kills", "switch")
+PARTS = ("latency", "mixed", "faults", "memory", "kills", "switch")
 
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", choices=PARTS, nargs="*", default=PARTS)
+    parser.add_argument("--minutes", type=int, default=50, help="of good and bad block nodes")
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--switch-kills", type=int, default=20)
@@ -34,11 +36,12 @@ def main() -> None:
     options.folder.chmod(0o755)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
     django.setup()
-    from tests.benchmarks.block_nodes import faults, kills, latency, memory
+    from tests.benchmarks.block_nodes import faults, kills, latency, memory, mixed
 
     folder: Path = options.folder.resolve()
     runs = {
         "latency": lambda: latency.run(),
+        "mixed": lambda: mixed.run(options.minutes, options.seed),
         "faults": lambda: faults.run(folder / "faults", options.faults, options.seed),
         "memory": lambda: memory.run(options.megabytes),
         "kills": lambda: kills.while_following(folder / "kills", options.kills, options.seed),

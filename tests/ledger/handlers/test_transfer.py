@@ -123,6 +123,21 @@ def test_a_transfer_moves_balances_of_stored_entities_and_starts_no_version() ->
     assert stored("entity_history", "id") == []
 
 
+@pytest.mark.parametrize("moved_later", [False, True])
+def test_a_balance_moved_before_the_creation_has_the_time_of_the_transfer(moved_later: bool) -> None:
+    stream = Stream()
+    at = stream.send({1001: -5, 1002: 5})
+    created = stream.create(1002)
+    if moved_later:
+        at = stream.send({1001: -1, 1002: 1})
+
+    load(stream.block())
+
+    assert stored("entity", "id, balance, balance_timestamp, created_timestamp") == [
+        (1002, 6 if moved_later else 5, at, created)
+    ]
+
+
 @pytest.mark.checklist("XFER-06")
 def test_without_hbar_transfers_there_are_no_balances() -> None:
     stream = Stream()

@@ -441,18 +441,6 @@ def test_an_account_that_delegates_in_a_block_has_the_nonce_of_its_state(
     ]
 
 
-def test_a_supply_that_did_not_change_is_kept(tmp_path: Path) -> None:
-    stream = BlockStream()
-    made = update(TOKENS, {"token_id_key": TOKEN}, {"token_value": {"total_supply": 9}})
-    stream.happen("tokenCreation", {"initialSupply": 9, "treasury": num(1001)}, changes=[made])
-    stream.happen("tokenMint", {"token": TOKEN})
-    stream.block().write(tmp_path)
-
-    load(tmp_path)
-
-    assert stored("token", "token_id, total_supply") == [(5001, 9)]
-
-
 def test_the_results_of_a_contract_in_a_block_are_stored(tmp_path: Path) -> None:
     contract = {"contractNum": 2001}
     stream = BlockStream()

@@ -82,8 +82,6 @@ class BlockComposer:
             for told in group:
                 self._known.learn(told.transaction)
             changed = changes.of(group, self._known)
-            # Networks tell them behind the parent, or behind a later child.
-            changed_by = group[-(position % 2)]
             for told in group:
                 transaction = told.transaction
                 signed = wire.last_bytes(transaction.transaction_bytes, _SIGNED_TRANSACTION)
@@ -94,7 +92,7 @@ class BlockComposer:
                 if transaction.body.HasField("atomic_batch"):
                     inner = deque(transaction.body.atomic_batch.transactions)
                 yield from _about(told)
-                if changed and told is changed_by:
+                if changed and told is group[0]:
                     yield _state_changes(transaction.record.consensusTimestamp, changed)
         if block.transactions:
             # What the network changes itself when a round ends.

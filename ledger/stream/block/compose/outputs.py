@@ -64,7 +64,8 @@ def _evm_result(result: Any, *, with_request: bool) -> Any:
     ):
         if result.HasField(field):
             getattr(told, name).CopyFrom(getattr(result, field))
-    if with_request and (result.gas or result.amount or result.functionParameters):
+    if with_request:
+        told.internal_call_context.SetInParent()
         told.internal_call_context.gas = result.gas
         told.internal_call_context.value = result.amount
         told.internal_call_context.call_data = result.functionParameters

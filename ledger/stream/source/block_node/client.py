@@ -267,6 +267,15 @@ class Subscription:
                 return False
             return time.monotonic() - since > self._seconds
 
+    @property
+    def idle(self) -> float:
+        """For how long it has been waiting for the node to send anything (s)."""
+        with self._changed:
+            since = self._waiting_since
+            if self._coming_since is not None:
+                since = max(self._coming_since, self._assembler.last_item_at)
+            return 0.0 if self._ready or since is None else time.monotonic() - since
+
     def wait_anew(self) -> None:
         """Take it that there is no block so far: it is quiet for no time yet."""
         with self._changed:

@@ -1,5 +1,6 @@
 """Which block node to ask: by priority, by how soon it has blocks, or by both; least those that fail."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,12 @@ _MISSES = 3
 _HEAD_START_SECONDS = 0.1
 # Strangers may register nodes, and each question takes a connection and a thread of gRPC.
 _MOST_AT_ONCE = 100
+# Failures count half after this time: blocks that are accepted between them excuse none at once.
+_HALVED_AFTER_SECONDS = 600.0
+# A node that fails again each time that it is tried again is set aside for up to 2 to this power as long.
+_MOST_DOUBLINGS = 3
+#: A node that has sent nothing for so long is left if another one has the block. What it cost counts, too.
+STALL_SECONDS = 3.0
 # An error says of so many nodes why they can't provide a block; the status has more of them.
 _MOST_NAMED = 3
 
@@ -59,7 +66,10 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """When a node is given up and asked again, and when another one is better. Times are seconds."""
+    """When a node is given up and asked again, and when another one is better. Times are seconds.
+
+    `most_failures` are those of about ten minutes, where each second that a stall has cost is one more.
+    """
 
     order: Order = Order.PRIORITY_THEN_LATENCY
     most_failures: int = 3
@@ -88,7 +98,9 @@ class NodeState:
 
 @dataclass
 class _Known:
-    failures: int = 0
+    # Failures and seconds lost, as they counted when the last of them happened.
+    failures: float = 0.0
+    failed: float = float("-inf")
     inactive_until: float = float("-inf")
     # The mean time from the end of a block to its arrival (s), None if unknown.
     latency: float | None = None
@@ -123,7 +135,8 @@ class Scheduler:
         """Return a node that has a block, and the number; None is the earliest block that a node has.
 
         Of the nodes that have not failed too often the first one that has it, or else will have it next. Then
-        of the others the first that has it, which gets another chance. Errors: BlockNodeFailure.
+        of the others the one that has it and whose failure is longest ago, which gets another chance.
+        Errors: BlockNodeFailure.
         """
         ordered = self.ordered()
         active = [node for node in ordered if self.is_active(node)]
@@ -136,7 +149,8 @@ class Scheduler:
                 coming = Chosen(node, wanted, Why.NEXT)
         if coming:
             return self._chosen(coming)
-        for node, available in self._answers([node for node in ordered if node not in active]):
+        set_aside = [node for node in ordered if node not in active]
+        for node, available in self._answers(sorted(set_aside, key=lambda node: self._of(node).failed)):
             wanted = available.first if number is None else number
             if available.has(wanted):
                 self._readmit(node)
@@ -159,8 +173,9 @@ class Scheduler:
         return self._of(node).inactive_until <= self._clock()
 
     def another_with(self, number: int, node: BlockNode) -> BlockNode | None:
-        """Return a node that is not set aside and has a block that `node` lacks; None if there is none."""
-        others = [other for other in self.ordered() if other != node and self.is_active(other)]
+        """Return another node that has a block, one that is set aside last; None if there is none."""
+        others = [other for other in self.ordered() if other != node]
+        others.sort(key=self.is_active, reverse=True)
         return next((other for other, has in self._answers(others) if has.has(number)), None)
 
     def to_measure(self, current: BlockNode | None) -> list[BlockNode]:
@@ -177,7 +192,7 @@ class Scheduler:
                 NodeState(
                     node,
                     known.latency,
-                    known.failures,
+                    round(self._failures(known)),
                     max(known.inactive_until - now, 0.0),
                     known.failure,
                     known.answer,
@@ -216,22 +231,26 @@ class Scheduler:
         with self._lock:
             self._of(node).latency = None
 
-    def succeeded(self, node: BlockNode) -> None:
-        """Note that a block of a node was accepted: failures before it count no more."""
-        with self._lock:
-            self._of(node).failures = 0
+    def failed(self, node: BlockNode, reason: str = "", waited: float = 0.0) -> bool:
+        """Note that a subscription has failed; return whether the node is set aside, as after too many.
 
-    def failed(self, node: BlockNode, reason: str = "") -> bool:
-        """Note that a subscription has failed; return whether the node is set aside, as after too many."""
+        `waited` is how long its block has been waited for (s), which counts where it was a stall.
+        """
+        most = self._rules.most_failures
         with self._lock:
             known = self._of(node)
-            known.failures += 1
-            known.failure = reason
-            if known.failures < self._rules.most_failures:
+            lost = waited if waited >= STALL_SECONDS else 0.0
+            known.failures = min(self._failures(known) + 1 + lost, most + _MOST_DOUBLINGS)
+            known.failed, known.failure = self._clock(), reason
+            # What has faded since the first of so many failures within some minutes does not excuse the last.
+            if round(known.failures) < most:
                 return False
-            known.failures = 0
-            known.inactive_until = self._clock() + self._rules.readmit_after
+            doublings = max(0, round(known.failures) - most)
+            known.inactive_until = known.failed + self._rules.readmit_after * 2**doublings
             return True
+
+    def _failures(self, known: _Known) -> float:
+        return known.failures * math.exp2((known.failed - self._clock()) / _HALVED_AFTER_SECONDS)
 
     def better_than(self, node: BlockNode, processing: float) -> BlockNode | None:
         """Return another node that has blocks so much sooner that it should be asked instead.

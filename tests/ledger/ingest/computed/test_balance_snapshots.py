@@ -118,6 +118,21 @@ def test_the_first_snapshot_of_a_month_is_full_and_others_hold_the_changes() -> 
     assert stored("entity", columns, "id = 2") == [(2, "ACCOUNT", 0, True, False, memo, "[0,)")]
 
 
+@pytest.mark.checklist("BAL-08")
+def test_a_synthetic_treasury_counts_transfers_from_the_second_file_after_it() -> None:
+    stream = Stream(start=START)
+    stream.create(1001, 100)
+    blocks = [stream.block()]
+    stream.consensus_timestamp = START + 18 * MINUTE
+    for amount in (1, 2, 4, 8):
+        stream.send({1001: -amount, 2: amount})
+        blocks.append(stream.block())
+
+    load_in_any_batches(*blocks)
+
+    assert stored("entity", "id, balance") == [(2, 4 + 8), (1001, 85)]
+
+
 @pytest.mark.checklist("BAL-05")
 def test_an_account_deleted_between_months_is_in_the_full_snapshot_once() -> None:
     stream = Stream(start=FEBRUARY - 20 * MINUTE)

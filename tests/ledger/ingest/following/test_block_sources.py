@@ -16,6 +16,7 @@ from ledger.stream.source.block_node.scheduler import Why
 from mirror import config
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.ingest.following.block_nodes import first, publish
+from tests.logs import events
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 
@@ -248,18 +249,37 @@ def test_a_quiet_node_that_ends_its_stream_when_asked_for_the_block_that_it_has_
             source.close()
 
 
-def test_failures_between_which_blocks_are_accepted_are_not_in_a_row(server):
+def test_blocks_that_are_accepted_between_failures_do_not_excuse_them(server, caplog):
     source = open_block_source()
     try:
         for number in (7, 8, 9):
             assert first(source, number).number == number
-            source.refuse("another chain")
+            source.refuse(f"it has hash {number}a{number}b… and another chain")
             assert first(source, number).number == number
 
         (told,) = source.told()["nodes"]
-        assert (told["failures"], told["set_aside_until"]) == (1, None)
+        assert told["failures"] == 3
+        refused = [each["reason"] for each in events(caplog) if each["event"] == "block_refused"]
+        assert refused == ["it has hash 7a7b… and another chain"]
     finally:
         source.close()
+
+
+def test_a_node_that_stalls_is_left_at_once_for_another_one_that_has_the_block(server, settings_of):
+    with BlockNodeServer() as other:
+        nodes = (f"127.0.0.1:{server.port}", f"127.0.0.1:{other.port} priority=1")
+        settings_of({"importer.block.nodes": nodes})
+        source = open_block_source()
+        try:
+            assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
+            publish(other, 4)
+            with pytest.raises(StreamFileError, match=r"nothing for \d+ s, while \S+ has block 10"):
+                first(source, 10)
+
+            assert first(source, 10).number == 10
+            assert source.location == f"the block node 127.0.0.1:{other.port}"
+        finally:
+            source.close()
 
 
 def test_a_quiet_node_is_left_for_another_one_that_has_the_block(server, settings_of):

@@ -1,5 +1,6 @@
 """Folders, S3, and plain web servers as the same bucket."""
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from ledger.stream.source import bucket as buckets
+from ledger.stream.source import incidents
 from ledger.stream.source.bucket import Access, Bucket, BucketError, InvalidLocation, open_bucket
 from tests.ledger.stream.source.servers import BUCKET, Fault, S3Server, web_server
 from tests.waiting import PATIENCE_SECONDS
@@ -151,3 +153,22 @@ def test_a_failed_request_is_tried_again_at_once(folder: Path) -> None:
 def test_a_location_that_is_none_is_named(location: str, message: str) -> None:
     with pytest.raises(InvalidLocation, match=message):
         open_bucket(location, ANYONE)
+
+
+def test_a_page_that_is_no_listing_is_an_incident(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incidents, "_incidents", deque())
+    (tmp_path / "login").write_text("<html><title>Sign in</title><form></form></html>")
+    with web_server(tmp_path) as address:
+        bucket = open_bucket(address, ANYONE)
+        with pytest.raises(BucketError, match="no index page"):
+            bucket.names("login", "")
+        assert bucket.names("nowhere", "") == []
+        with pytest.raises(BucketError):
+            bucket.read("missing")
+    with pytest.raises(BucketError):
+        bucket.names("login", "")
+
+    known: Any = incidents.recent()
+    assert known["count"] == 2
+    assert known["last"][1]["cause"] == "login: the answer is no index page of a folder"
+    assert "can't be had" in known["last"][0]["cause"]

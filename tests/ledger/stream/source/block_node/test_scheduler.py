@@ -183,15 +183,52 @@ def test_three_failures_in_a_row_make_a_node_the_last_choice_for_a_minute():
     assert network.chosen() == A
 
 
-def test_a_block_that_is_accepted_forgets_the_failures_before_it():
-    network = Network()
-    for _ in range(2):
-        network.scheduler.failed(A)
-    network.scheduler.succeeded(A)
-    for _ in range(2):
-        network.scheduler.failed(A)
+def test_a_node_that_alternates_good_and_bad_blocks_is_left_within_a_minute_and_seldom_used_again():
+    network, used = Network(), 0
+    for _ in range(50 * 60 // 2):
+        network.now += 2
+        if network.chosen() == A:
+            used += 1
+            if used % 2:
+                network.scheduler.failed(A)
 
+    assert used < 50
+
+
+def test_a_stall_sets_a_node_aside_at_once():
+    network = Network()
+
+    assert network.scheduler.failed(A, "sends nothing", waited=3.0)
+    assert network.chosen() == B
+
+
+def test_a_node_that_fails_when_it_is_tried_again_is_set_aside_for_longer():
+    network = Network()
+    for _ in range(3):
+        network.scheduler.failed(A)
+    network.now += 60
     assert network.chosen() == A
+
+    assert network.scheduler.failed(A)
+    network.now += 60
+    assert network.chosen() == B
+
+
+def test_failures_count_less_and_less():
+    network = Network()
+    for _ in range(10):
+        network.now += 1200
+        assert not network.scheduler.failed(A)
+
+
+def test_of_nodes_that_are_set_aside_the_one_that_failed_last_comes_last():
+    network = Network(Order.PRIORITY, A, B)
+    for node_that_stalls in (B, A):
+        network.now += 1
+        network.scheduler.failed(node_that_stalls, waited=5.0)
+
+    assert network.scheduler.another_with(7, A) == B
+    assert network.scheduler.choose(7) == (B, 7, Why.FORCED)
 
 
 def test_a_node_that_keeps_failing_has_another_chance_when_no_other_has_the_block():

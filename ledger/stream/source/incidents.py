@@ -1,0 +1,52 @@
+"""Incidents of a source of stream files: requests that failed or were slow, of the last ten minutes.
+
+A request is repeated, and other nodes have the same file, so a source may fail often before loading is stuck.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ledger.stream.errors import StreamFileError
+
+#: How long an incident counts.
+LASTS_SECONDS = 600
+_SLOW_SECONDS = 2.0
+_MOST, _MOST_SHOWN, _MOST_CHARACTERS = 1000, 10, 200
+
+
+class _Incident(NamedTuple):
+    at: float
+    cause: str
+
+
+_incidents: deque[_Incident] = deque(maxlen=_MOST)
+
+
+def note(cause: str) -> None:
+    _incidents.append(_Incident(time.time(), cause[:_MOST_CHARACTERS]))
+
+
+@contextmanager
+def noted(what: str, *, normal: type[StreamFileError]) -> Iterator[None]:
+    """Note an incident if the block fails, but for a `normal` error, or takes long. `what` is requested."""
+    began = time.monotonic()
+    try:
+        yield
+    except normal:
+        raise
+    except StreamFileError as error:
+        note(f"{what}: {error.cause}")
+        raise
+    if (seconds := time.monotonic() - began) > _SLOW_SECONDS:
+        note(f"{what}: the answer took {seconds:.0f} s")
+
+
+def recent() -> dict[str, object] | None:
+    """Return the count of the incidents, and time (seconds) and cause of the last ones; None without any."""
+    since = time.time() - LASTS_SECONDS
+    incidents = [each for each in list(_incidents) if each.at > since]
+    last = [{"at": int(each.at), "cause": each.cause} for each in incidents[: -_MOST_SHOWN - 1 : -1]]
+    return {"count": len(incidents), "last": last} if incidents else None

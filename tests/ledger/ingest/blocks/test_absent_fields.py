@@ -1,0 +1,194 @@
+"""What is stored where a block lacks a field: nothing, or null, and never 0."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledger.ingest.errors import IngestError
+from ledger.ingest.pipeline import Pipeline
+from ledger.stream.source.local import find_record_files
+from tests.ledger.ingest.load import settings, stored
+from tests.ledger.ingest.tables import contents, empty_tables
+from tests.ledger.stream.block.blocks import (
+    ACCOUNTS,
+    AIRDROPS,
+    BYTECODE,
+    FILES,
+    NODES,
+    OTHER,
+    PAYER,
+    REGISTERED_NODES,
+    STORAGE,
+    TOKEN,
+    BlockStream,
+    supply,
+    topic,
+    update,
+)  # fmt: skip
+
+pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+CONTRACT = {"contractNum": 2001}
+SCHEDULE = {"schedule_id": {"scheduleNum": 9}}
+MESSAGE = {"topicID": {"topicNum": 6001}, "message": b"m"}
+MESSAGE_TRACE = {"submit_message_trace_data": {"sequence_number": 4, "running_hash": b"h"}}
+MINTED = {"token": TOKEN, "nftTransfers": [{"receiverAccountID": OTHER, "serialNumber": 7}]}
+RAN = {"contract_create": {"evm_transaction_result": {"contract_id": CONTRACT}}}
+PENDING = {"sender_id": {"accountNum": PAYER}, "receiver_id": OTHER, "fungible_token_type": TOKEN}
+NAMED = {"account_id": OTHER, "alias": b"a" * 20}
+
+
+def entity(state: int, key: dict[str, Any]) -> dict[str, Any]:
+    return {"changes": [update(state, key)]}
+
+
+def dropped(receiver: dict[str, Any]) -> dict[str, Any]:
+    amounts = [{"accountID": {"accountNum": PAYER}, "amount": -5}, {"accountID": receiver, "amount": 5}]
+    return {"token_transfers": [{"token": TOKEN, "transfers": amounts}]}
+
+
+def load(folder: Path, kind: str, body: dict[str, Any], parts: dict[str, Any]) -> None:
+    """Load a block of one transaction into empty tables."""
+    empty_tables()
+    stream = BlockStream()
+    stream.happen(kind, body, **parts)
+    Pipeline().run(find_record_files([stream.block().write(folder)]))
+
+
+@pytest.mark.parametrize(
+    ("field", "table", "kind", "body", "parts"),
+    [
+        ("accountID", "entity", "cryptoCreateAccount", {},
+         {"outputs": [{"account_create": {"created_account_id": OTHER}}]}),
+        ("contractID", "contract", "contractCreateInstance", {}, {"outputs": [RAN]}),
+        ("fileID", "file_data", "fileCreate", {"contents": b"f"},
+         entity(FILES, {"file_id_key": {"fileNum": 7001}})),
+        ("node_id", "node", "nodeCreate", {}, entity(NODES, {"entity_number_key": {"value": 8}})),
+        ("registered_node_id", "registered_node", "registeredNodeCreate", {},
+         entity(REGISTERED_NODES, {"entity_number_key": {"value": 17}})),
+        ("scheduleID", "schedule", "scheduleCreate", {}, {"outputs": [{"create_schedule": SCHEDULE}]}),
+        ("tokenID", "token", "tokenCreation", {}, {"changes": [supply(0)]}),
+        ("topicID", "topic", "consensusCreateTopic", {}, {"changes": [topic(6001)]}),
+        ("topicSequenceNumber", "topic_message", "consensusSubmitMessage", MESSAGE,
+         {"traces": [MESSAGE_TRACE]}),
+        ("topicSequenceNumber", "topic_message", "consensusSubmitMessage", MESSAGE,
+         {"changes": [topic(6001, 4, b"h")]}),
+        ("pseudorandom number", "prng", "util_prng", {}, {"outputs": [{"util_prng": {"prng_number": 0}}]}),
+        ("", "nft", "tokenMint", {"token": TOKEN, "metadata": [b"1"]},
+         {"result": {"token_transfer_lists": [MINTED]}}),
+        ("receiver of an airdrop", "token_airdrop", "tokenAirdrop", dropped({"alias": b"a" * 20}),
+         {"changes": [update(ACCOUNTS, {}, {"account_value": NAMED})]}),
+    ],
+)  # fmt: skip
+def test_without_the_field_there_is_no_row(
+    tmp_path: Path, caplog, field: str, table: str, kind: str, body: dict[str, Any], parts: dict[str, Any]
+) -> None:
+    load(tmp_path, kind, body, parts)
+    assert table in contents()
+    caplog.clear()
+
+    load(tmp_path, kind, body, {})
+
+    assert set(contents()) <= {
+        "contract_result", "contract_transaction", "contract_transaction_hash", "loader_state",
+        "record_file", "transaction", "transaction_hash",
+    }  # fmt: skip
+    assert stored("transaction", "index, entity_id", "entity_id = 0") == []
+    assert field in caplog.text
+
+
+def test_a_row_that_is_skipped_stops_a_loader_that_halts_on_problems(tmp_path: Path) -> None:
+    with settings(importer__parser__haltOnError=True), pytest.raises(IngestError, match="lacks node_id"):
+        load(tmp_path, "nodeCreate", {}, {})
+
+
+@pytest.mark.parametrize("kind", ["tokenMint", "tokenBurn", "tokenWipe"])
+@pytest.mark.parametrize("amount", [0, 5])
+def test_an_unknown_supply_stays_as_it_is(tmp_path: Path, kind: str, amount: int) -> None:
+    stream = BlockStream()
+    stream.happen("tokenCreation", {"initialSupply": 9, "treasury": OTHER}, changes=[supply(9)])
+    stream.happen(kind, {"token": TOKEN, "amount": amount})
+
+    Pipeline().run(find_record_files([stream.block().write(tmp_path)]))
+
+    assert stored("token", "token_id, total_supply") == [(5001, 9)]
+
+
+@pytest.mark.parametrize(("context", "amount"), [({}, None), ({"internal_call_context": {"value": 0}}, 0)])
+def test_the_amount_of_an_unknown_call_is_null(tmp_path: Path, context: dict[str, Any], amount: int) -> None:
+    ran = {"gas_used": 5, "sender_id": OTHER} | context
+
+    load(tmp_path, "tokenMint", {}, {"outputs": [{"contract_call": {"evm_transaction_result": ran}}]})
+
+    assert stored("contract_result", "amount, gas_used") == [(amount, 5)]
+
+
+@pytest.mark.parametrize(("code", "initcode"), [(b"code", b"init code ends"), (None, None)])
+def test_the_code_of_a_contract_is_null_where_it_is_unknown(
+    tmp_path: Path, code: bytes | None, initcode: bytes | None
+) -> None:
+    bookends = {"deploy_bytecode": b"init ", "metadata_bytecode": b" ends"}
+    executed = {"contract_id": CONTRACT, "initcode_bookends": bookends}
+    known = [update(BYTECODE, {"contract_id_key": CONTRACT}, {"bytecode_value": {"code": code}})]
+    parts: dict[str, Any] = {
+        "outputs": [RAN],
+        "traces": [{"evm_trace_data": {"executed_initcode": executed}}],
+        "changes": known if code else [],
+    }
+
+    load(tmp_path, "contractCreateInstance", {}, parts)
+
+    assert stored("contract", "id, initcode, runtime_bytecode") == [(2001, initcode, code)]
+    assert stored("entity", "evm_address", "id = 2001") == [(None,)]
+
+
+@pytest.mark.parametrize("value", [b"\3", None])
+def test_a_slot_that_is_only_read_has_no_written_value(tmp_path: Path, value: bytes | None) -> None:
+    key = {"slot_key_key": {"contractID": CONTRACT, "key": b"\1"}}
+    usage = {
+        "contract_id": CONTRACT,
+        "written_slot_keys": {"keys": [b"\1"]},
+        "slot_reads": [{"index": 0, "read_value": b"\2"}],
+    }
+    changes = [update(STORAGE, key, {"slot_value_value": {"value": value}})] if value else []
+
+    load(
+        tmp_path,
+        "contractCall",
+        {"contractID": CONTRACT},
+        {"traces": [{"evm_trace_data": {"contract_slot_usages": [usage]}}], "changes": changes},
+    )
+
+    assert stored("contract_state_change", "value_read, value_written") == [(b"\2", value)]
+    assert stored("contract_state", "value") == ([(value,)] if value else [])
+
+
+@pytest.mark.parametrize(("pending", "amount"), [(60, 60), (None, 5)])
+def test_an_airdrop_whose_total_is_unknown_has_what_it_added(
+    tmp_path: Path, pending: int | None, amount: int
+) -> None:
+    total = {"account_pending_airdrop_value": {"pending_airdrop_value": {"amount": pending}}}
+    changes = [update(AIRDROPS, {"pending_airdrop_id_key": PENDING}, total)] if pending else []
+
+    load(tmp_path, "tokenAirdrop", dropped(OTHER), {"changes": changes})
+
+    assert stored("token_airdrop", "amount") == [(amount,)]
+
+
+@pytest.mark.parametrize("kind", ["cryptoCreateAccount", "cryptoUpdateAccount"])
+@pytest.mark.parametrize(("delegation", "nonce"), [(b"d" * 20, 5), (b"", 0)])
+def test_an_account_that_delegates_has_the_nonce_of_its_state(
+    tmp_path: Path, kind: str, delegation: bytes, nonce: int
+) -> None:
+    body: dict[str, Any] = {"delegation_address": delegation}
+    if kind == "cryptoUpdateAccount":
+        body["accountIDToUpdate"] = OTHER
+    parts = {
+        "outputs": [{"account_create": {"created_account_id": OTHER}}],
+        "changes": [update(ACCOUNTS, {}, {"account_value": {"account_id": OTHER, "ethereum_nonce": 5}})],
+    }
+
+    load(tmp_path, kind, body, parts)
+
+    assert stored("entity", "ethereum_nonce", "id = 1002") == [(nonce,)]
