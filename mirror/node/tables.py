@@ -101,7 +101,8 @@ def check_restored() -> None:
     if is_restoring():
         raise OperatorError(
             "A backup is being restored into this database, and that is not finished: `manage.py restore` "
-            "goes on with it; if it is a snapshot, `manage.py snapshot load`."
+            "goes on with it (`manage.py snapshot load` if it is a snapshot), and `manage.py restore --undo` "
+            "empties the database."
         )
 
 

@@ -1,10 +1,11 @@
 """`manage.py grant`: a role of the database that reads the ledger and can't change it."""
 
 from argparse import ArgumentParser
+from itertools import zip_longest
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
-from django.db import connection
+from psycopg.conninfo import conninfo_to_dict
 
 from mirror import config
 from mirror.management.command import NodeCommand
@@ -52,8 +53,22 @@ class Command(NodeCommand):
 
 
 def _url(role: str, password: str) -> str:
-    parts = connection.settings_dict
-    host, port = str(parts["HOST"]), parts["PORT"]
-    where = "" if host.startswith("/") else f"{host}:{port}" if port else host
-    socket = f"?host={quote(host)}" if host.startswith("/") else ""
-    return f"postgresql://{role}:{quote(password)}@{where}/{quote(parts['NAME'])}{socket}"
+    """Return db.url with another role: its hosts, ports, database and options."""
+    parts = conninfo_to_dict(config.value("db.url"))
+    hosts, ports = (str(parts.pop(name, "")).split(",") for name in ("host", "port"))
+    name = quote(str(parts.pop("dbname")))
+    options = {key: str(value) for key, value in parts.items() if key not in ("user", "password", "passfile")}
+    where = ""
+    if any(host.startswith("/") for host in hosts):
+        options |= {"host": ",".join(hosts)} | ({"port": ",".join(ports)} if any(ports) else {})
+    else:
+        pairs = zip_longest(hosts, ports if len(ports) > 1 else ports * len(hosts), fillvalue="")
+        where = ",".join(
+            f"{_in_brackets(host)}:{port}" if port else _in_brackets(host) for host, port in pairs
+        )
+    query = f"?{urlencode(options, quote_via=quote)}" if options else ""
+    return f"postgresql://{role}:{quote(password)}@{where}/{name}{query}"
+
+
+def _in_brackets(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

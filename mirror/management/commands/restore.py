@@ -20,10 +20,17 @@ class Command(NodeCommand):
         "Repeated after an interruption the command goes on. Restore only backups that you trust."
     )
     when = "Use it on a new machine, or after the database was lost; then `manage.py up` goes on."
-    examples = (("restore /backups/monday", "Fills the empty database of SVC_MIRROR_DATA or DATABASE_URL."),)
+    examples = (
+        ("restore /backups/monday", "Fills the empty database of SVC_MIRROR_DATA or DATABASE_URL."),
+        ("restore --undo", "Empties a database into which a restore has not ended."),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of `manage.py backup`")
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument(
+            "folder", type=Path, nargs="?", metavar="FOLDER", help="the folder of `manage.py backup`"
+        )
+        what.add_argument("--undo", action="store_true", help="empty the database of an unfinished restore")
         add_jobs(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -32,6 +39,10 @@ class Command(NodeCommand):
 
         check_single("restore", "restore into a single one, and `manage.py distribute` it")
         try:
+            if options["undo"]:
+                restoring.undo(self.stdout.write, signals.stop_event())
+                self.stdout.write("Undone: the database is empty again.")
+                return
             done = restoring.restore(
                 options["folder"], self.stdout.write, signals.stop_event(), jobs=options["jobs"]
             )

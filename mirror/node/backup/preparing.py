@@ -1,7 +1,7 @@
 """The empty tables that a backup or a snapshot is loaded into, and the notes of what is done there."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from django.apps import apps
 from django.db import connection, transaction
@@ -95,7 +95,7 @@ def prepare(first: Session, description: Manifest, say: Callable[[str], None]) -
         return
     say("Making the tables.")
     _migrate(description)
-    _empty(first, description)
+    empty(first, description.tables)
     as_here = growing_tables() if description.held == SNAPSHOT else ()
     for table, kept in description.tables.items():
         if kept.partitions and table not in as_here:
@@ -126,13 +126,12 @@ def _migrate(description: Manifest) -> None:
     executor.migrate(last)
 
 
-def _empty(first: Session, description: Manifest) -> None:
-    """Remove what migrations and a first start have written: accounts, permissions."""
-    linked = linked_tables(first) & description.tables.keys()
-    for together in (linked, *({table} for table in description.tables if table not in linked)):
+def empty(first: Session, names: Collection[str]) -> None:
+    """Empty the tables, also of what migrations and a first start have written: accounts, permissions."""
+    linked = linked_tables(first).intersection(names)
+    for together in (linked, *({table} for table in names if table not in linked)):
         if together:
-            names = ", ".join(_quoted(table) for table in sorted(together))
-            first.execute(f"truncate {names}".encode())
+            first.execute(f"truncate {', '.join(map(_quoted, sorted(together)))}".encode())
 
 
 def _arrange(table: str, bounds: list[tuple[int, int]]) -> None:

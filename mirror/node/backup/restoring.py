@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psycopg
 from django.conf import settings
+from django.contrib.contenttypes.models import ContentType
+from django.core.management import call_command
 
 from ledger.ingest import stored_network
 from mirror import config
@@ -21,6 +23,7 @@ from mirror.node.backup import demo, preparing
 from mirror.node.backup.display import Display
 from mirror.node.backup.files import copy_rows
 from mirror.node.backup.manifest import BACKUP, KeptFile, Kind, Manifest
+from mirror.node.backup.pieces import kept_tables
 from mirror.node.backup.work import Session, Stopped, alone, check_room, session, share
 from mirror.values.readable import byte_size
 
@@ -82,6 +85,19 @@ def restore(
         tables.make_tables(say)
         stored_network.check()
     return description
+
+
+def undo(say: Callable[[str], None], stopping: threading.Event) -> None:
+    """Empty a database into which a restore has not ended. Errors: OperatorError; Stopped."""
+    with session() as first, alone(first), _without_loader(first):
+        if not tables.is_restoring():
+            raise OperatorError("No restore is unfinished in this database: there is nothing to undo.")
+        preparing.empty(first, kept_tables(first))
+        _build_indexes(first, say, stopping, jobs=1)
+        preparing.end(first)
+    # Permissions are rows that the end of a migration writes.
+    ContentType.objects.clear_cache()
+    call_command("migrate", interactive=False, verbosity=0)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """The role of the web server reads everything, and writes nothing but what the web server keeps."""
 
+import re
+
 import pytest
 from django.apps import apps
 from django.contrib.admin.models import LogEntry
@@ -9,6 +11,7 @@ from django.db import ProgrammingError, connection, transaction
 from django.test import Client
 from psycopg import errors
 
+from mirror.config.database import connection_of
 from mirror.config.errors import OperatorError
 from mirror.config.setting import InvalidSetting
 from mirror.node import reader
@@ -97,6 +100,31 @@ def test_the_command_says_which_setting_uses_the_role(capsys):
     assert capsys.readouterr().out == (
         f"{READER} may read every table. SVC_MIRROR_DB_READER={READER} has the web server use it.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("url", "printed"),
+    [
+        ("postgresql://owner:old@db1/mirror", "db1/mirror"),
+        ("postgresql://owner:old@[::1]:5433/mirror", "[::1]:5433/mirror"),
+        (
+            "postgresql://owner:old@db1:5432,db2:5433/mirror?target_session_attrs=read-write&sslmode=require",
+            "db1:5432,db2:5433/mirror?sslmode=require&target_session_attrs=read-write",
+        ),
+        ("host=db1,db2 port=6000 user=owner dbname=mirror", "db1:6000,db2:6000/mirror"),
+        ("postgresql:///mirror?host=/run/postgresql&port=5433", "/mirror?host=%2Frun%2Fpostgresql&port=5433"),
+    ],
+)
+def test_the_printed_address_has_every_host_and_option_of_the_database(url, printed, settings_of, capsys):
+    settings_of({"db.url": url})
+    call_command("grant")
+
+    setting = capsys.readouterr().out.rpartition("SVC_MIRROR_DB_READER=")[2].strip()
+    assert re.sub(f"postgresql://{READER}:[^@]+@", "", setting) == printed
+    settings_of({"db.reader": setting})
+    changes, owner = reader.configured(), connection_of(url, "DATABASE_URL")
+    assert changes is not None and changes["HOST"] == owner["HOST"]
+    assert changes["OPTIONS"] == owner["OPTIONS"]
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,14 @@ def test_a_backup_under_load_comes_back_as_it_was_also_if_that_is_interrupted(
         done = preparing.done_files(own)
     assert 0 < len(done) < len(Manifest.read(made.folder).files)
 
+    restoring.undo(silent, GOES_ON)
+    with session() as own:
+        preparing.check_empty(own, Manifest.read(made.folder))
+    assert [table for table, _ in indexes()] == wanted
+    with pytest.raises(OperatorError, match="there is nothing to undo"):
+        restoring.undo(silent, GOES_ON)
+    with pytest.raises(Stopped):
+        restore(made.folder, StopsAt(20))
     description = restore(made.folder)
 
     assert contents() == made.contents

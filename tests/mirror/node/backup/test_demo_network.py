@@ -1,8 +1,11 @@
 """The demo network in a backup goes on in another node, also where it has published more meanwhile."""
 
+import io
+import tarfile
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from mirror.config.errors import OperatorError
 from mirror.demo import run
@@ -11,7 +14,7 @@ from mirror.demo.live import blocks
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher
 from mirror.node.backup import demo
-from mirror.node.backup.manifest import DEMO, Manifest
+from mirror.node.backup.manifest import DEMO, DamagedBackup, Manifest
 from tests.ledger.ingest.load import settings as changed
 
 DESCRIPTION = Manifest("demo", "1", "", "", None, 0, [], {}, [], {})
@@ -60,3 +63,17 @@ def test_a_node_without_a_demo_network_has_none_in_its_backup(settings, tmp_path
     with changed(network="demo"):
         assert demo.add(tmp_path, DESCRIPTION) == DESCRIPTION
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_whose_demo_leaves_its_folder_is_damaged(settings, tmp_path: Path) -> None:
+    settings.DATA_DIR = tmp_path / "there"
+    settings.DATA_DIR.mkdir()
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("../outside"), io.BytesIO())
+    (tmp_path / DEMO).write_bytes(zstandard.ZstdCompressor().compress(packed.getvalue()))
+
+    with changed(network="demo"), pytest.raises(DamagedBackup, match="an entry ../outside"):
+        demo.bring_back(tmp_path)
+
+    assert not run.folder().exists()
