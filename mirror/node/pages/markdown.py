@@ -14,8 +14,8 @@ from django.utils.html import escape
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-#: The node's address in the pages, for requests on its own machine.
-_HERE = "http://127.0.0.1:8000/"
+#: The node's address in the pages.
+EXAMPLE_ADDRESS = "http://127.0.0.1:8000"
 _PAGE_LINK = re.compile(r"^([\w-]+)\.md(?=#|$)")
 # Scrolled sideways by the keys, too.
 _OPEN = {
@@ -75,8 +75,8 @@ def groups(index: str) -> list[Group]:
 
 def address(target: str) -> str:
     """Return a link as it leads somewhere below /docs/."""
-    if target.startswith(_HERE):
-        return target.removeprefix(_HERE.rstrip("/"))
+    if target.startswith(f"{EXAMPLE_ADDRESS}/"):
+        return target.removeprefix(EXAMPLE_ADDRESS)
     return _PAGE_LINK.sub(lambda page: "/docs/" if page[1] == _INDEX else f"/docs/{page[1]}", target)
 
 
@@ -102,7 +102,8 @@ def _constant(html: str) -> Any:
 
 
 def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    return f'<pre tabindex="0"><code>{escape(tokens[index].content)}</code></pre>\n'
+    code = f'<pre tabindex="0"><code>{escape(tokens[index].content)}</code></pre>'
+    return f'<div class="code">{code}<button type="button" hidden>Copy</button></div>\n'
 
 
 def _name(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

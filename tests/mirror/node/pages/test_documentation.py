@@ -2,8 +2,10 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from django.contrib.staticfiles import finders
 
 from mirror.node.pages import markdown
 from mirror.node.pages.documentation import FOLDER, INDEX
@@ -46,11 +48,41 @@ def test_links_as_code_hosts_have_them_lead_to_the_page(client, path: str, place
     assert client.get(f"/{path}").headers["location"] == f"/docs/{place}"
 
 
+def test_a_name_that_no_file_can_have_is_no_page(client) -> None:
+    for name in ("x", "README", "x" * 255):
+        assert client.get(f"/docs/{name}").status_code == 404
+
+
 def test_browsers_keep_a_page_and_ask_whether_it_is_new(client) -> None:
     answer = client.get("/docs/lists")
     assert answer.headers["cache-control"] == "public, max-age=60"
     again = client.get("/docs/lists", headers={"if-none-match": answer.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
+
+
+def test_commands_name_the_node_that_is_asked(client) -> None:
+    page = client.get("/docs/tour", headers={"host": "node.example.org:5551"}).content.decode()
+    assert page.count("http://node.example.org:5551/api/v1/") > 3
+    assert "127.0.0.1:8000" not in page
+
+
+def test_commands_name_the_address_of_a_trusted_proxy(api, settings_of) -> None:
+    settings_of({"web.trustedProxies": ("127.0.0.1",)})
+    headers = {
+        "x_forwarded_proto": "https",
+        "x_forwarded_host": "mirror.example.org",
+        "x_forwarded_prefix": "/testnet",
+    }
+    page = api.get("/docs/tour", **headers).body.decode()
+    assert "https://mirror.example.org/testnet/api/v1/" in page
+
+
+def test_blocks_of_code_wrap_and_have_a_copy_button(client) -> None:
+    page = read(client, "/docs/tour")
+    assert page.count('<div class="code"><pre') == page.count(">Copy</button>") > 3
+    assert '<script src="/static/mirror/docs.js' in page
+    css = Path(str(finders.find("mirror/pages.css"))).read_text()
+    assert re.search(r"^pre \{ white-space: pre-wrap;", css, re.M)
 
 
 def test_markdown_becomes_html_without_any_html_of_its_own() -> None:
