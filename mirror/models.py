@@ -53,6 +53,8 @@ class LoaderState(models.Model):  # noqa: DJ008
     problem = models.JSONField(null=True)
     # Where blocks come from and why, and what is known of each block node; null while no blocks are followed.
     block_source = models.JSONField(null=True)
+    # Requests to the source that failed or were slow lately: see `ledger.stream.source.incidents`.
+    incidents = models.JSONField(null=True)
 
     class Meta:
         db_table = "loader_state"

@@ -13,6 +13,7 @@ from mirror import config
 PATIENCE_SECONDS = 300.0
 #: Settings of limits that a slow machine would exceed. Tests of a limit set it themselves.
 PATIENT_SETTINGS: dict[str, Any] = {
+    "db.silentAfter": PATIENCE_SECONDS,
     "importer.downloader.timeout": PATIENCE_SECONDS,
     "rest.db.idleInTransactionTimeout": PATIENCE_SECONDS,
     "rest.db.lockTimeout": PATIENCE_SECONDS,

@@ -70,6 +70,14 @@ def value(name: str) -> Any:
     return _loaded()[name]
 
 
+def assume(defaults: Mapping[str, str]) -> None:
+    """Set settings that the environment leaves out, in this process and in those that it starts."""
+    for name, text in defaults.items():
+        variable = _BY_NAME[name].variable
+        os.environ[variable] = os.environ.get(variable) or text
+    _loaded.cache_clear()
+
+
 def values() -> dict[str, Any]:
     """Return the values of all settings in this process, by name."""
     return dict(_loaded())

@@ -1,8 +1,9 @@
-"""Proxies in front of the node, and what they say of a client: its address, its scheme and the host it asked.
+"""Proxies in front of the node, and what they say of a client: its address, its scheme and the host it asked,
+and what they have cut off the beginning of the path.
 
-Anybody can send the headers X-Forwarded-For, -Proto and -Host, so they count only if the connection comes
-from a network of `web.trustedProxies`. Each proxy adds the address that it got a request from at the end of
-X-Forwarded-For; so the client is the last address that is no trusted proxy's.
+Anybody can send the headers X-Forwarded-For, -Proto, -Host and -Prefix, so they count only if the connection
+comes from a network of `web.trustedProxies`. Each proxy adds the address that it got a request from at the
+end of X-Forwarded-For; so the client is the last address that is no trusted proxy's.
 """
 
 import re
@@ -19,8 +20,10 @@ SETTING = "web.trustedProxies"
 FORWARDED_FOR = "HTTP_X_FORWARDED_FOR"
 FORWARDED_PROTO = "HTTP_X_FORWARDED_PROTO"
 FORWARDED_HOST = "HTTP_X_FORWARDED_HOST"
+FORWARDED_PREFIX = "HTTP_X_FORWARDED_PREFIX"
 
 _HOST = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?", re.ASCII)
+_PREFIX = re.compile(r"(?:/[\w.~%-]+)+", re.ASCII)
 _SCHEMES = ("http", "https")
 _MAPPED = "::ffff:"
 # As many addresses of proxies and clients are remembered.
@@ -78,6 +81,12 @@ def host(environment: Mapping[str, Any]) -> str | None:
     """Return the host, with its port if it names one, that a client asked a trusted proxy for."""
     text = _said(environment, FORWARDED_HOST)
     return text if text is not None and _HOST.fullmatch(text) else None
+
+
+def prefix(environment: Mapping[str, Any]) -> str:
+    """Return what a trusted proxy has cut off the beginning of the path; empty if it doesn't say so."""
+    text = (_said(environment, FORWARDED_PREFIX) or "").rstrip("/")
+    return text if _PREFIX.fullmatch(text) else ""
 
 
 def believed(environment: dict[str, Any]) -> dict[str, Any]:

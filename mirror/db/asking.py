@@ -51,6 +51,7 @@ class _Asking(Generic[Answer]):
         settings = dict(wrapper.settings_dict if self._settings is None else self._settings)
         connect_options = {"connect_timeout": _CONNECT_SECONDS} | settings.get("OPTIONS", {})
         wrapper.settings_dict = settings | {"OPTIONS": connect_options}
+        wrapper.is_bounded = True
         self._wrapper = connections[DEFAULT_DB_ALIAS] = wrapper
         try:
             with wrapper.cursor() as cursor:

@@ -39,7 +39,7 @@ TITLES = {
     "duplicate_logs": "transfers logged twice",
     "synthetic_logs": "marks of synthetic logs",
     "message_hashes": "hashes of messages with fees",
-    "transaction_index": "transaction indexes of contract results",
+    "root_transaction_index": "transaction indexes of contract results",
     "contract_allowances": "allowances spent by contracts",
     "long_stakes_rewards": "rewards of long-term stakers",
     "gone_nodes_rewards": "rewards of stakers to nodes that are gone",

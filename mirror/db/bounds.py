@@ -93,6 +93,12 @@ class Ends(NamedTuple):
         return self.lower is not None and self.lower.operator == "eq"
 
     @property
+    def single(self) -> bool:
+        """True if there is one value: an equality, or that at which both ends meet."""
+        bounds = self.bounds
+        return self.equal or (bounds.lower is not None and bounds.lower == bounds.upper)
+
+    @property
     def bounds(self) -> Bounds:
         """The range between the ends; an equality is its start."""
         return Bounds.of(

@@ -10,16 +10,16 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import psycopg
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as DjangoError
+from django.db import connection, connections
 
 from mirror import logs
+from mirror.db import asking
 from mirror.db.distribution import is_distributed
 from mirror.metrics import database
 
@@ -27,12 +27,16 @@ log = logs.logger("mirror.db")
 
 Result = TypeVar("Result")
 
+#: What clients are answered during an outage.
+SENTENCE = "The database does not answer: try again in a moment"
 ERRORS = (DjangoError, psycopg.Error)
 
 # Class 08 is about connections; the others: the server shuts down, has crashed, starts, has no slot left, has
 # ended a session that rested for too long, outside or within a transaction.
 _STATES = ("08", "57P01", "57P02", "57P03", "53300", "57P05", "25P03")
 _LOOK_SECONDS, _REMIND_SECONDS = 0.5, 60.0
+# A server that does not answer for so long does not answer.
+_ANSWER_SECONDS = 5.0
 # A loader that waits goes on at most so long after the database is back.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 2.0
 
@@ -53,20 +57,20 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def answers() -> bool:
-    """Return whether the database, with all workers it has, answers now, on a new connection."""
-    connection = connections.create_connection(DEFAULT_DB_ALIAS)
+    """Return whether the database, with all workers it has, answers in time, on a new connection."""
     try:
-        with connection.cursor() as cursor:
-            if not is_distributed():
-                cursor.execute("select 1")
-                return True
-            cursor.execute("select bool_and(success) from run_command_on_workers('select 1')")
-            return bool(cursor.fetchone()[0])
-    except ERRORS:
+        return asking.ask(_all_answer, _ANSWER_SECONDS)
+    except (asking.NoAnswer, *ERRORS):
         return False
-    finally:
-        with suppress(*ERRORS):
-            connection.close()
+
+
+def _all_answer() -> bool:
+    with connection.cursor() as cursor:
+        if not is_distributed():
+            cursor.execute("select 1")
+            return True
+        cursor.execute("select bool_and(success) from run_command_on_workers('select 1')")
+        return bool(cursor.fetchone()[0])
 
 
 # LOG
@@ -79,7 +83,7 @@ class _OutageLog:
         self._lock = threading.Lock()
         self._writing = False
 
-    def report(self, error: BaseException, *, request: bool) -> None:
+    def report(self, error: BaseException, *, request: bool, is_certain: bool) -> None:
         file = _open()
         if request:
             os.write(file, b".")
@@ -88,13 +92,15 @@ class _OutageLog:
                 self._writing = True
                 # Requests refused in an earlier outage don't count.
                 os.ftruncate(file, int(request))
-                threading.Thread(target=self._write, args=(file, reason(error)), daemon=True).start()
+                threading.Thread(
+                    target=self._write, args=(file, reason(error), is_certain), daemon=True
+                ).start()
                 return
         os.close(file)
 
-    def _write(self, file: int, reason: str) -> None:
+    def _write(self, file: int, reason: str, is_certain: bool) -> None:
         began = reminded = time.monotonic()
-        if answers():
+        if not is_certain and answers():
             log.warning("database_connection_lost", reason=reason)
         else:
             database.OUTAGES.add()
@@ -113,9 +119,12 @@ class _OutageLog:
 _log = _OutageLog()
 
 
-def report(error: BaseException, *, request: bool = False) -> None:
-    """Log an outage, once for all processes; `request` if a request is refused for it."""
-    _log.report(error, request=request)
+def report(error: BaseException, *, request: bool = False, is_certain: bool = False) -> None:
+    """Log an outage, once for all processes; `request` if a request is refused for it.
+
+    Unless `is_certain`, the database may have closed a connection only.
+    """
+    _log.report(error, request=request, is_certain=is_certain)
 
 
 def _open() -> int:

@@ -16,6 +16,7 @@ from typing import Any
 from django.db import connection
 
 from ledger.stream.kept.location import kept_kinds
+from ledger.stream.source.incidents import LASTS_SECONDS
 from mirror import config
 from mirror.config import clock
 from mirror.db import coverage
@@ -36,6 +37,8 @@ SILENT_SECONDS = 120
 ENDING_SECONDS = 5
 # A node this far behind its stream still counts as up to date.
 UP_TO_DATE_SECONDS = 60
+# A clock so far behind the last block is wrong.
+_CLOCK_SECONDS = 60
 
 _PASSED_OVER_NAMED = 3
 _FASTEST = 100_000
@@ -197,7 +200,17 @@ class Status:
         """
         blocks = block_nodes.sentences(self.block_source, self.now / NANOS_PER_SECOND)
         upgrade, not_kept = self.upgrade.sentence, self.not_kept.sentence(self.now // NANOS_PER_SECOND)
-        parts = (self._doing, blocks, upgrade, self._missing, not_kept, self._differs, self._copy)
+        parts = (
+            self._doing,
+            self._incidents,
+            self._clock,
+            blocks,
+            upgrade,
+            self._missing,
+            not_kept,
+            self._differs,
+            self._copy,
+        )
         return " ".join(part for part in parts if part)
 
     @property
@@ -311,6 +324,7 @@ class Status:
                 "transactions_per_second": loader["transaction_rate"],
                 "seconds_left": self._seconds_left,
                 "block_source": self.block_source,
+                "incidents": self.incidents,
             },
             "problem": self.problem,
             "upgrade": {
@@ -352,6 +366,33 @@ class Status:
             return ""
         return (
             f"Balances are not those of the network: {self.difference} The table balance_difference has them."
+        )
+
+    @property
+    def incidents(self) -> Mapping[str, Any] | None:
+        """What has failed or was slow at the source of a loader that works."""
+        return self.loader.get("incidents") if self.loader and not (self._ended or self._killed) else None
+
+    @property
+    def _incidents(self) -> str:
+        if not self.incidents:
+            return ""
+        count, last = self.incidents["count"], self.incidents["last"][0]
+        ago = duration(max(self.now // NANOS_PER_SECOND - last["at"], 0))
+        return (
+            f"{count:,} request{'s' if count > 1 else ''} to the source failed or took long in the last "
+            f"{duration(LASTS_SECONDS)}, the last one {ago} ago: {last['cause'].rstrip('.')}."
+        )
+
+    @property
+    def _clock(self) -> str:
+        """What is wrong with this machine's clock, if it is behind the last block."""
+        ahead = 0 if self.block is None else _seconds(self.block.consensus_end - self.now)
+        if ahead <= _CLOCK_SECONDS:
+            return ""
+        return (
+            f"The clock of this machine is at least {duration(ahead)} behind that of the network, whose last "
+            "block is later than now: set it, for example by NTP."
         )
 
     # CLAUSES

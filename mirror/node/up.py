@@ -8,6 +8,7 @@ has left behind is found by the next command.
 import fcntl
 import http.client
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -52,31 +53,32 @@ _GOES_ON = """  Live      .venv/bin/python manage.py up --live
 
 def serve(say: Say) -> None:
     """Run the web server alone, with its database, until a signal asks to stop. Errors: OperatorError."""
-    with _stopping(say):
-        web.check_port()
+    with _stopping(say), web.bound() as listening:
         web.check_settings()
         production.check()
         with database.ready(say) as server:
             _wait_for_tables(say)
             reader.check()
             remaining.say_pending(say)
-            _run(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
+            _run(say, server, listening, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
 
 
 def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = False) -> None:
     """Run a whole node until a signal asks to stop; `live` lets the demo network go on.
 
     With `block_node` it goes on with blocks, and a block node on this machine serves them.
-    With `sdk` it answers at the ports, too, that SDKs have built in. Errors: OperatorError.
+    With `sdk` it answers at the ports, too, that SDKs have built in, as the clients of today expect. Errors:
+    OperatorError.
     """
+    if sdk:
+        config.assume(_sdk_ports().DEFAULTS)
     has_demo = config.value("network") == run.NETWORK and not follows()
     if live and not has_demo:
         raise OperatorError(
             "--live lets the demo network go on, and this node is for the network "
             f"{config.value('network')}: leave SVC_MIRROR_NETWORK and SVC_MIRROR_IMPORTER_DOWNLOADER_* unset."
         )
-    with _stopping(say), _only_one(settings.DATA_DIR):
-        web.check_port()
+    with _stopping(say), _only_one(settings.DATA_DIR), web.bound() as listening:
         if sdk:
             _sdk_ports().check_ports()
         web.check_settings()
@@ -107,12 +109,14 @@ def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = Fa
                     parts["demo network"] = partial(_demo_process, say, block_node=block_node)
             if sdk:
                 parts["ports of SDKs"] = _sdk_ports().serve
-            _run(say, server, lambda: say(_whereabouts(server, ends=has_demo and not live, sdk=sdk)), parts)
+            ready = partial(_whereabouts, server, ends=has_demo and not live, sdk=sdk)
+            _run(say, server, listening, lambda: say(ready()), parts)
 
 
 def _run(
     say: Say,
     server: embedded.Server | None,
+    listening: socket.socket,
     ready: Callable[[], None],
     parts: Mapping[str, Callable[[], None]],
 ) -> None:
@@ -124,7 +128,8 @@ def _run(
     settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
     # The child processes are copies of this one, and a copied connection can't be used.
     connections.close_all()
-    web_server = supervisor.Part("web server", web.serve, say, lasts=True)
+    web.listen(listening)
+    web_server = supervisor.Part("web server", partial(web.serve, listening), say, lasts=True)
     others = [supervisor.Part(name, work, say) for name, work in parts.items()]
     postgres = [supervisor.Database(server, say)] if server else []
     try:
@@ -221,7 +226,7 @@ def _wait_for_tables(say: Say) -> None:
 def _answers() -> bool:
     host, port = web.address()
     client = http.client.HTTPConnection(
-        {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port, timeout=2
+        {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port, timeout=1
     )
     try:
         client.request("GET", "/health/liveness")

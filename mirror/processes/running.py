@@ -2,6 +2,13 @@
 
 from pathlib import Path
 
+from setproctitle import setproctitle
+
+
+def name_this(role: str) -> None:
+    """Have `ps` show what this process does."""
+    setproctitle(f"mirror: {role}")
+
 
 def pids() -> list[int]:
     return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]

@@ -60,7 +60,7 @@ class ServingNode(Node):
         return self.call(LOOPS, gas=GAS)
 
     def workers(self) -> list[int]:
-        return [pid for pid in self.processes() if "web3sim.processes.worker" in running.command(pid)]
+        return [pid for pid in self.processes() if "mirror: simulation" in running.command(pid)]
 
     def working(self) -> list[int]:
         """Return the processes that have worked on a call for a while."""

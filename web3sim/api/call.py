@@ -154,14 +154,14 @@ class ContractCall(SimulationView):
         """
         deadline = time.monotonic() + float(config.value("web3.requestTimeout"))
         try:
-            answer = _answer(parse(read_body(request, _JSON_TYPES)), deadline)
+            answer = _answer(parse(read_body(request, _JSON_TYPES, _UNNAMED)), deadline)
         except InvalidBody as error:
             raise BadRequest(*error.details) from None
         except throttle.Throttled as error:
             simulation.REFUSED.add(str(error).rstrip("."))
             raise TooManyRequests(str(error)) from None
-        except Unanswered:
-            raise Unavailable from None
+        except Unanswered as error:
+            raise Unavailable(f"Not simulated: {error}") from None
         if answer.status is not HTTPStatus.OK:
             raise Unsuccessful(answer)
         return self.json({"result": f"0x{answer.result.hex()}"})
@@ -176,6 +176,8 @@ class _JsonTypes:
 
 
 _JSON_TYPES = _JsonTypes()
+# The media type of a body without one (RFC 9110, section 8.3).
+_UNNAMED = "application/octet-stream"
 
 
 @cache

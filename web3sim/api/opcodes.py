@@ -16,10 +16,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mirror import config
+from mirror.db import outage
 from mirror.db.sql import MAX_INT64
 from mirror.metrics import simulation
 from mirror.rest.answers import absent
-from mirror.rest.answers.errors import BadRequest, Failure, NotFound, TooManyRequests, Unavailable
+from mirror.rest.answers.errors import (
+    BadRequest,
+    Failure,
+    NotFound,
+    TooManyRequests,
+    Unavailable,
+)
 from mirror.rest.parameters.newer import NewerBooleanParameter, NewerParameterSet
 from mirror.rest.parameters.parameter_set import InvalidValue
 from mirror.values import transaction_id
@@ -156,8 +163,10 @@ class Opcodes(SimulationView):
         except throttle.Throttled as error:
             simulation.REFUSED.add(str(error).rstrip("."))
             raise TooManyRequests(str(error)) from None
-        except (DatabaseUnavailable, Unanswered):
-            raise Unavailable from None
+        except DatabaseUnavailable:
+            raise Unavailable(outage.SENTENCE) from None
+        except Unanswered as error:
+            raise Unavailable(f"Not simulated: {error}") from None
         if pieces is not None:
             return StreamingHttpResponse(pieces, content_type=self.renderer.media_type)
         if answer.status is not HTTPStatus.OK:

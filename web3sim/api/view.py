@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 from django.http import HttpResponse
 
-from mirror.rest.answers.errors import Failure, WrongMethod, newer_texts
+from mirror.rest.answers.errors import Failure, Unavailable, WrongMethod, newer_texts
 from mirror.rest.answers.rendering import PlainJsonRenderer, render
 from mirror.rest.answers.views import NewerReadView
 from web3sim.calls.call import Answer, Problem
@@ -40,6 +40,8 @@ class Unsuccessful(Failure):
     def __init__(self, answer: Answer) -> None:
         super().__init__()
         self.status = answer.status
+        if self.status is HTTPStatus.SERVICE_UNAVAILABLE:
+            self.retry_after = Unavailable.retry_after
         self.answered = answer.problems or (Problem(answer.status.phrase),)
 
 
@@ -53,8 +55,11 @@ class SimulationView(NewerReadView):
     def failed(self, failure: Failure) -> Any:
         if isinstance(failure, Unsuccessful):
             return self.json(_envelope(failure.answered), failure.status)
-        hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        texts = [""] * len(failure.problems) if hidden else newer_texts(failure)
+        if isinstance(failure, Unavailable):
+            texts = [problem.detail or "" for problem in failure.problems]
+        else:
+            hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+            texts = [""] * len(failure.problems) if hidden else newer_texts(failure)
         problems = [Problem(failure.status.phrase, text) for text in texts]
         response = self.json(_envelope(problems), failure.status)
         if isinstance(failure, WrongMethod):

@@ -58,6 +58,7 @@ _INSUFFICIENT_GAS = "INSUFFICIENT_GAS"
 _INSUFFICIENT_BALANCE = "INSUFFICIENT_PAYER_BALANCE"
 _NO_PAYER = "PAYER_ACCOUNT_NOT_FOUND"
 _OVERSIZE = "TRANSACTION_OVERSIZE"
+TOOK_TOO_LONG = "The simulation takes too long"
 DATABASE_FAILURES = (DatabaseUnavailable, DatabaseError, psycopg.Error)
 # Failures of children that are none.
 _CHILD_SUCCESSES = ("SUCCESS", "REVERTED_SUCCESS")
@@ -121,7 +122,7 @@ def answer(call: Call) -> Answer:
     except NotSupported as error:
         return Answer(HTTPStatus.NOT_IMPLEMENTED, problems=(Problem("Not Implemented", str(error)),))
     except DeadlinePassed:
-        return Answer(HTTPStatus.SERVICE_UNAVAILABLE)
+        return unavailable(TOOK_TOO_LONG)
     except DATABASE_FAILURES as error:
         return without_database(error)
 
@@ -133,7 +134,12 @@ def without_database(error: Exception) -> Answer:
     else:
         log.error("database_error", reason=outage.reason(error))
     connection.close()
-    return Answer(HTTPStatus.SERVICE_UNAVAILABLE)
+    return unavailable(outage.SENTENCE)
+
+
+def unavailable(detail: str) -> Answer:
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    return Answer(status, problems=(Problem(status.phrase, detail),))
 
 
 def _answered(call: Call) -> Answer:

@@ -1,36 +1,39 @@
 """The pool of processes that run contract calls: a few beside each web server process.
 
-A call can't take more than its process: one that passes its deadline and does not notice is killed a moment
-later, and one that dies is replaced. Calls that take long run at a lower priority, so that whatever else the
-node answers keeps its speed.
+They start before calls need them. A call can't take more than its process: one that passes its deadline and
+does not notice is killed a moment later, and one that ends is replaced at once. Calls that take long run at a
+lower priority, so that whatever else the node answers keeps its speed.
 """
 
+import os
 import pickle
+import selectors
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Self
 
 from mirror import config, logs
-from mirror.db import turns
+from mirror.db import silence, turns
 from mirror.db.replicas import moments
 from mirror.db.replicas.board import NO_BLOCK
 from mirror.metrics import simulation
-from web3sim.processes.starter import LOOK_SECONDS, START_SECONDS, Starter, Unanswered, WorkerProcess
+from web3sim.processes.starter import LOOK_SECONDS, Starter, Unanswered, WorkerProcess
 
-__all__ = ["Pieces", "Pool", "Unanswered", "pool", "stop", "trace_pool", "warm_up_soon"]
+__all__ = ["Pieces", "Pool", "Unanswered", "pool", "stop", "trace_pool"]
 
 log = logs.logger("mirror.web3")
 
-_WARM_UP_SECONDS = 3.0
+# The pause after a process that could not be started.
+_RETRY_SECONDS = 1.0
 # Threads of each pool that leave their turn to other requests while they wait.
 _MOST_LEAVING = 32
 
 
 class Pool:
-    """At most `size` processes, made when needed; `patient` calls wait while all are busy with long ones.
+    """`size` processes; `patient` calls wait while all are busy with long ones.
 
     Pools of one `starter` share what the processes have in common.
     """
@@ -41,10 +44,15 @@ class Pool:
         self._lock = threading.Lock()
         self._idle: list[WorkerProcess] = []
         self._busy: set[WorkerProcess] = set()
-        self._starting = 0
+        # Why the last one could not be started.
+        self._failure = ""
+        self._closed = threading.Event()
         self._leaving = threading.BoundedSemaphore(_MOST_LEAVING)
         # Those who wait, each by what wakes it, the first to come first.
         self._turns: deque[threading.Condition] = deque()
+        # The first process ends with the thread that has started it.
+        self._keeper = threading.Thread(target=self._fill, daemon=True)
+        self._keeper.start()
 
     def run(self, request: Any, deadline: float) -> Any:
         """Return what `calls.call.answer` answers by a time of `time.monotonic`. Errors: Unanswered."""
@@ -94,12 +102,13 @@ class Pool:
     def _ask(self, request: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
         """A process, which has to be released, its answer, and whether that is its last."""
         moment = moments.current()
-        message = pickle.dumps((request, logs.REQUEST_ID.get(), max(moment.since, moment.newest)))
         while time.monotonic() < deadline:
-            worker = self._acquire(deadline)
+            worker, late = self._acquire(deadline)
             answered = False
             try:
-                worker.ask(message)
+                deadline, request = deadline + late, request._replace(deadline=request.deadline + late)
+                message = request, logs.REQUEST_ID.get(), max(moment.since, moment.newest)
+                worker.ask(pickle.dumps(message))
                 answer, last, newest = worker.answer(deadline)
                 answered = True
                 # What the process remembers may be older.
@@ -116,80 +125,95 @@ class Pool:
                     self.release(worker, usable=False)
         raise Unanswered("no process lived long enough")
 
-    def warm_up(self) -> None:
-        """Start a process, so that the first call need not wait for it."""
-        with suppress(Unanswered):
-            self.release(self._acquire(time.monotonic() + START_SECONDS), usable=True)
+    def _fill(self) -> None:
+        """Start processes until there are enough, and another for each that ends, until this is closed."""
+        with selectors.DefaultSelector() as alive:
+            while not self._closed.is_set():
+                if len(alive.get_map()) < self._size:
+                    self._start(alive)
+                    continue
+                for key, _ in alive.select():
+                    alive.unregister(key.fileobj)
+                    os.close(key.fd)
+                    with self._lock:
+                        # Of a busy one its thread lets go.
+                        if key.data in self._idle:
+                            self._idle.remove(key.data)
+                            key.data.close()
+            for key in alive.get_map().values():
+                os.close(key.fd)
+
+    def _start(self, alive: selectors.BaseSelector) -> None:
+        try:
+            worker = self._starter.worker()
+        except Unanswered as error:
+            self._failure = str(error)
+            self._closed.wait(_RETRY_SECONDS)
+            return
+        alive.register(worker.end, selectors.EVENT_READ, worker)
+        with self._lock:
+            self._failure = ""
+            self._idle.append(worker)
+            self._wake_next()
 
     def close(self) -> None:
         """End all processes."""
+        self._closed.set()
+        # It takes the others with it; the threads of busy ones let go of them.
+        self._starter.close()
+        self._keeper.join()
         with self._lock:
             while self._idle:
                 self._idle.pop().close()
-            # Their threads let go of them.
-            for worker in self._busy:
-                worker.kill()
-            self._starter.close()
 
     def show(self) -> None:
         """Have metrics tell of this pool's processes, and of the calls that wait for one."""
         for state, count in (
             ("idle", lambda: len(self._idle)),
             ("busy", lambda: len(self._busy)),
-            ("starting", lambda: self._starting),
+            ("starting", lambda: max(self._size - len(self._idle) - len(self._busy), 0)),
         ):
             simulation.WORKERS.read_from(count, self._name, state)
         simulation.WAITING.read_from(lambda: len(self._turns), self._name)
 
-    def _acquire(self, deadline: float) -> WorkerProcess:
+    def _acquire(self, deadline: float) -> tuple[WorkerProcess, float]:
+        """A process, and for how many seconds there was none at all: that time does not count."""
         with self._lock:
             # Nobody overtakes, or those who wait could wait for ever.
-            if self._turns or not self._is_free():
-                self._wait(deadline)
-            if self._idle:
-                return self._begun(self._idle.pop())
-            self._starting += 1
+            late = self._wait(deadline) if self._turns or not self._idle else 0.0
+            worker = self._idle.pop()
+            worker.begin()
+            self._busy.add(worker)
             self._wake_next()
-        worker = None
-        try:
-            worker = self._starter.worker()
-        finally:
-            with self._lock:
-                self._starting -= 1
-                if worker:
-                    self._begun(worker)
-                else:
-                    self._wake_next()
-        return worker
-
-    def _is_free(self) -> bool:
-        return bool(self._idle) or len(self._busy) + self._starting < self._size
-
-    def _begun(self, worker: WorkerProcess) -> WorkerProcess:
-        worker.begin()
-        self._busy.add(worker)
-        self._wake_next()
-        return worker
+        return worker, late
 
     def _wake_next(self) -> None:
-        if self._turns and self._is_free():
+        if self._turns and self._idle:
             self._turns[0].notify()
 
-    def _wait(self, deadline: float) -> None:
-        """Wait for a turn. Errors: Unanswered."""
+    def _wait(self, deadline: float) -> float:
+        """Wait for a turn; the answer is as that of `_acquire`. Errors: Unanswered, ServerSilent."""
         turn = threading.Condition(self._lock)
         self._turns.append(turn)
+        late = 0.0
         try:
-            while self._turns[0] is not turn or not self._is_free():
-                turn.wait(self._patience(turn, deadline))
-        except Unanswered:
+            while self._turns[0] is not turn or not self._idle:
+                began, is_starting = time.monotonic(), not (self._idle or self._busy)
+                turn.wait(self._patience(turn, deadline + late))
+                if is_starting:
+                    late += time.monotonic() - began
+        except (Unanswered, silence.ServerSilent):
             self._turns.remove(turn)
             self._wake_next()
             raise
         self._turns.popleft()
+        return late
 
     def _patience(self, turn: threading.Condition, deadline: float) -> float:
-        """Return how many seconds to wait before looking again. Errors: Unanswered."""
+        """Return how many seconds to wait before looking again. Errors: Unanswered, ServerSilent."""
+        silence.check()
+        if self._failure and not (self._idle or self._busy):
+            raise Unanswered(self._failure)
         left = deadline - time.monotonic()
         if left <= 0:
             raise Unanswered("no process was free in time")
@@ -217,7 +241,7 @@ def _lost(worker: WorkerProcess, error: OSError) -> Unanswered:
     why = "took too long" if isinstance(error, TimeoutError) else "died"
     simulation.LOST.add(why)
     log.warning("call_lost", process=f"simulation worker (process {worker.pid})", reason=why)
-    return Unanswered(why)
+    return Unanswered(f"its process {why}")
 
 
 class Pieces:
@@ -265,13 +289,6 @@ def pool() -> Pool:
     """Return the pool for the calls of this web server process."""
     size: int = config.value("web3.workers")
     return _made("calls", size, size)
-
-
-def warm_up_soon() -> None:
-    """Have a process ready for calls, in a while: a web server that has just started is busy."""
-    timer = threading.Timer(_WARM_UP_SECONDS, lambda: pool().warm_up())
-    timer.daemon = True
-    timer.start()
 
 
 def trace_pool() -> Pool:

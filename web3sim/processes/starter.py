@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror import config, logs
+from mirror.db import silence
 from mirror.db.replicas import reading
 from mirror.processes import deaths
 from mirror.processes.pauses import Pauses
@@ -34,8 +35,8 @@ _GRACE_SECONDS = 1.0
 _END_SECONDS = 1.0
 #: What ends a worker on purpose, whatever it does; any other signal is a death.
 ENDED_ON_PURPOSE = signal.SIGTERM
-#: How long a process may take to start.
-START_SECONDS = 60.0
+# How long a process may take to start.
+_START_SECONDS = 60.0
 
 
 class Unanswered(Exception):
@@ -54,6 +55,8 @@ class WorkerProcess:
             connection.setsockopt(socket.SOL_SOCKET, option, _timeval(LOOK_SECONDS))
         # A number that stays this process's after its end, when another may have its pid.
         self._process = os.pidfd_open(pid)
+        #: Is readable once the process has ended; whoever waits for that closes it.
+        self.end = os.dup(self._process)
         # The clock of the time that a processor spent on it: see clock_getcpuclockid(3).
         self._processor = (~pid << 3) | 2
         self._began = self._spent = 0.0
@@ -83,7 +86,7 @@ class WorkerProcess:
         send(self._connection, message)
 
     def answer(self, deadline: float) -> Any:
-        """Errors: OSError, TimeoutError of them."""
+        """Errors: OSError, TimeoutError of them; ServerSilent."""
         return pickle.loads(self.piece(deadline))
 
     def piece(self, last: float) -> bytes:
@@ -96,6 +99,7 @@ class WorkerProcess:
             except BlockingIOError:
                 if time.monotonic() >= last + _GRACE_SECONDS:
                     raise TimeoutError from None
+                silence.check()
                 if self.is_long and not self._slowed:
                     self._slow_down()
 
@@ -144,21 +148,27 @@ class Starter:
     def worker(self) -> WorkerProcess:
         """A new process that is ready. Errors: Unanswered."""
         with self._lock:
-            ours, theirs = socket.socketpair()
             try:
-                with theirs:
-                    self._hand_over(theirs)
-                ours.settimeout(START_SECONDS)
-                return WorkerProcess(ours, pickle.loads(receive(ours)))
-            except Unanswered:
-                ours.close()
-                raise
+                return self._worker()
             except OSError as error:
-                ours.close()
-                self._tell()
-                self.close()
+                # Unless it was closed in the meantime.
+                if self._control is not None:
+                    self._tell()
+                    self.close()
                 log.error("worker_not_started", reason=str(error))
                 raise Unanswered("no process could be started") from error
+
+    def _worker(self) -> WorkerProcess:
+        """Errors: as `_hand_over`."""
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self._hand_over(theirs)
+            ours.settimeout(_START_SECONDS)
+            return WorkerProcess(ours, pickle.loads(receive(ours)))
+        except BaseException:
+            ours.close()
+            raise
 
     def _hand_over(self, connection: socket.socket) -> None:
         """Errors: OSError; Unanswered while nothing may be started."""
@@ -189,7 +199,7 @@ class Starter:
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         # One that was stopped reads nothing.
-        ours.settimeout(START_SECONDS)
+        ours.settimeout(_START_SECONDS)
         self._began = time.monotonic()
         replicas = reading.shared()
         passed = [theirs.fileno(), *([] if replicas is None else [replicas])]

@@ -28,6 +28,7 @@ from mirror import logs
 from mirror.db.replicas import moments
 from mirror.db.replicas.board import NO_BLOCK
 from mirror.db.replicas.moments import NotThereYet
+from mirror.processes import running, signals
 from web3sim.engine.interface import DeadlinePassed
 from web3sim.processes.channel import receive, send
 
@@ -48,8 +49,11 @@ _HELD_BYTES = 256 * 1024
 
 
 def main(descriptor: int) -> None:
+    # Also while it still loads.
+    signals.end_with_parent()
     # Ctrl-C in a terminal is for the web server, which ends and takes this with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    running.name_this("simulation starter")
     with socket.socket(fileno=descriptor) as control, _Ends() as ends:
         _prepare(*pickle.loads(receive(control)))
         while True:
@@ -198,6 +202,7 @@ class _Worker:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             return
+        running.name_this("simulation worker")
         memory: int = config.value("web3.workerMemory") << 20
         most_calls: int = config.value("web3.workerCalls")
         size, self._resident = _memory()
@@ -279,14 +284,13 @@ class _Worker:
             answer = trace.answer(request, pieces.add)
             return answer._replace(result=pieces.held), False
         except NotThereYet as error:
-            status = HTTPStatus.SERVICE_UNAVAILABLE
-            return call.Answer(status, problems=(call.Problem(status.phrase, str(error)),)), False
+            return call.unavailable(str(error)), False
         except MemoryError:
             log.warning("call_took_too_much_memory")
-            return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), True
+            return call.unavailable("The simulation needs too much memory"), True
         except DeadlinePassed:
             log.warning("trace_took_too_long")
-            return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), False
+            return call.unavailable(call.TOOK_TOO_LONG), False
         except Exception as error:
             log.error("unexpected_error", exc_info=error)
             return call.Answer(HTTPStatus.INTERNAL_SERVER_ERROR), True

@@ -19,6 +19,10 @@ SETTINGS = (
             "read, so that they could not change the ledger: mirror_reader, or "
             "postgresql://mirror_reader:password@host:5432/name. `manage.py grant` makes it; the node's own "
             "database gets it by itself. Without it they have the role that owns the tables.", secret=True),
+    Setting("db.silentAfter", "2s",
+            "A database that takes so long to answer while requests wait is silent: stopped, out of reach, "
+            "or with a disk that hangs. Until it answers, requests that need it get 503.",
+            unit="duration", low=0.1, high=3600),
     Setting("db.distributed", False,
             "The database of DATABASE_URL is a coordinator of Citus, PostgreSQL with tables that are "
             "distributed over several machines. Tables without rows are distributed at once, those with rows "
@@ -86,7 +90,8 @@ SETTINGS = (
             "Requests that wait for their turn in each web server process. Further ones are answered with "
             "503 and Retry-After at once, so that those that wait are answered soon.", low=1, high=100_000),
     Setting("web.bodyTimeout", "10s",
-            "How long a client may take to send the body of its request before its connection is closed.",
+            "How long a client may take to send the headers of its request, and its body, before its "
+            "connection is closed.",
             unit="duration", low=1, high=3600),
     Setting("web.stalledTimeout", "30s",
             "How long a client may stop reading its answer before its connection is closed.",
@@ -96,9 +101,9 @@ SETTINGS = (
             "in the data folder.", secret=True),
     Setting("web.trustedProxies", (),
             "Addresses and networks of proxies in front of the node, such as 10.0.0.0/8 or 127.0.0.1. Only "
-            "their headers X-Forwarded-For, -Proto and -Host count: they say who a client is, and by which "
-            "address it reaches the node. Without any, a client's address is that of its connection, and "
-            "only links (rest.response.includeHostInLink) follow such headers."),
+            "their headers X-Forwarded-For, -Proto, -Host and -Prefix count: they say who a client is, and "
+            "by which address and path it reaches the node. Without any, a client's address is that of its "
+            "connection, and only links (rest.response.includeHostInLink) follow such headers."),
     Setting("web.hstsMaxAge", "0s",
             "How long browsers that have seen the admin by HTTPS may use nothing else for this host "
             "(Strict-Transport-Security); 0 leaves it to the proxy.", unit="duration", low=0),

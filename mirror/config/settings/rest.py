@@ -78,9 +78,8 @@ SETTINGS = (
             "(EIP-7702)."),
     Setting("rest.response.compression", True, "Compress answers for clients that accept it."),
     Setting("rest.response.keepAliveTimeout", "620s",
-            "How long the web server keeps a connection without a request, and waits for a request's "
-            "headers. A load balancer in front must close idle connections sooner, or it sends requests to "
-            "closed ones.",
+            "How long the web server keeps a connection without a request. A load balancer in front must "
+            "close idle connections sooner, or it sends requests to closed ones.",
             unit="duration", low=1, high=86400),
     Setting("rest.response.includeHostInLink", False,
             "Begin links to the next page with the scheme, the host and the configured port."),

@@ -4,7 +4,7 @@ from typing import Any
 import psycopg
 from django.db.backends.postgresql import base
 
-from mirror.db import patience, statements, timeouts
+from mirror.db import patience, silence, statements, timeouts
 from mirror.db.backend.features import DatabaseFeatures
 from mirror.db.backend.schema import DatabaseSchemaEditor
 from mirror.db.prepared import PreparedStatements
@@ -30,6 +30,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.execute_wrappers.append(statements.noted_by_django)
+
+    #: Whether its statements end in time without the watch of `mirror.db.silence`.
+    is_bounded = False
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:
+        opened: psycopg.Connection[Any]
+        if self.is_bounded:
+            opened = super().get_new_connection(conn_params)
+            return opened
+        silence.check()
+        opened = super().get_new_connection(silence.connect_options() | conn_params)
+        silence.note(opened)
+        return opened
 
     def init_connection_state(self) -> None:
         if self.is_gone is not None:

@@ -14,9 +14,10 @@ from enum import IntEnum
 from typing import NamedTuple
 
 _CELL = 8
-# Of the node: the newest block answered from, and when the servers were last looked at.
-_ANSWERED, _LOOKED = range(2)
-_OF_NODE = 2
+# Of the node: the newest block answered from, when the servers were last looked at, and when an answer was
+# last computed.
+_ANSWERED, _LOOKED, _COMPUTED = range(3)
+_OF_NODE = 3
 # Of each server.
 _STATE, _BLOCK, _LAG, _GIVEN_UP = range(4)
 _OF_SERVER = 4
@@ -85,6 +86,19 @@ class Board:
     def forget_answered(self, block: int) -> None:
         """Go back to a block: no server has what was answered from."""
         self._cells[_ANSWERED] = block
+
+    def computed(self) -> None:
+        """Note that an answer has been computed."""
+        self._cells[_COMPUTED] = time.monotonic_ns()
+
+    @property
+    def is_looked_after(self) -> bool:
+        """Whether no answer has been computed since the servers were last looked at."""
+        return self._cells[_COMPUTED] <= self._cells[_LOOKED]
+
+    @property
+    def seconds_since_look(self) -> float:
+        return (time.monotonic_ns() - self._cells[_LOOKED]) / 1e9
 
     # SERVERS
 

@@ -18,7 +18,7 @@ from django.db import Error as DjangoError
 
 from mirror.db import outage, sql, statements, turns
 from mirror.db.prepared import PreparedStatements
-from mirror.db.replicas import board, moments, servers
+from mirror.db.replicas import board, moments, servers, watermark
 from mirror.db.replicas.board import NO_BLOCK, Board, State
 from mirror.db.replicas.servers import Server
 from mirror.metrics import database
@@ -242,20 +242,19 @@ class Reader:
         return session
 
 
-def made() -> int | None:
-    """Make the memory that processes share, in the one that starts the others; None without replicas.
-
-    Errors: InvalidSetting.
-    """
-    found = servers.configured()
-    return board.made(len(found)) if found else None
+def made() -> int:
+    """Make the memory that processes share, in the one that starts the others. Errors: InvalidSetting."""
+    return board.made(len(servers.configured()))
 
 
 def use(file: int | None) -> None:
-    """Have this process read from replicas, with the memory of `made`."""
+    """Have this process read from replicas if there are any, with the memory of `made`."""
     if file is None:
         return
     found = servers.configured()
+    if not found:
+        watermark.board = Board(file, 0)
+        return
     moments.reader = Reader(found, Board(file, len(found)))
     sql.fetch_by(moments.reader.fetch)
 

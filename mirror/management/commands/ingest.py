@@ -231,12 +231,15 @@ def _summary(done: pipeline.Progress, total: int, seconds: float) -> str:
 
 
 def _proof(done: pipeline.Progress) -> str:
-    verified = f"{done.verified:,} files were verified by signatures"
-    if done.signed_by:
-        verified += f" of {len(done.signed_by)} nodes"
+    by_nodes, nodes = done.verified - done.proved, len(done.signed_by)
+    verified = f"{done.proved:,} blocks were verified by threshold signatures"
+    if by_nodes:
+        verified = f"{by_nodes:,} files were verified by signatures of {nodes} nodes"
+    if by_nodes and done.proved:
+        verified += f" and {done.proved:,} by threshold signatures"
     unsigned = "held together by the chain of hashes alone"
     if not done.verified:
         return f"No signature was checked: they are {unsigned}."
     if done.verified == done.files:
-        return f"All {verified}."
+        return f"All files: {verified}." if by_nodes and done.proved else f"All {verified}."
     return f"{verified}; {done.files - done.verified:,} were not, and are {unsigned}."

@@ -16,17 +16,17 @@ from typing import Any, cast
 from granian.server import mp
 
 from mirror import config, logs
-from mirror.db import statements, turns
+from mirror.db import silence, statements, turns
 from mirror.db.replicas import watching
 from mirror.db.slots import Slot
 from mirror.db.turn import Work
 from mirror.db.turns import Turns
 from mirror.metrics import http
-from mirror.node.web import gone_clients, refusals, stalled_clients
+from mirror.node.web import deadlines, gone_clients, refusals, stalled_clients
 from mirror.node.web.expected import Expected, names
 from mirror.node.web.minutes import Minutes
 from mirror.node.web.observing import ENVIRONMENT_ID, REQUEST_ID, Observer
-from mirror.node.web.paths import LIVENESS, is_about_the_node, is_of_api
+from mirror.node.web.paths import LIVENESS, is_about_the_node, is_of_api, needs_no_database
 from mirror.node.web.rate_limits import Limiter
 
 log = logs.logger("mirror.web")
@@ -67,9 +67,11 @@ def started(
         *(partial(gateway.turns.keep, slot) for slot in slots),
         gateway.turns.watch,
         gateway.readers.watch,
+        gateway.headers.watch,
+        gateway.deadlines.watch,
         gone_clients.Watch(gateway.turns).watch,
         Minutes().keep,
-        *watching.watches(),
+        *(watching.watches() or [partial(silence.watch, gateway.deadlines.has)]),
     ):
         threading.Thread(target=_kept_on, args=(watch,), daemon=True).start()
     # Granian's own wrapper would answer in the thread that it calls.
@@ -108,17 +110,25 @@ class Gateway:
         self.readers = stalled_clients.Readers(stalled_clients.MOST_READERS, config.value("web.bodyTimeout"))
         self.pauses = stalled_clients.Pauses(stalled_clients.MOST_PAUSES)
         self.observer = Observer()
+        self.deadlines = deadlines.Deadlines()
+        self.headers = stalled_clients.Headers(config.value("web.bodyTimeout"), self.deadlines.last_of)
         self._limiter = None if limits is None else Limiter(limits)
         self._most_waiting: int = config.value("web.maxWaiting")
         self._about_the_node = _Beside(_THREADS_ABOUT_THE_NODE)
         # Readiness may have to wait for the database, and whoever waits too long for this one ends the node.
         self._alive = _Beside(1)
+        self._pages = _Beside(1)
 
     def __call__(self, protocol: Any, environment: dict[str, Any]) -> None:
         arrived = time.monotonic()
         request_id = self.observer.begin(environment)
+        if environment["SERVER_PROTOCOL"] == "HTTP/2":
+            self.headers.of_http2.add(environment["REMOTE_ADDR"])
         # What every answer to the request has.
         common = [(REQUEST_ID, request_id)]
+        if (refusal := refusals.host_problem(environment)) is not None:
+            self._refuse(protocol, environment, refusal, common, arrived)
+            return
         if self._limiter is not None and (verdict := self._limiter.verdict(environment)) is not None:
             common += self._limiter.limits.headers(verdict)
             if not verdict.admitted:
@@ -131,24 +141,31 @@ class Gateway:
             protocol.response_bytes(200, [*headers.items(), *common], body)
             self.observer.end(environment, 200, arrived, len(body))
             return
-        is_watched = is_about_the_node(environment["PATH_INFO"])
+        beside = self._beside(environment["PATH_INFO"])
         # A page that is refused an answer to OPTIONS may not even read why, and these take no time.
         most = self._most_waiting * (2 if environment["REQUEST_METHOD"] == "OPTIONS" else 1)
-        if self.turns.waiting >= most and not is_watched:
+        if self.turns.waiting >= most and beside is None:
             refusal = refusals.busy(environment["PATH_INFO"])
             self._refuse(protocol, environment, refusal, common, arrived)
             return
         if not is_short:
             environment["wsgi.input"] = self.readers.read(environment)
         exchange = Exchange(self, protocol, environment, common)
-        if is_watched:
-            beside = self._alive if environment["PATH_INFO"] == LIVENESS else self._about_the_node
+        self.deadlines.add(exchange)
+        if beside is not None:
             if not beside.submit(exchange):
+                self.deadlines.discard(exchange)
                 refusal = refusals.busy(environment["PATH_INFO"])
                 self._refuse(protocol, environment, refusal, common, arrived)
             return
         is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
         self.turns.submit(exchange, slow=is_slow)
+
+    def _beside(self, path: str) -> "_Beside | None":
+        """Return the threads that answer a request without a turn."""
+        if is_about_the_node(path):
+            return self._alive if path == LIVENESS else self._about_the_node
+        return self._pages if needs_no_database(path) else None
 
     def _refuse(
         self,
@@ -168,7 +185,7 @@ class Gateway:
 
 
 class _Beside:
-    """Threads beside all turns, which answer requests about the node."""
+    """Threads beside all turns, which answer requests that need none."""
 
     def __init__(self, threads: int) -> None:
         self._places = threading.BoundedSemaphore(_MOST_ABOUT_THE_NODE)
@@ -187,12 +204,14 @@ class Exchange:
     """A request, and granian's object that takes its answer. Calling it answers."""
 
     __slots__ = (
+        "_claims",
         "_common",
         "_gateway",
         "_protocol",
         "_ready",
         "_size",
         "_status",
+        "client",
         "arrived",
         "environment",
         "names",
@@ -205,17 +224,22 @@ class Exchange:
         # The headers that every answer has.
         self._common = common
         self._status: tuple[int, list[tuple[str, str]]] = (500, [])
+        # Popped by the one who answers: this, or the watch of deadlines.
+        self._claims = [True]
         # Of the body; None once it comes in pieces.
         self._size: int | None = 0
         # When the answer was ready, if its client did not get it at once.
         self._ready: float | None = None
         #: The time of `time.monotonic` at which the request, with its body, has arrived.
         self.arrived = time.monotonic()
+        self.client: str = environment["REMOTE_ADDR"]
         path: str = environment["PATH_INFO"]
         #: What may be known of requests like this one; nothing of pages for people.
         self.names = names(path, environment.get("QUERY_STRING", "")) if is_of_api(path) else None
 
     def __call__(self) -> None:
+        if not self._claims:
+            return
         began = time.monotonic()
         logs.REQUEST_ID.set(self.environment[ENVIRONMENT_ID])
         statements.begin()
@@ -224,8 +248,9 @@ class Exchange:
         except Exception:
             log.error("unexpected_error", path=self.environment["PATH_INFO"], exc_info=True)
             self._status = (500, self._common)
-            # Unless the answer has begun already.
-            self._protocol.response_bytes(*self._status, b"")
+            self._send(b"")
+        finally:
+            self._gateway.deadlines.discard(self)
         self._gateway.observer.end(
             self.environment,
             self._status[0],
@@ -249,6 +274,9 @@ class Exchange:
             # Its pieces are passed on as fast as the client takes them.
             turns.end()
             self._size, self._ready = None, time.monotonic()
+            if not self._claim():
+                response.close()
+                return
             self._protocol.response_iter(*self._status, _Pieces(response, self._sent))
             return
         try:
@@ -262,8 +290,24 @@ class Exchange:
         self._send(body)
 
     def _send(self, body: bytes) -> None:
-        self._size = len(body)
-        self._protocol.response_bytes(*self._status, body)
+        if self._claim():
+            self._size = len(body)
+            self._protocol.response_bytes(*self._status, body)
+
+    def _claim(self) -> bool:
+        """Return whether the request is still to be answered, which the caller has to do then."""
+        try:
+            return self._claims.pop()
+        except IndexError:
+            return False
+
+    def refuse(self) -> bool:
+        """Answer 503 in place of the thread that is at work on the request, or that never came to it."""
+        if not self._claim():
+            return False
+        status, headers, body = refusals.overdue(self.environment["PATH_INFO"])
+        self._protocol.response_bytes(status, [*headers, *self._common], body)
+        return True
 
     def _sent(self, size: int) -> None:
         """Tell of a body whose last piece is sent."""

@@ -5,6 +5,7 @@ _API = "/api/"
 LIVENESS = "/health/liveness"
 # These are asked for when others fail.
 _ABOUT_THE_NODE = frozenset({LIVENESS, "/health/readiness", "/health/lag", "/metrics"})
+_WITHOUT_DATABASE = ("/docs", "/api/v1/docs", "/robots.txt", "/favicon.")
 
 
 def is_of_api(path: str) -> bool:
@@ -15,3 +16,8 @@ def is_of_api(path: str) -> bool:
 def is_about_the_node(path: str) -> bool:
     """Return whether somebody who watches the node asks."""
     return path in _ABOUT_THE_NODE
+
+
+def needs_no_database(path: str) -> bool:
+    """Return whether a path is one of a page that is the same whatever is loaded."""
+    return path.startswith(_WITHOUT_DATABASE)

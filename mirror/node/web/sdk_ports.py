@@ -15,9 +15,12 @@ from urllib.parse import urlsplit
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.node.web import server, stalled_clients
-from mirror.processes import signals
+from mirror.processes import running, signals
 
 _PIECE_BYTES = 1 << 16
+
+#: What clients of local networks expect today, unless the operator sets it otherwise.
+DEFAULTS = {"rest.response.accessList": "array", "rest.response.enableDelegationAddress": "true"}
 
 
 def ports() -> Sequence[int]:
@@ -41,9 +44,8 @@ def check_ports() -> None:
             "out."
         )
     for port in ports():
-        server.check_listening(
-            port, "start without --sdk-ports, or leave that one out (SVC_MIRROR_WEB_SDKPORTS)"
-        )
+        cure = "start without --sdk-ports, or leave that one out (SVC_MIRROR_WEB_SDKPORTS)"
+        server.bound_to(port, cure).close()
 
 
 def _is_this_machine(host: str) -> bool:
@@ -58,6 +60,7 @@ def _is_this_machine(host: str) -> bool:
 def serve() -> None:
     """Pass on until SIGTERM, in a process that ends with its parent. Errors: OperatorError."""
     signals.end_with_parent()
+    running.name_this("ports of SDKs")
     asyncio.run(_serve())
 
 

@@ -11,6 +11,7 @@ import signal
 import socket
 from collections.abc import Callable, Sequence
 from functools import partial
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,21 @@ from mirror.config import proxies
 from mirror.config.errors import OperatorError
 from mirror.db import slots, timeouts
 from mirror.db.replicas import reading, servers
+from mirror.metrics import files
 from mirror.node import reader
 from mirror.node.web import assets, rate_limits, stalled_clients
 from mirror.processes import signals
 from mirror.rest import users
 
 _STOP_SECONDS = 5
+# Connections that wait while no web server takes them; the kernel may allow fewer (somaxconn).
+_BACKLOG = 4096
 # However many ask, the loader goes first: a node that is asked for all that it can give must not fall behind.
 _NICENESS = 5
 # Threads of each process beside those that wait for bodies, and the time after which idle ones end.
 _READY_THREADS, _IDLE_SECONDS = 2, 30
+# The priority of what a process does first when it ends.
+_FIRST = 100
 # Granian's lines go where ours go.
 _LOGGING = {
     "formatters": {},
@@ -65,26 +71,32 @@ def check_settings() -> None:
     servers.configured()
 
 
-def check_port() -> None:
-    """Raise OperatorError if the web server could not listen."""
+def bound() -> socket.socket:
+    """Return the socket of the web server, bound to its address. Errors: OperatorError.
+
+    It belongs to the supervisor: while a killed web server starts again, connections wait in its queue.
+    """
     _, port = address()
     other = port + 1 if port < 65535 else 8001
-    check_listening(port, f"choose another port (PORT={other})")
+    return bound_to(port, f"choose another port (PORT={other})")
 
 
-def check_listening(port: int, cure: str) -> None:
-    """Raise OperatorError if nobody could listen on a port of the web server's host; `cure` says what helps.
+def bound_to(port: int, cure: str) -> socket.socket:
+    """Return a socket bound to a port of the web server's host; `cure` says what helps if that is taken.
 
-    Granian's processes share their port by SO_REUSEPORT, which would let a second node in. So this tries
-    without that option.
+    Errors: OperatorError.
     """
     host, _ = address()
     try:
-        family, kind, protocol, _, bound = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(bound)
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        opened = socket.socket(family, kind, protocol)
     except OSError as error:
+        raise _unbound(host, error) from None
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(place)
+    except OSError as error:
+        opened.close()
         if error.errno == errno.EADDRINUSE:
             raise OperatorError(
                 f"Port {port} of {host} is taken by another program: stop that one, or {cure}."
@@ -93,26 +105,36 @@ def check_listening(port: int, cure: str) -> None:
             raise OperatorError(
                 f"This user may not listen on port {port}: choose one above 1023 (PORT=8000)."
             ) from None
-        raise OperatorError(
-            f"The web server can't listen on {host} (SVC_MIRROR_WEB_HOST): {error.strerror}."
-        ) from None
+        raise _unbound(host, error) from None
+    return opened
 
 
-def serve() -> None:
+def _unbound(host: str, error: OSError) -> OperatorError:
+    return OperatorError(f"The web server can't listen on {host} (SVC_MIRROR_WEB_HOST): {error.strerror}.")
+
+
+def listen(listening: socket.socket) -> None:
+    """Let clients connect, before the web server starts."""
+    stalled_clients.limit_answers(listening)
+    listening.listen(_BACKLOG)
+
+
+def serve(listening: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT, in a process that ends with its parent."""
     from granian.constants import Interfaces
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
-    from mirror.node.web.workers import Server, work
+    from mirror.node.web.workers import Server
 
     signals.end_with_parent()
-    host, port = address()
+    files.begin("web server")
     static = _static_folders()
     server = Server(
         "mirror.wsgi:application",
-        address=str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0]),
-        port=port,
+        listening=listening,
+        process_name="mirror: web server",
+        backlog=_BACKLOG,
         interface=Interfaces.WSGI,
         workers=config.value("web.workers"),
         # They only read bodies, and hand requests over to the threads of the gateway.
@@ -133,12 +155,11 @@ def serve() -> None:
     # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
     shared = [slots.files() for _ in range(config.value("web.slowThreads"))]
-    server.serve(work, partial(_application, shared, rate_limits.made(), reading.made()), wrap_loader=False)
+    application = partial(_application, shared, rate_limits.made(), reading.made())
+    server.serve(target_loader=application, wrap_loader=False)
 
 
-def _application(
-    shared: Sequence[slots.Files], limits: int | None, replicas: int | None
-) -> Callable[..., Any]:
+def _application(shared: Sequence[slots.Files], limits: int | None, replicas: int) -> Callable[..., Any]:
     """Return what granian calls for each request; runs in each of its worker processes."""
     # Until granian sets the worker's own, the signal handlers of its main process are in force here. They
     # would swallow a request to stop.
@@ -149,13 +170,14 @@ def _application(
     reader.use()
     timeouts.use(timeouts.WEB_SERVER)
     reading.use(replicas)
-    from mirror.metrics import files
     from mirror.node.web import gateway
     from mirror.wsgi import application
     from web3sim.processes import pool
 
     files.begin("web worker")
-    pool.warm_up_soon()
+    # Its processes start, and end before this one.
+    pool.pool()
+    Finalize(None, pool.stop, exitpriority=_FIRST)
     return gateway.started(application, [slots.Slot(files) for files in shared], limits)
 
 

@@ -1,8 +1,9 @@
-"""Clients that stall: one that sends a body slowly, or takes nothing of its answer, holds up nobody else.
+"""Clients that stall: one that sends a request slowly, or takes nothing of its answer, delays no other.
 
-Granian hands over a request before its body has arrived, waits for the rest without limit, and keeps an
-answer until its client has taken it. So bodies are read before requests wait for their turn. The WSGI
-environment does not name the socket of a request, so the kernel is asked which sockets it may be.
+Granian waits for headers as long as it keeps an idle connection. It hands over a request before its body has
+arrived, waits for the rest without limit, and keeps an answer until its client has taken it. So bodies are
+read before requests wait for their turn. The WSGI environment does not name the socket of a request, so the
+kernel is asked which sockets it may be.
 """
 
 import io
@@ -10,7 +11,8 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mirror import config, logs
@@ -19,11 +21,11 @@ from mirror.rest.parameters.bodies import size_to_read
 
 log = logs.logger("mirror.web")
 
-_LOOK_SECONDS = 0.5
+_LOOK_SECONDS, _LOOKS = 0.5, 4
 #: The most bodies that a process waits for at a time, and the most answers that it holds back.
 MOST_READERS, MOST_PAUSES = 200, 50
-# The milliseconds since something was sent, in tcp_info.
-_LAST_SENT = struct.Struct("=44xI")
+# Of tcp_info: the milliseconds since data was sent and since data was received, and how many segments were.
+_LAST_SENT, _TRAFFIC = struct.Struct("=44xI"), struct.Struct("=44xI4xI96xII")
 
 
 class Pauses:
@@ -115,6 +117,51 @@ def _close_connections(client: str, seconds: float) -> int:
             # The socket listens, or is no longer connected.
             continue
     return closed
+
+
+# HEADERS
+
+
+class Headers:
+    """Connections by which the beginning of a request has come: closed unless the rest comes in `seconds`.
+
+    `arrived` returns when the last request of a client that is not answered yet arrived. It may have come by
+    any of the client's connections, so none of those that began to send before then is closed.
+    """
+
+    def __init__(self, seconds: float, arrived: Callable[[str], float | None]) -> None:
+        self._seconds, self._arrived = seconds, arrived
+        # Connection -> when it was first seen with data that no answer has followed.
+        self._since: dict[tuple[str, int], float] = {}
+        # Their clients send without a request, too.
+        self.of_http2: set[str] = set()
+
+    def watch(self) -> None:
+        while True:
+            time.sleep(self._seconds / _LOOKS)
+            self._look(time.monotonic())
+
+    def _look(self, now: float) -> None:
+        before, self._since, closed = self._since, {}, Counter[str]()
+        for each in own_sockets():
+            try:
+                client, port = each.getpeername()[:2]
+                if client in self.of_http2 or each.getsockname()[1] != config.value("web.port"):
+                    continue
+                info = each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TRAFFIC.size)
+                sent_ago, received_ago, received, sent = _TRAFFIC.unpack(info)
+                if not received or (sent and received_ago >= sent_ago):
+                    continue
+                since = self._since[client, port] = before.get((client, port), now)
+                arrived = self._arrived(client)
+                if now - since >= self._seconds and (arrived is None or arrived < since - self._seconds):
+                    each.shutdown(socket.SHUT_RDWR)
+                    closed[client] += 1
+            except (OSError, struct.error):
+                # The socket listens, is no longer connected, or of a kernel that does not count.
+                continue
+        for client, connections in closed.items():
+            log.warning("headers_took_too_long", client=client, connections_closed=connections)
 
 
 # ANSWERS

@@ -1,15 +1,13 @@
-"""Granian's server, which also reports the deaths of its workers and pauses before it starts new ones."""
+"""Granian's server on a socket of the supervisor; it reports deaths of workers before it starts new ones."""
 
-import os
 import socket
 import time
 from typing import Any
 
-from granian._granian import ListenerSpec, SocketHolder
+from granian._granian import SocketHolder
 from granian.server.mp import MPServer
 
 from mirror import logs
-from mirror.node.web import stalled_clients
 from mirror.processes import deaths
 from mirror.processes.pauses import Pauses
 
@@ -19,9 +17,28 @@ log = logs.logger("mirror.web")
 class Server(MPServer):
     """Granian's server. Left to itself, it ends when a worker dies twice within seconds."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(self, application: str, *, listening: socket.socket, **options: Any) -> None:
+        super().__init__(application, **options)
+        self._listening = listening
         self._pauses: dict[int, Pauses] = {}
+
+    def _init_shared_socket(self) -> None:
+        holder: Any = SocketHolder
+        # Granian declares them as what they are before this.
+        self._sfd = self._listening.fileno()  # type: ignore[assignment]
+        self._shd = holder(self._sfd, False, self.backlog)
+        self._sso = None
+
+    def _stop_workers(self) -> None:
+        """Let workers finish their answers, and end those whose clients send or take nothing."""
+        deadline = time.monotonic() + (self.workers_kill_timeout or 0)
+        for worker in self.wrks:
+            worker.interrupt_by_parent = True
+            worker.inner.terminate()
+        for worker in self.wrks:
+            worker.inner.join(max(deadline - time.monotonic(), 0.001))
+            worker.inner.kill()
+            worker.inner.join()
 
     def _respawn_workers(self, workers: list[int], *args: Any, **options: Any) -> None:
         pause = 0.0
@@ -43,18 +60,3 @@ class Server(MPServer):
             return
         super()._respawn_workers(workers, *args, **options)
         self.respawned_wrks.clear()
-
-
-def work(
-    number: int,
-    process_name: str | None,
-    application: Any,
-    sockets: tuple[tuple[ListenerSpec, SocketHolder | None], Any],
-    *options: Any,
-) -> None:
-    """Run a worker as granian does, on a socket that limits how long a client may take nothing."""
-    (address, _), shared = sockets
-    bound = address.build()
-    with socket.socket(fileno=os.dup(bound.get_fd())) as listening:
-        stalled_clients.limit_answers(listening)
-    MPServer._spawn_wsgi_worker(number, process_name, application, ((None, bound), shared), *options)

@@ -16,6 +16,7 @@ from django.test import Client
 from mirror.admin.login import _alone
 from mirror.node.web.gateway import Gateway
 from tests.logs import events
+from tests.mirror.node.web.environment import environment as of_request
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 ELSEWHERE = "192.0.2.7"
@@ -153,8 +154,8 @@ def test_an_answer_that_waits_occupies_no_thread(settings_of):
             bodies.append(body)
 
     gateway = Gateway(application, slots=[])
-    gateway(Client(), {"REQUEST_METHOD": "GET", "PATH_INFO": "/slow"})
+    gateway(Client(), of_request("/slow"))
     assert waiting.wait(PATIENCE_SECONDS)
-    gateway(Client(), {"REQUEST_METHOD": "GET", "PATH_INFO": "/quick"})
+    gateway(Client(), of_request("/quick"))
 
     wait_until(lambda: bodies == [b"/quick"])

@@ -23,18 +23,20 @@ def test_equal_values_outside_the_range_are_dropped(given, within):
 
 
 @pytest.mark.parametrize(
-    ("given", "lower", "upper", "bounds"),
+    ("given", "lower", "upper", "bounds", "single"),
     [
-        ([], None, None, Bounds()),
-        ([("ne", 1)], None, None, Bounds()),
-        ([("gt", 3), ("gte", 1)], ("gte", 1), None, Bounds(lower=1)),
-        ([("gt", 3), ("eq", 1)], ("eq", 1), None, Bounds(lower=1)),
-        ([("lt", 3), ("lte", 5), ("eq", 1)], ("eq", 1), ("lte", 5), Bounds(1, 5)),
-        ([("gt", 3), ("lt", 4)], ("gt", 3), ("lt", 4), Bounds(4, 3)),
+        ([], None, None, Bounds(), False),
+        ([("ne", 1)], None, None, Bounds(), False),
+        ([("gt", 3), ("gte", 1)], ("gte", 1), None, Bounds(lower=1), False),
+        ([("gt", 3), ("eq", 1)], ("eq", 1), None, Bounds(lower=1), True),
+        ([("lt", 3), ("lte", 5), ("eq", 1)], ("eq", 1), ("lte", 5), Bounds(1, 5), True),
+        ([("gt", 3), ("lt", 4)], ("gt", 3), ("lt", 4), Bounds(4, 3), False),
+        ([("gt", 3), ("lt", 5)], ("gt", 3), ("lt", 5), Bounds(4, 4), True),
     ],
 )
-def test_the_last_comparison_on_each_side_is_an_end(given, lower, upper, bounds):
+def test_the_last_comparison_on_each_side_is_an_end(given, lower, upper, bounds, single):
     ends = Ends.of(comparisons(*given))
     assert (ends.lower, ends.upper) == (lower, upper)
     assert ends.bounds == bounds
     assert ends.equal == (lower is not None and lower[0] == "eq")
+    assert ends.single == single

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
+from ledger.models import RecordFile
 from mirror.models import LOADER_LOCK, LoaderState
 from mirror.node import block_nodes, dashboard, status
 from mirror.values.readable import duration
@@ -30,6 +31,9 @@ def lock() -> Any:
     with other.cursor() as cursor:
         cursor.execute("select pg_advisory_lock(%s)", [LOADER_LOCK])
     yield
+    with other.cursor() as cursor:
+        # The session ends a moment after its connection is closed.
+        cursor.execute("select pg_advisory_unlock(%s)", [LOADER_LOCK])
     other.close()
 
 
@@ -276,3 +280,31 @@ def test_the_source_of_blocks_and_its_nodes_are_told(lock: Any) -> None:
     said = block_nodes.sentences(source | {"nodes": [each | behind | NEVER for each in nodes]}, now)
     assert said.count("asked 2 seconds ago: has blocks 0 to 59") == 2
     assert trouble.what == "The block node far:40840 is set aside: the block node is away."
+
+
+def test_a_clock_that_is_hours_behind_is_noticed() -> None:
+    block(-3 * 3600)
+    loader("waiting")
+
+    assert (
+        "The clock of this machine is at least 3 hours behind that of the network, whose last block is later "
+        "than now: set it, for example by NTP."
+    ) in status.read().sentence
+    block(-60)
+    RecordFile.objects.filter(consensus_end__gt=START + 60 * SECOND).delete()
+    assert "clock" not in status.read().sentence
+
+
+def test_incidents_of_the_source_are_told_before_it_counts_as_stuck(lock: Any) -> None:
+    block(3)
+    seconds = START // SECOND
+    last = [{"at": seconds - 5, "cause": "recordstreams/record0.0.3: can't be had: HTTP error"}]
+    loader("waiting", incidents={"count": 4, "last": last})
+
+    assert (
+        "4 requests to the source failed or took long in the last 10 minutes, the last one 5 seconds ago: "
+        "recordstreams/record0.0.3: can't be had: HTTP error."
+    ) in status.read().sentence
+    assert not status.read().needs_help
+    LoaderState.objects.update(activity="stopped")
+    assert "requests" not in status.read().sentence

@@ -214,7 +214,10 @@ def test_a_call_that_takes_too_long_is_ended(client, settings_of):
     assert post(client, {"to": hex_address(CALLER)}).status == 200
     settings_of({"web3.requestTimeout": 0.3})
     answer = post(client, {"to": hex_address(5106), "gas": 10**14})
-    assert (answer.status, problems(answer)) == (503, [("Service Unavailable", "", "")])
+    assert (answer.status, problems(answer)) == (
+        503,
+        [("Service Unavailable", "The simulation takes too long", "")],
+    )
     pool.stop()
 
 

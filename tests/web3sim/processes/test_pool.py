@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -56,17 +57,18 @@ def much_work_is_long(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 @pytest.fixture(scope="module")
 def one_pool() -> Iterator[Pool]:
-    made = Pool(2, 4)
+    made = Pool(1, 4)
     yield made
     made.close()
 
 
 @pytest.fixture
 def pool(ledger: Build, one_pool: Pool) -> Pool:
-    """Without processes but the first, which takes seconds to start."""
-    for pid in running(one_pool):
+    """With a fresh process for calls; the first one takes seconds to start."""
+    before = running(one_pool)
+    for pid in before:
         os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not running(one_pool))
+    wait_until(lambda: [each for each in one_pool._idle if each.pid not in before])
     return one_pool
 
 
@@ -122,11 +124,44 @@ def test_a_process_answers_one_call_after_the_other(pool):
     assert len(running(pool)) == 1
 
 
-def test_calls_at_the_same_time_are_answered_by_as_many_processes_as_there_may_be(pool):
-    with ThreadPoolExecutor(20) as threads:
-        found = [each.result() for each in [threads.submit(ask, pool) for _ in range(60)]]
-    assert [each.result for each in found] == [WORD_42] * 60
-    assert len(running(pool)) <= 2
+def test_calls_at_the_same_time_are_answered_by_processes_that_were_there_before_them(ledger):
+    pool = Pool(2, 4)
+    try:
+        wait_until(lambda: len(pool._idle) == 2)
+        before = running(pool)
+        with ThreadPoolExecutor(20) as threads:
+            found = [each.result() for each in [threads.submit(ask, pool) for _ in range(60)]]
+        assert [each.result for each in found] == [WORD_42] * 60
+        assert running(pool) == before
+    finally:
+        pool.close()
+
+
+def test_the_time_in_which_a_process_starts_is_not_taken_from_a_call(pool):
+    first = pool._starter._process.pid
+    stop(first)
+    with ThreadPoolExecutor(1) as threads:
+        try:
+            os.kill(pool._idle[0].pid, signal.SIGKILL)
+            wait_until(lambda: not pool._idle)
+            call = threads.submit(ask, pool, seconds=3)
+            time.sleep(3.5)
+        finally:
+            os.kill(first, signal.SIGCONT)
+        assert call.result().result == WORD_42
+
+
+def test_a_call_is_refused_with_the_reason_while_no_process_can_be_started(ledger, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", "/nowhere")
+        pool = Pool(1, 1)
+        with pytest.raises(Unanswered, match="no process could be started"):
+            ask(pool)
+    try:
+        wait_until(lambda: pool._idle)
+        assert ask(pool).result == WORD_42
+    finally:
+        pool.close()
 
 
 def test_a_process_that_has_answered_is_free_while_its_caller_waits_for_a_turn(pool):
@@ -155,11 +190,10 @@ def test_a_process_that_has_answered_is_free_while_its_caller_waits_for_a_turn(p
         assert call.result().result == WORD_42
 
 
-def test_a_process_that_was_killed_while_it_rested_costs_no_call(pool):
-    ask(pool)
-    (first,) = running(pool)
+def test_a_process_that_was_killed_while_it_rested_is_replaced_before_the_next_call(pool):
+    first = pool._idle[0].pid
     os.kill(first, signal.SIGKILL)
-    wait_until(lambda: not running(pool))
+    wait_until(lambda: [each for each in pool._idle if each.pid != first])
     assert ask(pool).result == WORD_42
     assert first not in running(pool)
 
@@ -332,7 +366,7 @@ def test_processes_are_started_while_another_program_keeps_the_file_of_deaths(le
         with (tmp_path / "deaths.jsonl").open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             os.kill(first, signal.SIGKILL)
-            wait_until(lambda: not running(pool))
+            wait_until(lambda: first not in running(pool))
             assert ask(pool).result == WORD_42
     finally:
         pool.close()
@@ -369,17 +403,17 @@ def test_a_call_ends_with_the_pool_that_runs_it(ledger):
         pool.close()
         with pytest.raises(Unanswered):
             call.result()
-    # Of both processes a socket, of the one for calls also its number.
-    assert len([*descriptors.iterdir()]) == open_before - 3
+    # Of both processes a socket, of the one for calls also its number twice, and the list of those to watch.
+    assert len([*descriptors.iterdir()]) == open_before - 5
 
 
-def test_pieces_end_in_time_also_if_they_are_taken_slowly():
+def test_pieces_end_in_time_also_if_they_are_taken_slowly(pool):
     process = subprocess.Popen(["sleep", "600"])
     ours, theirs = socket.socketpair()
     with theirs:
         send(theirs, b"first")
         send(theirs, b"second")
-        pool, worker = Pool(1, 0), WorkerProcess(ours, process.pid)
+        worker = WorkerProcess(ours, process.pid)
         assert next(Pieces(pool, worker, soon())) == b"first"
         # The second piece is there, but whoever reads comes too late.
         with pytest.raises(Unanswered):

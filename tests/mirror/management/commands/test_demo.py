@@ -88,7 +88,7 @@ def test_blocks_are_followed_by_the_command_that_is_printed(tmp_path, data_folde
 
     assert loaded.returncode == 0, loaded.stderr
     assert "Loaded 2 files" in loaded.stdout
-    assert "All 2 files were verified by signatures." in loaded.stdout
+    assert "All 2 blocks were verified by threshold signatures." in loaded.stdout
 
 
 @pytest.mark.parametrize("first", [0, 1, 2, 3])
@@ -194,3 +194,14 @@ def test_a_folder_without_blocks_is_not_served(tmp_path):
         call_command("demo", "--serve-blocks", str(tmp_path))
     with pytest.raises(CommandError, match="Name a folder for the stream by --out, or one with blocks by"):
         call_command("demo")
+
+
+def test_after_the_switch_over_files_by_node_signatures_and_blocks_by_threshold_signatures_are_counted(
+    tmp_path, data_folder, tables
+):
+    made(tmp_path / "stream", "--blocks-from", "2")
+    streams = str(tmp_path / "stream")
+    loaded = manage("ingest", streams, SVC_MIRROR_DATA=str(data_folder))
+
+    assert loaded.returncode == 0, loaded.stderr
+    assert "2 files were verified by signatures of 4 nodes and 1 by threshold signatures." in loaded.stdout

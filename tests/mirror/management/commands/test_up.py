@@ -67,6 +67,11 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
     node.wait_for(other.answers)
     assert other.blocks() == blocks
     assert node.blocks() == blocks
+    status, body = node.get("/api/v1/contracts/results?limit=100")
+    assert status == 200
+    for result in json.loads(body)["results"]:
+        assert isinstance(result["access_list"], list)
+        assert ("authorization_list" in result) == (result["nonce"] is not None)
     assert (node.folder / "admin-password").read_text() == password
     assert sessions_beside(node, role="mirror_reader") >= {"mirror_reader"}
     with urllib.request.urlopen(f"http://127.0.0.1:{node.port}/api/v1/blocks") as answer:

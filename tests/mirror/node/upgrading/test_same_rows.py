@@ -71,4 +71,6 @@ def test_an_upgraded_database_has_the_rows_of_a_new_one() -> None:
     assert {table for table in wanted if wanted[table] != upgraded.get(table)} == set()
     assert set(upgraded) == set(wanted)
     counts = {state.name: state.rows for state in states}
-    assert counts["ethereum_weibars"] and counts["transaction_index"] and counts["synthetic_logs"], counts
+    assert all(counts[name] for name in ("ethereum_weibars", "root_transaction_index", "synthetic_logs")), (
+        counts
+    )

@@ -11,6 +11,7 @@ from mirror.db import slots, turns
 from mirror.db.slots import Slot
 from mirror.db.sql import fetch_one
 from mirror.node.web.gateway import Gateway
+from tests.mirror.node.web.environment import environment as of_request
 from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -51,7 +52,7 @@ def ask(settings_of: Callable[..., None]) -> Iterator[Callable[..., bytes]]:
 
     def ask(path: str, query: str = "") -> bytes:
         protocol = _Protocol()
-        gateway(protocol, {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": query})
+        gateway(protocol, of_request(path, query))
         return protocol.answer()
 
     # The times of a connection count from its second use.

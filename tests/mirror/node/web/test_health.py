@@ -13,6 +13,7 @@ from mirror.node.web import health
 from mirror.node.web.gateway import Gateway
 from network.models import AddressBook
 from tests.build import SECOND, START, Build
+from tests.mirror.node.web.environment import environment as of_request
 from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -122,7 +123,7 @@ def test_a_health_check_is_answered_while_every_turn_of_requests_is_taken(settin
 
     gateway = Gateway(application, [])
     for path in ("/api/v1/blocks", READINESS):
-        gateway(Protocol(), {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": ""})
+        gateway(Protocol(), of_request(path))
 
     assert answered.wait(PATIENCE_SECONDS)
     released.set()

@@ -15,6 +15,7 @@ from mirror.node.web.gateway import Gateway
 from mirror.node.web.observing import Observer
 from mirror.node.web.slow_requests import MOST_PLANS_PER_MINUTE, SlowRequest, SlowRequests
 from tests.logs import events
+from tests.mirror.node.web.environment import environment as of_request
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 READ = "select consensus_end from record_file where consensus_end = %s"
@@ -62,7 +63,7 @@ def _application(environment: dict[str, Any], start: Callable[..., None]) -> Ite
 
 def _ask(gateway: Gateway, path: str = "/api/v1/blocks", query: str = "", **headers: str) -> bytes:
     protocol = _Protocol()
-    environment = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": query, "REMOTE_ADDR": "::1"}
+    environment = of_request(path, query)
     gateway(protocol, environment | headers)
     return protocol.answer()
 
@@ -96,9 +97,9 @@ def test_each_request_is_worked_on_with_its_id_and_has_a_line_in_the_access_log(
         gateway.turns.submit(close)
         assert closed.wait(PATIENCE_SECONDS)
     assert [(path, status, rows, size, client) for _, path, status, _, rows, size, client, _ in access] == [
-        ("/api/v1/blocks?limit=2", 200, 2, 4, "::1"),
-        ("/api/v1/blocks", 200, 2, access[1][5], "::1"),
-        ("/streamed", 200, 0, 5, "::1"),
+        ("/api/v1/blocks?limit=2", 200, 2, 4, "192.0.2.7"),
+        ("/api/v1/blocks", 200, 2, access[1][5], "192.0.2.7"),
+        ("/streamed", 200, 0, 5, "192.0.2.7"),
     ]
     assert access[0][-1] == "mine"
     assert events(caplog) == []
@@ -113,7 +114,7 @@ def test_a_request_is_slow_by_the_time_after_its_turn_began(
     settings_of({"logging.slowRequest": slow_after})
     told: list[SlowRequest] = []
     monkeypatch.setattr(SlowRequests, "tell", lambda _, request: told.append(request))
-    environment = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "QUERY_STRING": "", "REMOTE_ADDR": "::1"}
+    environment = of_request("/")
     observer = Observer()
     observer.begin(environment)
 
@@ -124,7 +125,7 @@ def test_a_request_is_slow_by_the_time_after_its_turn_began(
 
 
 def _slow(*noted: Any) -> SlowRequest:
-    return SlowRequest("mine", "GET", "/api/v1/blocks", "::1", 200, 512, 2.5, 0.25, noted)
+    return SlowRequest("mine", "GET", "/api/v1/blocks", "192.0.2.7", 200, 512, 2.5, 0.25, noted)
 
 
 @pytest.mark.usefixtures("ledger_tables")
@@ -143,7 +144,7 @@ def test_a_slow_request_has_a_line_with_its_statements_and_a_plan(caplog: pytest
         "ms": 2500.0,
         "waited_ms": 250.0,
         "bytes": 512,
-        "client": "::1",
+        "client": "192.0.2.7",
         "statement_count": 2,
         "statement_ms": 2100.0,
         "statements": [

@@ -4,6 +4,7 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,10 @@ def node(serving_node: ServingNode) -> ServingNode:
 
 def _is_served(client: socket.socket) -> bool:
     """Return whether the server still has the other end of a connection."""
-    (_, port), (_, server_port) = client.getsockname(), client.getpeername()
+    try:
+        (_, port), (_, server_port) = client.getsockname(), client.getpeername()
+    except OSError:
+        return False
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     ends = {
         tuple(address.partition(":")[2] for address in line[1:3]) for line in lines if line[3] == ESTABLISHED
@@ -118,3 +122,25 @@ def test_a_body_that_does_not_come_in_time_is_not_waited_for(node, stalled):
 
     node.wait_for(lambda: not any(_is_served(client) for client in clients))
     assert node.call(FEW) == 200
+
+
+def test_headers_that_do_not_come_in_time_are_not_waited_for(node):
+    node.start(SVC_MIRROR_WEB_BODYTIMEOUT="1s")
+    half, second_half, idle, drips = (socket.create_connection(("127.0.0.1", node.port)) for _ in range(4))
+    with half, second_half, idle, drips:
+        for client in (second_half, idle):
+            client.sendall(b"GET /health/liveness HTTP/1.1\r\nHost: node\r\n\r\n")
+            assert client.recv(4096).startswith(b"HTTP/1.1 200")
+        half.sendall(b"GET /api/v1/blocks HTTP/1.1\r\nHost: no")
+        time.sleep(0.02)
+        second_half.sendall(b"GET /api/v1/blo")
+
+        def are_closed() -> bool:
+            with suppress(OSError):
+                drips.send(b"G")
+            return not any(_is_served(client) for client in (half, second_half, drips))
+
+        node.wait_for(are_closed)
+        assert _is_served(idle)
+        assert node.call(FEW) == 200
+    assert "headers_took_too_long" in node.said

@@ -1,0 +1,13 @@
+from django.db import migrations, models
+
+from mirror.db.operations import AddFieldIfMissing
+
+
+class Migration(migrations.Migration):
+    """What has failed or was slow at a loader's source."""
+
+    dependencies = [("mirror", "0013_keptplace")]
+
+    operations = [
+        AddFieldIfMissing(model_name="loaderstate", name="incidents", field=models.JSONField(null=True)),
+    ]
