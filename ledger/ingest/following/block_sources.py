@@ -256,12 +256,16 @@ class FromBlockNodes:
         """
         number, waited, available = quiet.number, quiet.idle, self._available(node)
         if available is None:
-            raise BlockNodeStall(node.name, "sends nothing and does not tell what it has", waited)
+            raise BlockNodeStall(
+                node.name, "the block node sends nothing and does not tell what it has", waited
+            )
         if available.has(number):
             # It may just have got it.
             block = quiet.next(self._patience.status)
             if block is None and quiet.is_quiet:
-                raise BlockNodeStall(node.name, f"has not sent block {number} in time, which it has", waited)
+                raise BlockNodeStall(
+                    node.name, f"the block node has not sent block {number} in time, which it has", waited
+                )
             return block
         quiet.wait_anew()
         other = self.scheduler.another_with(number, node)
@@ -283,8 +287,9 @@ class FromBlockNodes:
         if other := self.scheduler.another_with(waiting.number, node):
             raise BlockNodeStall(
                 node.name,
-                f"has sent nothing for {waiting.idle:.0f} s, while {other.name} has block {waiting.number}",
-                now - self._since if is_first_look else 0.0,
+                f"the block node has sent nothing for {waiting.idle:.0f} s, while {other.name} has block "
+                f"{waiting.number}",
+                max(now - self._since, STALL_SECONDS) if is_first_look else 0.0,
             )
 
     def _leave_for_a_sooner_one(self) -> None:

@@ -57,7 +57,7 @@ class BlockNodeStall(BlockNodeFailure):
     """A block node does not send a block that exists; `waited` is for how long (s)."""
 
     def __init__(self, node: str, cause: str, waited: float) -> None:
-        super().__init__(node, 0, f"the block node {cause}", ANOTHER_NODE)
+        super().__init__(node, 0, cause, ANOTHER_NODE)
         self.waited = waited
 
 

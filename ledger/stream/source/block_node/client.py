@@ -244,7 +244,8 @@ class Subscription:
                 since = self._coming_since
                 waited = 0.0 if since is None else time.monotonic() - since
                 if waited > self._seconds:
-                    raise BlockNodeStall(self._node.name, "has not sent a whole block in time", waited)
+                    cause = "the block node has not sent a whole block in time"
+                    raise BlockNodeStall(self._node.name, cause, waited)
                 return None
             block = self._ready.popleft()
             if isinstance(block, StreamedBlock):
