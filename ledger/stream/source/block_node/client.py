@@ -22,6 +22,7 @@ from ledger.stream.source.block_node.assembly import (
     ANOTHER_NODE,
     Assembler,
     BlockNodeFailure,
+    BlockNodeStall,
     Limits,
 )
 
@@ -259,8 +260,10 @@ class Subscription:
         with self._changed:
             if not self._changed.wait_for(lambda: self._ready, seconds):
                 since = self._coming_since
-                if since is not None and time.monotonic() - since > self._seconds:
-                    raise self._failure("has not sent a whole block in time")
+                waited = 0.0 if since is None else time.monotonic() - since
+                if waited > self._seconds:
+                    cause = "the block node has not sent a whole block in time"
+                    raise BlockNodeStall(self._node.name, cause, waited)
                 return None
             block = self._ready.popleft()
             if isinstance(block, StreamedBlock):
