@@ -1,0 +1,25 @@
+from django.db import migrations
+
+_RENAME = """
+    do $$ begin
+        if to_regclass('{old}') is not null then
+            alter table {old} rename to {new};
+            alter table {new} rename constraint {old}_pkey to {new}_pkey;
+        end if;
+    end $$
+"""
+
+
+class Migration(migrations.Migration):
+    """Tables of earlier commits under the names that they have now."""
+
+    dependencies = [("mirror", "0014_loader_incidents")]
+
+    operations = [
+        migrations.RunSQL(_RENAME.format(old=old, new=new), migrations.RunSQL.noop)
+        for old, new in (
+            ("kept_place", "archive_location"),
+            ("not_kept", "archive_failure"),
+            ("passed_over", "skipped_transaction"),
+        )
+    ]
