@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 
 from contracts.api import formats
 from contracts.queries.ethereum import Ethereum
-from contracts.queries.results import Result
+from contracts.queries.result_rows import Result
 from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64, Row
 from mirror.core.rest.answers.views import Answer

@@ -26,7 +26,7 @@ from contracts.api.result_json import (
     full_json,
 )
 from contracts.queries import results as queries
-from contracts.queries.results import Result
+from contracts.queries.result_rows import Result, Senders
 from contracts.queries.searches import Search, by_time
 from ledger.api.names.contracts import OfContract, find_contract, only
 from ledger.api.timestamp_ranges import bound, nanoseconds
@@ -222,7 +222,7 @@ def senders_of(parameters: ResultsParameters) -> Bounds | None:
     )
 
 
-def part_at_once(senders: queries.Senders) -> float:
+def part_at_once(senders: Senders) -> float:
     """Return the part of the time budget that a list may take before it is read in windows."""
     # Only calls of other contracts, or senders that are hard to find, let a list take long.
     return WHOLE if senders is None else AT_ONCE

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from contracts.queries.distributed import contracts as distributed
 from ledger.queries.versions_at import Moment
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Where, fetch
@@ -49,8 +50,6 @@ def contracts(query: Query) -> list[Contract]:
     # Indexes: entity__type_id (type, id); the primary key of contract. `any`, and order by both columns, as
     # for `type = ...` PostgreSQL may walk the primary key past all other entities.
     if is_distributed():
-        from contracts.queries.distributed import contracts as distributed
-
         return [Contract(*row) for row in distributed.contracts(query, _COLUMNS)]
     statement = f"""
         select {_COLUMNS}
@@ -71,8 +70,6 @@ def contract(name: int | bytes, moment: Moment | None) -> Contract | None:
     # rows.
     known = name
     if isinstance(name, bytes) and is_distributed():
-        from contracts.queries.distributed import contracts as distributed
-
         found = distributed.id_of(name)
         if found is None:
             return None

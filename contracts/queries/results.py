@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from contracts.queries import ethereum
-from contracts.queries.ethereum import Ethereum
+from contracts.queries.distributed import results as distributed
+from contracts.queries.result_rows import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders, result_columns
 from contracts.queries.searches import Search
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.reading import also
@@ -13,54 +14,10 @@ from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.loose_index_scan import different_values
 from mirror.core.db.sql.query import Query
 
-_RESULT = """
-    r.amount, r.bloom, r.call_result, r.consensus_timestamp, r.contract_id, r.created_contract_ids,
-    r.error_message, e.evm_address, r.failed_initcode, r.function_parameters,
-    case when r.sender_id is null then r.function_result end, r.gas_consumed, r.gas_limit, r.gas_used,
-    r.sender_id, r.transaction_hash, r.transaction_index, r.transaction_result, r.payer_account_id
-"""
+_RESULT = result_columns("e.evm_address")
 _BLOCK = "b.index, b.hash, b.gas_used"
-
-
-class Block(NamedTuple):
-    number: int
-    hash: str
-    gas_used: int | None
-
-
-class Result(NamedTuple):
-    """One contract result, with its block and Ethereum transaction where a query reads them."""
-
-    amount: int | None
-    bloom: bytes | None
-    call_result: bytes | None
-    consensus_timestamp: int
-    contract_id: int
-    created_contract_ids: list[int] | None
-    error_message: str | None
-    evm_address: bytes | None
-    failed_initcode: bytes | None
-    function_parameters: bytes | None
-    function_result: bytes | None
-    gas_consumed: int | None
-    gas_limit: int
-    gas_used: int | None
-    sender_id: int | None
-    transaction_hash: bytes | None
-    transaction_index: int | None
-    transaction_result: int
-    payer_account_id: int
-    block: Block | None = None
-    ethereum: Ethereum | None = None
-
-
-_SUCCESS = 22
-RESULT_LENGTH = len(Result._fields) - 2
 _ETHEREUM = RESULT_LENGTH + len(Block._fields)
 
-
-# The senders of a list: accounts, or what they have to meet if they are too many to name; None for all.
-Senders = Sequence[int] | Bounds | None
 # A page reads the first results of so many senders one by one.
 _MOST_SENDERS = 100
 
@@ -97,8 +54,6 @@ def first_and_last() -> tuple[int, int] | None:
 def results(query: Query, senders: Senders) -> list[Result]:
     """Return a page of results by consensus timestamp; the query's conditions are on contract_result."""
     if is_distributed():
-        from contracts.queries.distributed import results as distributed
-
         return distributed.results(query, senders)
     # Index of the entity: the primary key (id).
     part = _page(query, senders)
@@ -118,8 +73,6 @@ def full_results(
     `longest_block` nanoseconds after the page's last result is not shown.
     """
     if is_distributed():
-        from contracts.queries.distributed import results as distributed
-
         return distributed.full_results(query, senders, times, synthetic, longest_block=longest_block)
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
     # consensus_timestamp, consensus_end).
@@ -175,29 +128,6 @@ def _page(query: Query, senders: Senders) -> _Part:
     return _Part(sql, (list(senders), *query.where.values))
 
 
-# The columns of a synthetic result: a successful call of the token that was moved, by whoever paid.
-SYNTHETIC = {
-    "amount": "null::bigint",
-    "bloom": "null::bytea",
-    "call_result": "null::bytea",
-    "consensus_timestamp": "l.consensus_timestamp::nanos_timestamp",
-    "contract_id": "coalesce(root_contract_id, contract_id)::bigint",
-    "created_contract_ids": "null::bigint[]",
-    "error_message": "null::text",
-    "failed_initcode": "null::bytea",
-    "function_parameters": "null::bytea",
-    "function_result": "null::bytea",
-    "gas_consumed": "null::bigint",
-    "gas_limit": "0::bigint",
-    "gas_used": "null::bigint",
-    "sender_id": "payer_account_id::bigint",
-    "transaction_hash": "transaction_hash",
-    "transaction_index": "transaction_index",
-    "transaction_result": f"{_SUCCESS}::smallint",
-    "payer_account_id": "payer_account_id::bigint",
-}
-
-
 _RESULT_COLUMNS = ", ".join(SYNTHETIC)
 _SYNTHETIC_COLUMNS = ", ".join(f"{expression} as {name}" for name, expression in SYNTHETIC.items())
 
@@ -251,8 +181,6 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
     In one that failed its checks no contract took part: its result has the contract 0.
     """
     if is_distributed():
-        from contracts.queries.distributed import results as distributed
-
         return distributed.result_of(search)
     # Indexes: the primary keys (consensus_timestamp, entity_id), (consensus_timestamp), (id),
     # (consensus_end).

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import psycopg
 
 from ledger.queries.account_pages import names_few
+from ledger.queries.distributed import transaction_lists as distributed
 from ledger.queries.transaction_sides import (
     Accounts,
     Selection,
@@ -156,8 +157,6 @@ def _plain_text(shape: Selection, of_account: bool, query: Query) -> Sql:
 def _at_once(side: Side, timestamps: Bounds, query: Query) -> list[FullTransaction]:
     """Return a page of a side, each of whose streams stops early."""
     if is_distributed():
-        from ledger.queries.distributed import transaction_lists as distributed
-
         return distributed.page(side, Window(timestamps, query.direction), query)
     return _page(side.keys(Window(timestamps, query.direction), query.limit), query, timestamps)
 
@@ -171,8 +170,6 @@ class _Step(NamedTuple):
 
 def _step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
     if is_distributed():
-        from ledger.queries.distributed import transaction_lists as distributed
-
         reached = distributed.edge(side, Window(timestamps, query.direction), number)
         return _up_to(side, timestamps, query, reached)
     edge = side.edge(Window(timestamps, query.direction), number)
@@ -294,8 +291,6 @@ class _Search:
         window = Window(_until(self._rest, near, descending=descending), self._query.direction)
         one, other = self._plan.sides
         if is_distributed():
-            from ledger.queries.distributed import transaction_lists as distributed
-
             return _Step(
                 distributed.meetings(one, other, window, self._query._replace(limit=self._limit)), near
             )
@@ -317,8 +312,6 @@ class _Search:
         """Return how far each side comes by looking at the same number of rows; None for all the way."""
         window = Window(self._rest, self._query.direction)
         if is_distributed():
-            from ledger.queries.distributed import transaction_lists as distributed
-
             return [distributed.edge(side, window, self._number) for side in self._plan.sides]
         edges = [side.edge(window, self._number) for side in self._plan.sides]
         statement = "select " + ", ".join(f"({edge.text})" for edge in edges)

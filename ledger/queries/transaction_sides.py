@@ -8,6 +8,7 @@ quiet account by its transfers.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ledger.queries.distributed import transaction_sides as distributed
 from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.reading import also
@@ -325,8 +326,6 @@ def _is_party(selection: Selection, accounts: Accounts) -> Where:
     if selection.credit is None and selection.entities:
         condition = _among(accounts, "e.entity_id")
         if is_distributed():
-            from ledger.queries.distributed import transaction_sides as distributed
-
             parts.append(distributed.named(condition))
         else:
             exists = _exists("entity_transaction e", " and ".join(condition.conditions), selection.timestamps)

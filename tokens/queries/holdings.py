@@ -21,6 +21,7 @@ from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.selective_page import page_of_few
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
+from tokens.queries.distributed import holdings as distributed
 
 _BALANCE_INDEX = "token_account__token_balance_account"
 _PAST_BALANCE_INDEX = "token_balance__token_balance_account"
@@ -67,24 +68,21 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
     if selection.public_key is None and (not selection.balances or names_few(ids)):
         return _fetched(_holders(selection, None, query), selection, query), None
     candidates = _candidates(selection)
+    where = selection.of_token + Where(("associated",)) + selection.with_balance
+    where += selection.among("account_id")
+    index = "" if selection.public_key else _BALANCE_INDEX
     if candidates and is_distributed():
-        from tokens.queries.distributed import holdings as distributed
-
-        index = "" if selection.public_key else _BALANCE_INDEX
-        found = distributed.page_of_few(selection, query, candidates, index=index)
-        if found is not None:
-            return _with_known_decimals(found, selection), None
+        rows = distributed.page_of_few(where, query, candidates, index=index)
+        if rows is not None:
+            return _with_known_decimals(rows, selection), None
     elif candidates:
         # Index: the primary key (account_id, token_id), for one account at a time.
-        where = selection.of_token + Where(("associated",)) + selection.with_balance
-        where += selection.among("account_id")
         page = f"""
             select holding.* from few cross join lateral (
                 select account_id, balance, balance_timestamp from token_account
                 where account_id = few.id {where.and_sql} limit 1
             ) holding order by few.id {query.direction} limit {query.limit:d}
         """
-        index = "" if selection.public_key else _BALANCE_INDEX
         rows = page_of_few(
             candidates, _with_decimals(Statement(page, where.values), selection, query), query, index=index
         )

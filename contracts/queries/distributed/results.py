@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from contracts.queries import ethereum
 from contracts.queries.distributed import belongings
-from contracts.queries.results import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders
+from contracts.queries.result_rows import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders, result_columns
 from contracts.queries.searches import Search
 from mirror.core.db.partitions.reading import also
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
@@ -15,12 +15,7 @@ from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.built_indexes import built
 from mirror.core.db.sql.query import Query
 
-_RESULT = """
-    r.amount, r.bloom, r.call_result, r.consensus_timestamp, r.contract_id, r.created_contract_ids,
-    r.error_message, null::bytea, r.failed_initcode, r.function_parameters,
-    case when r.sender_id is null then r.function_result end, r.gas_consumed, r.gas_limit, r.gas_used,
-    r.sender_id, r.transaction_hash, r.transaction_index, r.transaction_result, r.payer_account_id
-"""
+_RESULT = result_columns("null::bytea")
 
 
 def results(query: Query, senders: Senders) -> list[Result]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from ledger.queries.account_pages import IS_ACCOUNT
 from mirror.core.db.reading.sql import Row, Where, fetch
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
@@ -16,7 +15,7 @@ def page_of_few(
     ids = few_ids(candidates, index=index)
     if not ids:
         return None if ids is None else []
-    where = Where(("id = any(%s)", IS_ACCOUNT), (ids,)) + query.where
+    where = Where(("id = any(%s)",), (ids,)) + query.where
     # Index: the primary key (id).
     return _rows(columns, joins, query, _ids(where, "id", query))
 
