@@ -19,6 +19,7 @@ from ledger.api.names.contracts import (
     read_contract,
 )
 from ledger.queries import files
+from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
 from ledger.queries.versions_at import Moment
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, compare
 from mirror.core.db.sql.bounds import Bounds
@@ -46,9 +47,6 @@ from mirror.core.values.json_types import (
     TimestampRangeJson,
 )
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-
-# Files up to this number are system files.
-LAST_SYSTEM_FILE_NUM = 1000
 
 _HEX_DIGITS = 40  # of an EVM address
 

@@ -12,7 +12,8 @@ from contracts.api.result_json import LogJson, log_json
 from contracts.queries import logs as queries
 from contracts.queries.logs import Log, Selection
 from ledger.api.names.contracts import OfContract, find_contract
-from ledger.api.timestamp_ranges import bound, check_closed, nanoseconds
+from ledger.api.timestamp_ranges import check_closed
+from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds
