@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror import config, logs
-from mirror.db import budget
+from mirror.db import budget, silence
 from mirror.db.slots import Slot
 from mirror.db.turn import Baton, Refused, Turn, Work
 
@@ -136,6 +136,16 @@ class Turns:
             if turn.work is work:
                 turn.abandoned = True
                 turn.interrupt()
+
+    def shut(self, work: Work) -> None:
+        """End work that nobody waits for, and whose server may not even take a cancellation."""
+        for turn, its in self.used_for(0.0):
+            with turn.lock:
+                if its is work and turn.work is work:
+                    turn.abandoned = turn.interrupted = turn.spoiled = True
+                    for wrapper in (turn.connection, turn.reads):
+                        if wrapper is not None and wrapper.connection is not None:
+                            silence.shut(wrapper.connection)
 
     def watch(self) -> None:
         """Keep slow requests from holding up quick ones, for ever."""

@@ -16,7 +16,7 @@ from mirror import logs
 from mirror.config.errors import OperatorError
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.server import Server
-from mirror.processes import deaths, signals
+from mirror.processes import deaths, running, signals
 from mirror.processes.pauses import Pauses
 
 log = logs.logger("mirror.node")
@@ -75,7 +75,7 @@ class Part(_Watched):
 
     def _start(self) -> None:
         context = multiprocessing.get_context("fork")
-        process = context.Process(target=_run, args=(self._work,), name=self.name)
+        process = context.Process(target=_run, args=(self.name, self._work), name=self.name)
         with signals.held():
             process.start()
             self._process = process
@@ -91,7 +91,8 @@ class Part(_Watched):
             self._process.join()
 
 
-def _run(work: Callable[[], None]) -> None:
+def _run(name: str, work: Callable[[], None]) -> None:
+    running.name_this(name)
     signals.leave_to_supervisor()
     try:
         work()

@@ -64,6 +64,8 @@ class SimulationView(NewerReadView):
         response = self.json(_envelope(problems), failure.status)
         if isinstance(failure, WrongMethod):
             response.headers["allow"] = "GET, HEAD" if "get" in self.actions else "POST"
+        if failure.retry_after:
+            response.headers["retry-after"] = str(failure.retry_after)
         return response
 
     def json(self, data: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from mirror import config, logs
-from mirror.db import silence, turns
+from mirror.db import silence, sql, turns
 from mirror.db.replicas import moments
 from mirror.db.replicas.board import NO_BLOCK
 from mirror.metrics import simulation
@@ -177,7 +177,7 @@ class Pool:
         simulation.WAITING.read_from(lambda: len(self._turns), self._name)
 
     def _acquire(self, deadline: float) -> tuple[WorkerProcess, float]:
-        """A process, and for how many seconds there was none at all: that time does not count."""
+        """A process, and for how many seconds of the wait one was starting: that time does not count."""
         with self._lock:
             # Nobody overtakes, or those who wait could wait for ever.
             late = self._wait(deadline) if self._turns or not self._idle else 0.0
@@ -198,7 +198,8 @@ class Pool:
         late = 0.0
         try:
             while self._turns[0] is not turn or not self._idle:
-                began, is_starting = time.monotonic(), not (self._idle or self._busy)
+                began = time.monotonic()
+                is_starting = len(self._idle) + len(self._busy) < self._size
                 turn.wait(self._patience(turn, deadline + late))
                 if is_starting:
                     late += time.monotonic() - began
@@ -211,7 +212,8 @@ class Pool:
 
     def _patience(self, turn: threading.Condition, deadline: float) -> float:
         """Return how many seconds to wait before looking again. Errors: Unanswered, ServerSilent."""
-        silence.check()
+        if not sql.reads_elsewhere():
+            silence.check()
         if self._failure and not (self._idle or self._busy):
             raise Unanswered(self._failure)
         left = deadline - time.monotonic()
@@ -245,7 +247,7 @@ def _lost(worker: WorkerProcess, error: OSError) -> Unanswered:
 
 
 class Pieces:
-    """The pieces of a long answer. Errors while they are read: Unanswered."""
+    """The pieces of a long answer. Errors while they are read: Unanswered, ServerSilent."""
 
     def __init__(self, pool: Pool, worker: WorkerProcess, last: float) -> None:
         self._pool, self._last = pool, last
@@ -261,6 +263,9 @@ class Pieces:
             if piece := self._worker.piece(self._last):
                 return piece
             complete, last = pickle.loads(self._worker.piece(self._last))
+        except silence.ServerSilent:
+            self.close()
+            raise
         except OSError as error:
             lost = _lost(self._worker, error)
             self.close()

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror import config, logs
-from mirror.db import silence
+from mirror.db import silence, sql
 from mirror.db.replicas import reading
 from mirror.processes import deaths
 from mirror.processes.pauses import Pauses
@@ -99,7 +99,8 @@ class WorkerProcess:
             except BlockingIOError:
                 if time.monotonic() >= last + _GRACE_SECONDS:
                     raise TimeoutError from None
-                silence.check()
+                if not sql.reads_elsewhere():
+                    silence.check()
                 if self.is_long and not self._slowed:
                     self._slow_down()
 

@@ -25,7 +25,7 @@ from mirror.metrics import http
 from mirror.node.web import deadlines, gone_clients, refusals, stalled_clients
 from mirror.node.web.expected import Expected, names
 from mirror.node.web.minutes import Minutes
-from mirror.node.web.observing import ENVIRONMENT_ID, REQUEST_ID, Observer
+from mirror.node.web.observing import ENVIRONMENT_ID, REQUEST_ID, UNKNOWN, Observer
 from mirror.node.web.paths import LIVENESS, is_about_the_node, is_of_api, needs_no_database
 from mirror.node.web.rate_limits import Limiter
 
@@ -41,6 +41,8 @@ _SWITCH_SECONDS = 0.0005
 # so many at work or waiting.
 _THREADS_ABOUT_THE_NODE = 2
 _MOST_ABOUT_THE_NODE = 100
+# How the paths of requests that simulate end.
+_CALLS = ("/contracts/call", "/opcodes")
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 _ENVIRONMENT = {
     "SCRIPT_NAME": "",
@@ -71,7 +73,8 @@ def started(
         gateway.deadlines.watch,
         gone_clients.Watch(gateway.turns).watch,
         Minutes().keep,
-        *(watching.watches() or [partial(silence.watch, gateway.deadlines.has)]),
+        partial(silence.watch, gateway.deadlines.has),
+        *watching.watches(),
     ):
         threading.Thread(target=_kept_on, args=(watch,), daemon=True).start()
     # Granian's own wrapper would answer in the thread that it calls.
@@ -127,13 +130,13 @@ class Gateway:
         # What every answer to the request has.
         common = [(REQUEST_ID, request_id)]
         if (refusal := refusals.host_problem(environment)) is not None:
-            self._refuse(protocol, environment, refusal, common, arrived)
+            self.refuse(protocol, environment, refusal, common, arrived)
             return
         if self._limiter is not None and (verdict := self._limiter.verdict(environment)) is not None:
             common += self._limiter.limits.headers(verdict)
             if not verdict.admitted:
                 refusal = refusals.too_many(environment["PATH_INFO"], verdict.retry_seconds)
-                self._refuse(protocol, environment, refusal, common, arrived)
+                self.refuse(protocol, environment, refusal, common, arrived)
                 return
         is_short = environment["REQUEST_METHOD"] in _WITHOUT_BODY
         if is_short and self._at_once is not None and (kept := self._at_once(environment)):
@@ -141,12 +144,10 @@ class Gateway:
             protocol.response_bytes(200, [*headers.items(), *common], body)
             self.observer.end(environment, 200, arrived, len(body))
             return
-        beside = self._beside(environment["PATH_INFO"])
-        # A page that is refused an answer to OPTIONS may not even read why, and these take no time.
-        most = self._most_waiting * (2 if environment["REQUEST_METHOD"] == "OPTIONS" else 1)
-        if self.turns.waiting >= most and beside is None:
+        beside = self._beside(environment)
+        if self.turns.waiting >= self._most_waiting and beside is None:
             refusal = refusals.busy(environment["PATH_INFO"])
-            self._refuse(protocol, environment, refusal, common, arrived)
+            self.refuse(protocol, environment, refusal, common, arrived)
             return
         if not is_short:
             environment["wsgi.input"] = self.readers.read(environment)
@@ -156,18 +157,22 @@ class Gateway:
             if not beside.submit(exchange):
                 self.deadlines.discard(exchange)
                 refusal = refusals.busy(environment["PATH_INFO"])
-                self._refuse(protocol, environment, refusal, common, arrived)
+                self.refuse(protocol, environment, refusal, common, arrived)
             return
         is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
         self.turns.submit(exchange, slow=is_slow)
 
-    def _beside(self, path: str) -> "_Beside | None":
+    def _beside(self, environment: dict[str, Any]) -> "_Beside | None":
         """Return the threads that answer a request without a turn."""
+        path: str = environment["PATH_INFO"]
         if is_about_the_node(path):
             return self._alive if path == LIVENESS else self._about_the_node
-        return self._pages if needs_no_database(path) else None
+        is_preflight = environment["REQUEST_METHOD"] == "OPTIONS" and is_of_api(path)
+        if needs_no_database(path) or is_preflight or self.observer.route(path) == UNKNOWN:
+            return self._pages
+        return None
 
-    def _refuse(
+    def refuse(
         self,
         protocol: Any,
         environment: dict[str, Any],
@@ -180,8 +185,9 @@ class Gateway:
         self.observer.end(environment, status, arrived, len(body))
 
     def _ended(self, work: Work, seconds: float) -> None:
-        if (names := cast(Exchange, work).names) is not None:
-            self._expected.note(names, seconds)
+        exchange = cast(Exchange, work)
+        if exchange.names is not None and exchange.has_answered:
+            self._expected.note(exchange.names, seconds)
 
 
 class _Beside:
@@ -214,6 +220,8 @@ class Exchange:
         "client",
         "arrived",
         "environment",
+        "has_answered",
+        "is_call",
         "names",
     )
 
@@ -226,6 +234,8 @@ class Exchange:
         self._status: tuple[int, list[tuple[str, str]]] = (500, [])
         # Popped by the one who answers: this, or the watch of deadlines.
         self._claims = [True]
+        #: Whether this has answered.
+        self.has_answered = False
         # Of the body; None once it comes in pieces.
         self._size: int | None = 0
         # When the answer was ready, if its client did not get it at once.
@@ -234,6 +244,7 @@ class Exchange:
         self.arrived = time.monotonic()
         self.client: str = environment["REMOTE_ADDR"]
         path: str = environment["PATH_INFO"]
+        self.is_call = path.endswith(_CALLS)
         #: What may be known of requests like this one; nothing of pages for people.
         self.names = names(path, environment.get("QUERY_STRING", "")) if is_of_api(path) else None
 
@@ -251,15 +262,17 @@ class Exchange:
             self._send(b"")
         finally:
             self._gateway.deadlines.discard(self)
-        self._gateway.observer.end(
-            self.environment,
-            self._status[0],
-            self.arrived,
-            self._size,
-            began=began,
-            ready=self._ready,
-            noted=statements.end(),
-        )
+        noted = statements.end()
+        if self.has_answered:
+            self._gateway.observer.end(
+                self.environment,
+                self._status[0],
+                self.arrived,
+                self._size,
+                began=began,
+                ready=self._ready,
+                noted=noted,
+            )
         logs.REQUEST_ID.set(None)
 
     def _answer(self) -> None:
@@ -274,7 +287,8 @@ class Exchange:
             # Its pieces are passed on as fast as the client takes them.
             turns.end()
             self._size, self._ready = None, time.monotonic()
-            if not self._claim():
+            self.has_answered = self._claim()
+            if not self.has_answered:
                 response.close()
                 return
             self._protocol.response_iter(*self._status, _Pieces(response, self._sent))
@@ -290,7 +304,8 @@ class Exchange:
         self._send(body)
 
     def _send(self, body: bytes) -> None:
-        if self._claim():
+        self.has_answered = self._claim()
+        if self.has_answered:
             self._size = len(body)
             self._protocol.response_bytes(*self._status, body)
 
@@ -302,11 +317,12 @@ class Exchange:
             return False
 
     def refuse(self) -> bool:
-        """Answer 503 in place of the thread that is at work on the request, or that never came to it."""
+        """Answer 503 in place of the thread that works on the request, which ends, or never came to it."""
         if not self._claim():
             return False
-        status, headers, body = refusals.overdue(self.environment["PATH_INFO"])
-        self._protocol.response_bytes(status, [*headers, *self._common], body)
+        refusal = refusals.overdue(self.environment["PATH_INFO"])
+        self._gateway.refuse(self._protocol, self.environment, refusal, self._common, self.arrived)
+        self._gateway.turns.shut(self)
         return True
 
     def _sent(self, size: int) -> None:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.node.web import server, stalled_clients
-from mirror.processes import running, signals
+from mirror.processes import signals
 
 _PIECE_BYTES = 1 << 16
 
@@ -60,7 +60,6 @@ def _is_this_machine(host: str) -> bool:
 def serve() -> None:
     """Pass on until SIGTERM, in a process that ends with its parent. Errors: OperatorError."""
     signals.end_with_parent()
-    running.name_this("ports of SDKs")
     asyncio.run(_serve())
 
 
