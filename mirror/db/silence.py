@@ -31,7 +31,7 @@ _CONNECT_SECONDS = 2
 
 _connections: "weakref.WeakSet[psycopg.Connection[Any]]" = weakref.WeakSet()
 _lock = threading.Lock()
-_silent, _watched = threading.Event(), threading.Event()
+_watched = threading.Event()
 
 
 class ServerSilent(psycopg.OperationalError):
@@ -43,7 +43,7 @@ class ServerSilent(psycopg.OperationalError):
 
 def check() -> None:
     """Raise ServerSilent instead of waiting for a silent server."""
-    if _silent.is_set():
+    if outage.silent.is_set():
         raise ServerSilent
 
 
@@ -63,14 +63,14 @@ def watch(is_at_work: Callable[[float], object]) -> None:
     _watched.set()
     while True:
         time.sleep(_LOOK_SECONDS)
-        was_silent = _silent.is_set()
+        was_silent = outage.silent.is_set()
         if not (was_silent or is_at_work(_LONG_SECONDS)):
             continue
         if any(_answers() for _ in range(_PROBES)):
-            _silent.clear()
+            outage.silent.clear()
             time.sleep(_PAUSE_SECONDS)
             continue
-        _silent.set()
+        outage.silent.set()
         # Each time, as some were being made the last time.
         with _lock:
             opened = list(_connections)

@@ -58,6 +58,7 @@ class _Slow(NamedTuple):
 class _Local(threading.local):
     turns: "Turns"
     turn: Turn | None = None
+    needs_none = False
 
 
 _local = _Local()
@@ -427,6 +428,16 @@ def own_connection() -> "DatabaseWrapper":
     if turn is not None and turn.connection is not None:
         return turn.connection
     return cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
+
+
+def need_none() -> None:
+    """Have this thread work without a turn, on what needs no database."""
+    _local.needs_none = True
+
+
+def needs_none() -> bool:
+    """Return whether this thread works on what needs no database."""
+    return _local.needs_none
 
 
 @contextmanager

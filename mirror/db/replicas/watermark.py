@@ -4,7 +4,7 @@ A request that may be answered from a cache reads it if any answer has been comp
 Computed answers need it only as the least that they rest on, so one request in a while reads it for them.
 """
 
-from mirror.db import outage
+from mirror.db import outage, turns
 from mirror.db.replicas import moments
 from mirror.db.replicas.board import NO_BLOCK, Board
 from mirror.db.turns import Abandoned, TooManySlow
@@ -23,7 +23,10 @@ def refreshed(*, for_cached: bool) -> int:
     """
     if board is None:
         return NO_BLOCK
-    if not (board.is_looked_after if for_cached else board.seconds_since_look < _RECENT_SECONDS):
+    # What is answered without a turn needs no database, and does not wait for it.
+    if not turns.needs_none() and not (
+        board.is_looked_after if for_cached else board.seconds_since_look < _RECENT_SECONDS
+    ):
         board.looked()
         try:
             board.answer_from(moments.latest())

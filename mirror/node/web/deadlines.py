@@ -54,7 +54,8 @@ class Deadlines:
             # A slow request may wait for others as long as a statement.
             statement: float = config.value("rest.db.statementTimeout")
             read = statement + (config.value(budget.SETTING) or statement) + _MARGIN_SECONDS
-            call: float = config.value("web3.requestTimeout") + _MARGIN_SECONDS
+            # A call may wait as long for the start of its process.
+            call: float = 2 * config.value("web3.requestTimeout") + _MARGIN_SECONDS
             for request in self._older_than(min(read, call)):
                 seconds = call if request.is_call else read
                 if time.monotonic() - request.arrived >= seconds:

@@ -195,7 +195,7 @@ class _Beside:
 
     def __init__(self, threads: int) -> None:
         self._places = threading.BoundedSemaphore(_MOST_ABOUT_THE_NODE)
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="about the node")
+        self._threads = ThreadPoolExecutor(threads, "about the node", turns.need_none)
 
     def submit(self, exchange: "Exchange") -> bool:
         """Have a request answered, and return True; False if too many wait for that."""

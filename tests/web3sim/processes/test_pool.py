@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.db import silence
+from mirror.db import outage, silence
 from mirror.db.turns import Turns
 from tests.build import Build
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -449,7 +449,7 @@ def test_pieces_that_a_silent_database_holds_up_end_their_process(pool, monkeypa
     ours, theirs = socket.socketpair()
     silent = threading.Event()
     silent.set()
-    monkeypatch.setattr(silence, "_silent", silent)
+    monkeypatch.setattr(outage, "silent", silent)
     with theirs, pytest.raises(silence.ServerSilent):
         next(Pieces(pool, WorkerProcess(ours, process.pid), soon()))
     assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE

@@ -15,7 +15,7 @@ from threading import Event, Thread
 import pytest
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
-from mirror.db import silence
+from mirror.db import outage
 from mirror.db.outage import SENTENCE
 from mirror.db.replicas import servers
 from mirror.db.replicas.servers import Server
@@ -117,7 +117,7 @@ def test_a_session_that_hangs_costs_its_request_and_no_turn(node: Silent) -> Non
 
     assert (status, retry_after) == (503, str(refusals.RETRY_AFTER_BUSY))
     assert refusals.OVERDUE.encode() in body
-    assert "request_overdue" in node.said
+    wait_until(lambda: "request_overdue" in node.said, lambda: node.said)
     assert _answer(node, "/api/v1/blocks?limit=2")[0] == 200
 
 
@@ -126,7 +126,7 @@ def test_servers_with_a_watcher_of_their_own_are_read_while_the_primary_is_silen
 ) -> None:
     silent = Event()
     silent.set()
-    monkeypatch.setattr(silence, "_silent", silent)
+    monkeypatch.setattr(outage, "silent", silent)
     with pytest.raises(OperationalError, match="has not answered within"):
         connections.create_connection(DEFAULT_DB_ALIAS).ensure_connection()
 
