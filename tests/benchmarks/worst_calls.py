@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.worst_calls [PORT]
 
-A worst call hashes in a loop until its time is over.
+A worst call hashes in a loop until its gas or its time is over.
 """
 
 import json

@@ -123,7 +123,7 @@ class Gateway:
         self._pages = _Beside(1)
 
     def __call__(self, protocol: Any, environment: dict[str, Any]) -> None:
-        arrived = time.monotonic()
+        arrived, path = time.monotonic(), environment["PATH_INFO"]
         request_id = self.observer.begin(environment)
         if environment["SERVER_PROTOCOL"] == "HTTP/2":
             self.headers.of_http2.add(environment["REMOTE_ADDR"])
@@ -135,7 +135,7 @@ class Gateway:
         if self._limiter is not None and (verdict := self._limiter.verdict(environment)) is not None:
             common += self._limiter.limits.headers(verdict)
             if not verdict.admitted:
-                refusal = refusals.too_many(environment["PATH_INFO"], verdict.retry_seconds)
+                refusal = refusals.too_many(path, verdict.retry_seconds)
                 self.refuse(protocol, environment, refusal, common, arrived)
                 return
         is_short = environment["REQUEST_METHOD"] in _WITHOUT_BODY
@@ -146,8 +146,7 @@ class Gateway:
             return
         beside = self._beside(environment)
         if self.turns.waiting >= self._most_waiting and beside is None:
-            refusal = refusals.busy(environment["PATH_INFO"])
-            self.refuse(protocol, environment, refusal, common, arrived)
+            self.refuse(protocol, environment, refusals.busy(path), common, arrived)
             return
         if not is_short:
             environment["wsgi.input"] = self.readers.read(environment)
@@ -156,8 +155,7 @@ class Gateway:
         if beside is not None:
             if not beside.submit(exchange):
                 self.deadlines.discard(exchange)
-                refusal = refusals.busy(environment["PATH_INFO"])
-                self.refuse(protocol, environment, refusal, common, arrived)
+                self.refuse(protocol, environment, refusals.busy(path), common, arrived)
             return
         is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
         self.turns.submit(exchange, slow=is_slow)
