@@ -82,11 +82,12 @@ def test_the_services_of_compose_fit_the_image_and_each_other():
         # Whatever PORT the settings of the node have.
         assert load(each["environment"])["web.port"] == PORT
         assert each["read_only"] and each["init"] and each["cap_drop"] == ["ALL"]
-    defaults = {
-        name: re.sub(r"\$\{\w+:-(\w+)\}", r"\1", text) for name, text in mirror["environment"].items()
-    }
-    assert load(defaults)["db.url"] == "postgresql://mirror_node:mirror_node@database:5432/mirror_node"
-    assert load(defaults)["rest.redis.uri"] == "redis://redis:6379/0"
+    # There is no default password.
+    password = re.compile(r"\$\{POSTGRES_PASSWORD:\?[^}]+\}")
+    assert password.fullmatch(services["database"]["environment"]["POSTGRES_PASSWORD"])
+    given = {name: password.sub("secret", text) for name, text in mirror["environment"].items()}
+    assert load(given)["db.url"] == "postgresql://mirror_node:secret@database:5432/mirror_node"
+    assert load(given)["rest.redis.uri"] == "redis://redis:6379/0"
     assert mirror["depends_on"].keys() == {"database", "redis"} < services.keys()
     assert all(
         "healthcheck" in services[name] and "ports" not in services[name] for name in mirror["depends_on"]

@@ -1,11 +1,14 @@
 """transaction_index of contract results and logs: their position in the block, as Ethereum tools count it.
 
+Transfers that an older release has not logged are added before, as these count, too.
+
 Older releases wrote the place of the transaction among all in the block, and then none for transactions that
 failed their checks. The rules are those of `handlers.positions`.
 """
 
 from django.db.backends.utils import CursorWrapper
 
+from contracts.backfills import transfers
 from contracts.handlers.positions import CONTRACT_TYPES
 from ledger.stream.record.item import HOOKS_NUM
 from mirror import config
@@ -83,6 +86,7 @@ _RENUMBER = f"""
 
 
 def renumber(cursor: CursorWrapper, piece: Piece) -> int:
+    added = transfers.add(cursor, piece)
     shard, realm = config.value("common.shard"), config.value("common.realm")
     cursor.execute(
         _RENUMBER,
@@ -93,11 +97,11 @@ def renumber(cursor: CursorWrapper, piece: Piece) -> int:
             "wrong_nonce": WRONG_NONCE,
         },
     )
-    return int(cursor.fetchone()[0])
+    return added + int(cursor.fetchone()[0])
 
 
-TRANSACTION_INDEX = Backfill(
-    name="root_transaction_index",
+POSITIONS = Backfill(
+    name="block_positions",
     table="record_file",
     key="consensus_end",
     first="consensus_start",

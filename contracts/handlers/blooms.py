@@ -56,12 +56,20 @@ class Blooms:
     def _complete_synthetic(self, block: dict[str, Any]) -> None:
         blooms = []
         for log, address in self._logs:
-            topics = [log[name] for name in _TOPICS if log[name] is not None]
-            log["bloom"] = log_bloom.of_log(address["evm"].rjust(_ADDRESS_LENGTH, b"\0"), topics)
+            log["bloom"] = bloom_of(log, address["evm"])
             blooms.append(log["bloom"])
             result = self.results.get(log["consensus_timestamp"], {})
-            bloom = result.get("bloom") or b""
-            # Records may hold any bytes in place of a bloom.
-            if len(bloom) in (0, log_bloom.BLOOM_LENGTH):
-                result["bloom"] = log_bloom.union([bloom, log["bloom"]])
+            result["bloom"] = united(result.get("bloom"), log["bloom"])
         block["logs_bloom"] = log_bloom.union([block["logs_bloom"], *blooms])
+
+
+def bloom_of(log: dict[str, Any], address: bytes) -> bytes:
+    """Return the bloom of a log's row; `address` is that of its contract."""
+    topics = [log[name] for name in _TOPICS if log[name] is not None]
+    return log_bloom.of_log(address.rjust(_ADDRESS_LENGTH, b"\0"), topics)
+
+
+def united(bloom: bytes | None, of_log: bytes) -> bytes:
+    """Return the bloom of a result with one more log. Records may hold any bytes in place of a bloom."""
+    bloom = bloom or b""
+    return log_bloom.union([bloom, of_log]) if len(bloom) in (0, log_bloom.BLOOM_LENGTH) else bloom

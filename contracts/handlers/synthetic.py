@@ -7,7 +7,7 @@ Units that contracts move are logged only before HAPI 0.71, when nodes did not l
 to the call, and has its time, hash and contract.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from contracts.handlers.blooms import Blooms
@@ -32,13 +32,13 @@ FAIL_INVALID = 23
 # Their transfers mint or burn units, so the other side is no account.
 ONE_SIDED = frozenset(NUMBERS[name] for name in ("TOKENCREATION", "TOKENMINT", "TOKENBURN", "TOKENWIPE"))
 
-_ZERO = b"\0"
+ZERO = b"\0"
 _UNSIGNED = (1 << 64) - 1
 
 # The bloom of a log that a contract caused, unless it is computed.
-_OF_CONTRACT = b"\1"
+OF_CONTRACT = b"\1"
 # Without the setting for many parties a record with more lists of transfers than this has no logs.
-_FEW_LISTS = 2
+FEW_LISTS = 2
 
 
 class _Call(NamedTuple):
@@ -64,9 +64,7 @@ def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
     of_contract = item.ran_contract
     if of_contract and item.hapi_version >= NODE_LOGS_SINCE:
         return
-    if persist.synthetic_contract_logs and (
-        persist.synthetic_contract_logs_multi or len(lists) <= _FEW_LISTS
-    ):
+    if persist.synthetic_contract_logs and (persist.synthetic_contract_logs_multi or len(lists) <= FEW_LISTS):
         for transfers in lists:
             token = entity_id.of_token(transfers.token)
             if transfers.transfers:
@@ -74,9 +72,9 @@ def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
             if of_contract:
                 continue
             for transfer in transfers.nftTransfers:
-                sender = _account(entity_id.of_account(transfer.senderAccountID))
-                receiver = _account(entity_id.of_account(transfer.receiverAccountID))
-                number = _number(transfer.serialNumber)
+                sender = account_topic(entity_id.of_account(transfer.senderAccountID))
+                receiver = account_topic(entity_id.of_account(transfer.receiverAccountID))
+                number = number_bytes(transfer.serialNumber)
                 _add(item, batch, token, TRANSFER, sender, receiver, topic3=number)
     if persist.synthetic_contract_results and not of_contract:
         _add_result(item, batch, entity_id.of_token(lists[0].token), _TRANSFER_CALL)
@@ -98,8 +96,8 @@ def allowance_logs(item: RecordItem, batch: Batch) -> None:
             spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
             if (owner, spender, token) not in granted:
                 granted.add((owner, spender, token))
-                amount = _number(allowance.amount)
-                _add(item, batch, token, APPROVAL, _account(owner), _account(spender), data=amount)
+                amount = number_bytes(allowance.amount)
+                _add(item, batch, token, APPROVAL, account_topic(owner), account_topic(spender), data=amount)
     if batch.persist.synthetic_contract_results:
         _add_result(item, batch, 0, _APPROVE_CALL)
 
@@ -113,23 +111,30 @@ def deleted_allowance_logs(item: RecordItem, batch: Batch) -> None:
         owner = entity_id.of_account(allowance.owner) or item.payer_account_id
         token = entity_id.of_token(allowance.token_id)
         for serial in allowance.serial_numbers:
-            _add(item, batch, token, APPROVAL, _account(owner), b"", topic3=_number(serial))
+            _add(item, batch, token, APPROVAL, account_topic(owner), b"", topic3=number_bytes(serial))
 
 
 def _units_moved(item: RecordItem, batch: Batch, token: int, transfers: Any) -> None:
-    """Log units of a fungible token that are minted, burnt, or moved from account to account."""
     moved = [(entity_id.of_account(transfer.accountID), transfer.amount) for transfer in transfers]
-    if item.transaction_type in ONE_SIDED:
+    for sender, receiver, amount in moves(item.transaction_type, moved):
+        _add_transfer(item, batch, token, sender, receiver, amount)
+
+
+def moves(transaction_type: int, moved: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Yield sender, receiver and amount of units that are minted, burnt, or moved from account to account.
+
+    `moved` are accounts and amounts. The other side of minted and burnt units is 0.
+    """
+    if transaction_type in ONE_SIDED:
         for account, amount in moved:
             sender, receiver = (account, 0) if amount < 0 else (0, account if amount else 0)
-            _add_transfer(item, batch, token, sender, receiver, abs(amount))
+            yield sender, receiver, abs(amount)
     elif len(moved) == 2 and moved[0][1] + moved[1][1] == 0:
         (sender, amount), (receiver, _) = sorted(moved, key=lambda transfer: transfer[1])
         if amount:
-            _add_transfer(item, batch, token, sender, receiver, -amount)
+            yield sender, receiver, -amount
     else:
-        for sender, receiver, amount in _pairs(moved):
-            _add_transfer(item, batch, token, sender, receiver, amount)
+        yield from _pairs(moved)
 
 
 def _pairs(moved: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
@@ -153,8 +158,8 @@ def _pairs(moved: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
 def _add_transfer(
     item: RecordItem, batch: Batch, token: int, sender: int, receiver: int, amount: int
 ) -> None:
-    sides = _account(sender), _account(receiver)
-    log = _add(item, batch, token, TRANSFER, *sides, data=_number(amount), synthetic=True)
+    sides = account_topic(sender), account_topic(receiver)
+    log = _add(item, batch, token, TRANSFER, *sides, data=number_bytes(amount), synthetic=True)
     _add_bloom(item, batch, log)
     if batch.persist.synthetic_evm_addresses:
         for column, account in (("topic1", sender), ("topic2", receiver)):
@@ -171,14 +176,18 @@ def _serials_approved(item: RecordItem, batch: Batch, allowances: Any) -> None:
         if has_for_all and (owner, spender, token) not in for_all:
             for_all.add((owner, spender, token))
             data = b"\1" if allowance.approved_for_all.value else b"\0"
-            _add(item, batch, token, APPROVAL_FOR_ALL, _account(owner), _account(spender), data=data)
+            _add(
+                item, batch, token, APPROVAL_FOR_ALL, account_topic(owner), account_topic(spender), data=data
+            )
         for serial in allowance.serial_numbers:
             if (token, serial) in serials:
                 continue
             serials.add((token, serial))
             if not has_for_all:
-                number = _number(serial)
-                _add(item, batch, token, APPROVAL, _account(owner), _account(spender), topic3=number)
+                number = number_bytes(serial)
+                _add(
+                    item, batch, token, APPROVAL, account_topic(owner), account_topic(spender), topic3=number
+                )
 
 
 def _owned(item: RecordItem, batch: Batch, allowances: Any) -> Iterator[tuple[Any, int]]:
@@ -202,7 +211,7 @@ def _add(
     topic2: bytes,
     *,
     topic3: bytes | None = None,
-    data: bytes = _ZERO,
+    data: bytes = ZERO,
     synthetic: bool = False,
 ) -> dict[str, Any]:
     at, hash, contract, root = _call(item, batch, token)
@@ -210,7 +219,7 @@ def _add(
         batch.state(TransactionsWithLogs).add(at)
     return batch.insert(
         ContractLog,
-        bloom=_ZERO,
+        bloom=ZERO,
         consensus_timestamp=at,
         contract_id=contract,
         data=data,
@@ -245,7 +254,7 @@ def _add_bloom(item: RecordItem, batch: Batch, log: dict[str, Any]) -> None:
     if batch.persist.synthetic_evm_addresses:
         batch.state(Blooms).add(log, batch)
     else:
-        log["bloom"] = _OF_CONTRACT
+        log["bloom"] = OF_CONTRACT
 
 
 def _add_result(item: RecordItem, batch: Batch, contract: int, selector: bytes) -> None:
@@ -261,12 +270,12 @@ def _add_result(item: RecordItem, batch: Batch, contract: int, selector: bytes) 
     )
 
 
-def _account(account: int) -> bytes:
+def account_topic(account: int) -> bytes:
     """Return an account as a topic: its long-zero address without leading zeros; empty for no account."""
-    return _number(account & entity_id.MAX_NUM)
+    return number_bytes(account & entity_id.MAX_NUM)
 
 
-def _number(number: int) -> bytes:
+def number_bytes(number: int) -> bytes:
     """Return the unsigned big-endian bytes without leading zeros; 0 is empty."""
     number &= _UNSIGNED
     return number.to_bytes((number.bit_length() + 7) // 8, "big")

@@ -22,9 +22,16 @@ from mirror.db.query import Query
 from mirror.db.sql import Comparison, compare
 from mirror.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter
 from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.entity_ids import NotAnEntityId, is_numeric_id, read_account, read_numeric_id
-from mirror.rest.parameters.parameter_set import Parameter, ParameterSet
+from mirror.rest.parameters.entity_ids import (
+    AccountName,
+    NotAnEntityId,
+    is_numeric_id,
+    read_account,
+    read_numeric_id,
+)
+from mirror.rest.parameters.parameter_set import ParameterSet
 from mirror.rest.parameters.types import (
+    EntityIdParameter,
     LimitParameter,
     NumberParameter,
     OrderParameter,
@@ -40,17 +47,30 @@ _NAME = re.compile("(0x)?[0-9a-fA-F]{40}|[A-Z2-7]+")
 
 
 # PARAMETERS
-class AccountParameter(Parameter[list[Comparison]]):
-    """An account id; or an alias or EVM address without shard and realm, which stays text.
+class AccountParameter(EntityIdParameter):
+    """An account id; or an alias or EVM address without shard and realm.
 
-    Other text stays too: `account_names` reports it alone, when everything else is valid.
+    Only an id in numbers is read at once; `account_names` reads other text once everything else is valid.
     """
+
+    schema = {"type": "string"}
 
     def read(self, text: str) -> int | str:
         try:
-            return read_numeric_id(text)
-        except (NotAnEntityId, InvalidEntityId):
+            return read_numeric_id(text) if is_numeric_id(text) else text
+        except InvalidEntityId:
             return text
+
+    def value_of(self, text: str) -> AccountName:
+        if not (is_numeric_id(text) or _NAME.fullmatch(text)):
+            raise InvalidParameter(self.name)
+        try:
+            return read_account(text)
+        except NotAnEntityId:
+            raise BadRequest(f"Invalid accountAlias string {text}") from None
+
+
+_ACCOUNT_ID = AccountParameter(_ACCOUNT, help="Account id, or one alias or EVM address.")
 
 
 class BalanceParameters(ParameterSet):
@@ -59,7 +79,7 @@ class BalanceParameters(ParameterSet):
     account_balance = NumberParameter(
         "account.balance", column=UNINDEXED_BALANCE, any_equal=False, help="Balance in tinybars."
     )
-    account_id = AccountParameter(_ACCOUNT, help="Account id, or one alias or EVM address.")
+    account_id = _ACCOUNT_ID
     account_publickey = PublicKeyParameter(
         "account.publickey", column="public_key", any_equal=False, help="Public key of the account."
     )
@@ -83,21 +103,14 @@ def account_names(parameters: BalanceParameters) -> list[Comparison]:
     comparisons: list[Comparison] = []
     has_name = False
     for operator, text in distinct.values():
-        if isinstance(text, int):
-            comparisons.append(Comparison(operator, text))
-            continue
-        if is_numeric_id(text):
-            read_numeric_id(text)  # says which part is out of range
-        if _NAME.fullmatch(text) is None:
-            raise InvalidParameter(_ACCOUNT)
-        if has_name:
+        is_name = isinstance(text, str) and not is_numeric_id(text) and _NAME.fullmatch(text) is not None
+        if is_name and has_name:
             raise InvalidParameter(_ACCOUNT, "Only one EVM address or alias is allowed.")
-        has_name = True
-        try:
-            comparisons.append(Comparison(operator, read_account(text)))
-        except NotAnEntityId:
-            raise BadRequest(f"Invalid accountAlias string {text}") from None
-        if operator != "eq":
+        has_name = has_name or is_name
+        comparisons.append(
+            Comparison(operator, text if isinstance(text, int) else _ACCOUNT_ID.value_of(text))
+        )
+        if is_name and operator != "eq":
             raise InvalidParameter(_ACCOUNT, "EVM address or alias only supports equals operator")
     return comparisons
 

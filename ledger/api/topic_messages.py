@@ -18,10 +18,11 @@ from mirror.db.partitions.reading import by_month
 from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison, compare
 from mirror.rest.answers import absent
-from mirror.rest.answers.errors import BadRequest, InvalidParameter, NotFound
+from mirror.rest.answers.errors import InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.entity_ids import is_numeric_id, read_numeric_id
+from mirror.rest.parameters.entity_ids import is_numeric_id, read_numeric_id, require_form
 from mirror.rest.parameters.parameter_set import InvalidValue, NoParameters, ParameterSet, refuse_ne
+from mirror.rest.parameters.strict import InvalidParameters
 from mirror.rest.parameters.types import (
     ChoiceParameter,
     LimitParameter,
@@ -33,6 +34,7 @@ from mirror.rest.parameters.types import (
 from mirror.values import entity_id, hapi, hexes, timestamp
 from mirror.values.shapes import Base64, EntityId, Int32, Int64, Page, Timestamp
 
+_TOPIC = "topic.id"
 _BY_PARTITION = "rest.query.topicMessageLookup"
 
 # The version of the running hash when a message doesn't name it.
@@ -228,8 +230,7 @@ class Messages(ReadView):
     path_first = True
 
     def resolve(self, **path: str) -> dict[str, Any]:
-        if not is_numeric_id(path["topic_id"]):
-            raise InvalidParameter("topic.id")
+        require_form(is_numeric_id, path["topic_id"], _TOPIC)
         return path
 
     def read(self, parameters: MessageParameters, topic_id: str) -> Response:
@@ -246,15 +247,12 @@ class MessageOfNumber(ReadView):
     max_age, answers = 600, TopicMessageJson
 
     def read(self, parameters: NoParameters, topic_id: str, sequence_number: str) -> TopicMessageJson:
-        invalid: list[str] = []
-        if not is_numeric_id(topic_id):
-            invalid.append("Invalid parameter: topic.id")
+        invalid = [] if is_numeric_id(topic_id) else [_TOPIC]
         try:
             number = read_number(sequence_number, 1)
         except InvalidValue:
-            invalid.append("Invalid parameter: sequencenumber")
-        if invalid:
-            raise BadRequest(*invalid)
+            raise InvalidParameters(*invalid, "sequencenumber") from None
+        require_form(is_numeric_id, topic_id, _TOPIC)
         topic = read_numeric_id(topic_id)
         message = queries.message_of_number(topic, number, by_partition=config.value(_BY_PARTITION))
         if message is None:

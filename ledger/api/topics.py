@@ -10,11 +10,11 @@ from google.protobuf.message import DecodeError
 
 from ledger.queries import topics as queries
 from ledger.queries.topics import Topic as TopicRow
-from mirror import config
 from mirror.rest.answers import absent
 from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import NewerReadView
-from mirror.rest.parameters.newer import NewerParameterSet, not_converted
+from mirror.rest.parameters.entity_ids import read_newer_id
+from mirror.rest.parameters.newer import NewerParameterSet, read_newer_in_path
 from mirror.values import entity_id, timestamp, wire
 from mirror.values.keys import key_json
 from mirror.values.shapes import EntityId, Int64, KeyJson, Timestamp, TimestampRangeJson
@@ -96,11 +96,7 @@ class Topic(NewerReadView):
     parameters, max_age, answers = TopicParameters, 5, TopicJson
 
     def read(self, parameters: TopicParameters, id: str) -> TopicJson:
-        try:
-            topic_id = entity_id.parse(id, config.value("common.shard"), config.value("common.realm"))
-        except entity_id.InvalidEntityId:
-            raise not_converted("id") from None
-        topic = queries.topic(topic_id)
+        topic = queries.topic(read_newer_in_path(read_newer_id, id, "id"))
         if topic is None:
             raise NotFound("Topic not found", detail=absent.entity())
         if not topic.has_entity:

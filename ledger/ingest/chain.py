@@ -188,9 +188,9 @@ class Position:
         previous_hash = file.previous_wrapper_hash if file.wrapper else None
         if not self.wrapper_hash or not previous_hash or previous_hash == self.wrapper_hash:
             return ""
+        previous, own = where_they_differ(previous_hash, self.wrapper_hash)
         return (
-            f"the block it is wrapped in follows {previous_hash[:16]}…, not {self.wrapper_hash[:16]}…, "
-            f"the block {self.name} is wrapped in"
+            f"the block it is wrapped in follows {previous}, not {own}, the block {self.name} is wrapped in"
         )
 
     def _is_end_of_records(self, file: RecordFile) -> bool:
@@ -275,12 +275,12 @@ def left_out(file: RecordFile, last: Position) -> IngestError:
         return last.broken_chain(file)
     stored = None if file.block_number is None else Position.of_number(file.block_number)
     if stored and stored.has_own_number and stored.hash != file.hash:
+        loaded, own = where_they_differ(stored.hash, file.hash)
         return IngestError(
             file.name,
             "",
-            f"the database has another block {stored.index}, {stored.name} with the hash "
-            f"{stored.hash[:16]}…, and this one has the hash {file.hash[:16]}…: they are not of the same "
-            "history of the same network",
+            f"the database has another block {stored.index}, {stored.name} with the hash {loaded}, and this "
+            f"one has the hash {own}: they are not of the same history of the same network",
             _OTHERS,
             kind=ingest.CHAIN,
         )

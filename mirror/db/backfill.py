@@ -39,7 +39,7 @@ TITLES = {
     "duplicate_logs": "transfers logged twice",
     "synthetic_logs": "marks of synthetic logs",
     "message_hashes": "hashes of messages with fees",
-    "root_transaction_index": "transaction indexes of contract results",
+    "block_positions": "missing logs of transfers, and positions in blocks",
     "contract_allowances": "allowances spent by contracts",
     "long_stakes_rewards": "rewards of long-term stakers",
     "gone_nodes_rewards": "rewards of stakers to nodes that are gone",

@@ -231,6 +231,8 @@ class Network:
         complete = TransactionRecord(
             receipt=TransactionReceipt(status=status, **(receipt or {})), **(record or {})
         )
+        # As nodes list them.
+        complete.tokenTransferLists.sort(key=lambda moved: moved.token.tokenNum)
         if parent is not None:
             complete.parent_consensus_timestamp.CopyFrom(timestamp(parent.consensus_timestamp))
             message.transactionID.CopyFrom(parent.body.transactionID)

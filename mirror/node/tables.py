@@ -1,12 +1,14 @@
 """The tables of a node: made and brought up to date by its migrations."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pkgutil import iter_modules
 
 from django.apps import apps
 from django.core.management import call_command
-from django.db import connection
+from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -25,6 +27,9 @@ LEDGER_APPS = ("ledger", "contracts", "tokens", "network")
 RESTORING = "restoring"
 # The step of an upgrade that divides tables with rows.
 _DIVISION = "monthly_partitions"
+# The advisory lock of the process that makes the tables. Any fixed number does.
+_LOCK = 0x7461626C6573
+_LOOK_SECONDS = 0.2
 
 
 def make_tables(say: Callable[[str], None]) -> None:
@@ -35,12 +40,33 @@ def make_tables(say: Callable[[str], None]) -> None:
     check_writable()
     check_restored()
     distributing.check_setting()
-    if not are_current():
-        check_foreign_tables()
-        say("Creating or updating the tables.")
-        call_command("migrate", interactive=False, verbosity=0)
-    arrange_partitions()
-    distributing.arrange()
+    with _alone():
+        if not are_current():
+            check_foreign_tables()
+            say("Creating or updating the tables.")
+            call_command("migrate", interactive=False, verbosity=0)
+        arrange_partitions()
+        distributing.arrange()
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until no other process makes the tables, such as a loader that starts beside `manage.py upgrade`.
+
+    By looking again and again: a statement that waits would hold up an index that is built concurrently.
+    """
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute("select pg_try_advisory_lock(%s)", [_LOCK])
+            if cursor.fetchone() == (True,):
+                break
+            time.sleep(_LOOK_SECONDS)
+    try:
+        yield
+    finally:
+        # A session that was lost has lost its lock too.
+        with suppress(Error), connection.cursor() as cursor:
+            cursor.execute("select pg_advisory_unlock(%s)", [_LOCK])
 
 
 def arrange_partitions() -> None:

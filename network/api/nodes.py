@@ -15,7 +15,7 @@ from mirror import config
 from mirror.db.sql import Comparison, Where
 from mirror.rest.answers.errors import BadRequest
 from mirror.rest.answers.views import Answer, NewerReadView
-from mirror.rest.parameters.newer import NewerOrderParameter, NewerParameter
+from mirror.rest.parameters.newer import NewerIdParameter, NewerOrderParameter
 from mirror.rest.parameters.parameter_set import ONLY_EQ, OPERATORS, InvalidValue
 from mirror.rest.parameters.strict import (
     CappedLimitParameter,
@@ -35,10 +35,9 @@ _MOST_NODE_IDS = 100
 
 
 # PARAMETERS
-class AddressBookParameter(NewerParameter):
+class AddressBookParameter(NewerIdParameter):
     """A file by its id; becomes a Comparison, None when absent. Only 101 and 102 are address books."""
 
-    schema = {"type": "string", "pattern": r"^(\d{1,5}\.){0,2}\d{1,12}$"}
     many: ClassVar[bool] = False
 
     def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
@@ -46,12 +45,6 @@ class AddressBookParameter(NewerParameter):
         if operator not in OPERATORS:
             raise InvalidValue(text)
         return Comparison("eq", Comparison(operator, self.read(file)))
-
-    def read(self, text: str) -> int:
-        try:
-            return entity_id.parse(text, config.value("common.shard"), config.value("common.realm"))
-        except entity_id.InvalidEntityId:
-            raise InvalidValue(text) from None
 
     def absent(self) -> None:
         return None

@@ -6,6 +6,8 @@ FOLDER is the data folder of a node. If it has no database yet, one with the old
 and filled by the generator (of shared/bench). Its Ethereum transactions get real RLP, and tinybars. CHECKOUT
 is the older release's code: its web server answers until that of this release does, which is started before
 the tables are changed and waits for them. While rows are changed, blocks of a simulated network are loaded.
+
+A demo that the older release has made (FOLDER/demo-stream) is upgraded as it is, and verified in the end.
 """
 
 import itertools
@@ -131,7 +133,9 @@ def main() -> None:
     parser.add_argument("--old", type=Path, required=True)
     parser.add_argument("--ports", type=int, nargs=2, default=(0, 0))
     options = parser.parse_args()
-    environment = os.environ | {"SVC_MIRROR_DATA": str(options.folder), "SVC_MIRROR_NETWORK": "simulated"}
+    options.demo = options.folder / "demo-stream"
+    network = "demo" if options.demo.exists() else "simulated"
+    environment = os.environ | {"SVC_MIRROR_DATA": str(options.folder), "SVC_MIRROR_NETWORK": network}
     environment.pop("DATABASE_URL", None)
     os.environ.update(environment)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
@@ -149,7 +153,7 @@ def main() -> None:
         if is_new:
             make_old(options)
         assert server is not None
-        exact = make_exact()
+        exact = [] if options.demo.exists() else make_exact()
         upgrade(options, {name: url.strip() for name, url in urls.items()}, environment, exact)
 
 
@@ -227,11 +231,13 @@ def upgrade(options: Any, urls: dict[str, str], environment: dict[str, str], exa
         old_server.terminate()
         clients.phase = "rows"
         loading = Loading()
-        loading.start()
+        if not options.demo.exists():
+            loading.start()
         rows_began = time.monotonic()
         subprocess.run([sys.executable, "manage.py", "upgrade"], cwd=ROOT, env=environment, check=True)
         rows_ended = time.monotonic()
-        loading.stop()
+        if not options.demo.exists():
+            loading.stop()
         clients.phase = "after"
         time.sleep(PHASE_SECONDS)
         clients.stop()
@@ -243,6 +249,8 @@ def upgrade(options: Any, urls: dict[str, str], environment: dict[str, str], exa
     print(f"{clients.checked} answers in weibars were checked, {len(clients.wrong)} were wrong")
     for wrong in clients.wrong[:10]:
         print(f"  {wrong}")
+    if options.demo.exists():
+        subprocess.run([sys.executable, "manage.py", "verify", options.demo], cwd=ROOT, env=environment)
 
 
 def report(seen: Seen) -> None:
@@ -310,8 +318,11 @@ class Loading(threading.Thread):
 def serving(
     code: Path, port: int, environment: dict[str, str], *, wait: bool = True
 ) -> Iterator[subprocess.Popen[bytes]]:
+    own = code / ".venv/bin/python"
     process = subprocess.Popen(
-        [sys.executable, "manage.py", "serve"], cwd=code, env=environment | {"PORT": str(port)}
+        [own if own.exists() else sys.executable, "manage.py", "serve"],
+        cwd=code,
+        env=environment | {"PORT": str(port)},
     )
     try:
         if wait:

@@ -116,7 +116,7 @@ def test_the_page_loads_nothing_from_elsewhere(api):
     page = answer.body.decode()
     assert "//" not in page
     loaded = [re.split(r'[?"]', part)[0] for part in page.split('="/static/')[1:]]
-    assert loaded == ["mirror/pages.css", "mirror/api.js"]
+    assert loaded == ["mirror/pages.css", "mirror/api.js", "mirror/docs.js"]
     assert all(finders.find(path) for path in loaded)
 
 

@@ -18,7 +18,6 @@ from mirror.db.sql import Comparison
 from mirror.rest.answers import absent
 from mirror.rest.answers.errors import BadRequest, InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.entity_ids import EvmAddress, read_entity_id
 from mirror.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, Parameter, ParameterSet
 from mirror.rest.parameters.query_string import Texts
 from mirror.rest.parameters.types import (
@@ -127,8 +126,8 @@ class TokenAtParameters(ParameterSet):
 def tokens_of(parameters: TokenParameters, query: Query) -> tuple[list[ListedToken], int | None]:
     """Return a page, and the id after which the next one continues if there was no time to fill this one."""
     account_id = None
-    if texts := parameters.texts.get("account.id"):
-        account_id = _account_id(texts)
+    if parameters.account_id:
+        account_id = _account_id(parameters)
         if account_id is None:
             return [], None
     if not parameters.type:
@@ -143,15 +142,15 @@ def tokens_of(parameters: TokenParameters, query: Query) -> tuple[list[ListedTok
     return queries.tokens(selection, query)
 
 
-def _account_id(texts: list[str]) -> int | None:
+def _account_id(parameters: TokenParameters) -> int | None:
     """One account without operator; None for an EVM address that is not looked up. Errors: BadRequest."""
+    texts = parameters.texts["account.id"]
     if len(texts) > 1:
         raise BadRequest(f'Entity ID "{",".join(texts)}" is not a string')
-    (text,) = texts
-    if ":" in text:
+    if ":" in texts[0]:
         raise InvalidParameter("account.id")
-    found = read_entity_id(text)
-    return None if isinstance(found, EvmAddress) else found
+    account_id: int | None = parameters.account_id[0].value
+    return account_id
 
 
 # JSON

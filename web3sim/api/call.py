@@ -3,7 +3,7 @@
 Source: the state that web3sim.state reads, as of now or of the requested block. Nothing is ever changed.
 Amounts: gas, and tinybars where Ethereum has wei.
 Errors: 400 by the rules of the body and of the ledger, with the revert data; 405; 413; 415; 429 by a limit or
-a filter; 501 for a system contract's function that is not simulated; 503 for a call that took too long.
+a filter; 501 for hashes of more blocks than a call may read; 503 for a call that took too long.
 """
 
 import time

@@ -2,7 +2,7 @@
 
 Source: the transaction and the state of just before it, which web3sim.past.trace runs again. Units: gas.
 Errors: 400 malformed id, hash or flag; 404 no such transaction or result, and for everything while
-`web3.opcode.tracer.enabled` is false; 429; 501 for a system contract's function that is not simulated; 503
+`web3.opcode.tracer.enabled` is false; 429; 501 for hashes of more blocks than a call may read; 503
 when it takes too long, or another trace is being made. A long answer that takes too long breaks off.
 """
 

@@ -232,7 +232,7 @@ class SystemContracts(Protocol):
         """Return whether a contract is a token's treasury or holds tokens: then it can't destroy itself."""
 
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
-        """Answer a call. Errors: NotSupported, which ends the whole call."""
+        """Answer a call."""
 
 
 # TRACING
@@ -320,7 +320,7 @@ class DeadlinePassed(Exception):
 
 
 class NotSupported(Exception):
-    """A function of a system contract that this node does not simulate; the message names it."""
+    """The call reads the hashes of more blocks than it may; the message says of how many it may."""
 
 
 class InsufficientFunds(Exception):

@@ -77,7 +77,7 @@ class Invocation:
         self.logs.append(Log(address, tuple(topic.rjust(abi.WORD, b"\0") for topic in topics), data))
 
 
-#: The output of a function. Errors: Refused, WrongType, InvalidArguments, NotSupported.
+#: The output of a function. Errors: Refused, WrongType, InvalidArguments.
 Handler = Callable[[Invocation], bytes]
 #: The gas of a call that has been answered.
 Gas = Callable[[Invocation], int]

@@ -23,12 +23,11 @@ from mirror.rest.parameters.entity_ids import (
     AccountName,
     Alias,
     EvmAddress,
-    NotAnEntityId,
     read_account,
     read_in_path,
     read_newer_account,
 )
-from mirror.rest.parameters.newer import not_converted
+from mirror.rest.parameters.newer import read_newer_in_path
 from mirror.rest.routes import snake_case
 
 _NO_ALIAS = "No account with a matching alias found"
@@ -128,8 +127,5 @@ class NewerOfAccount(NewerReadView):
 
     def resolve(self, **path: str) -> dict[str, Any]:
         key = snake_case(self.account_part)
-        try:
-            account = read_newer_account(path.pop(key))
-        except NotAnEntityId:
-            raise not_converted(self.account_part) from None
+        account = read_newer_in_path(read_newer_account, path.pop(key), self.account_part)
         return {"account": account, **path}

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from ledger.queries import entities
 from mirror.db.sql import Comparison
-from mirror.rest.answers.errors import InternalError, InvalidParameter
+from mirror.rest.answers.errors import InternalError
 from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.entity_ids import is_entity_id, read_entity_id, read_in_path
+from mirror.rest.parameters.entity_ids import is_entity_id, read_entity_id, read_in_path, require_form
 from mirror.values import entity_id
 
 #: What errors call it.
@@ -92,6 +92,5 @@ class OfContract(ReadView):
 
     def resolve(self, **path: str) -> dict[str, Any]:
         text = path.pop("contract_id_or_address")
-        if not is_entity_id(text):
-            raise InvalidParameter(CONTRACT)
+        require_form(is_entity_id, text, CONTRACT)
         return {**path, "contract": text}

@@ -1,7 +1,8 @@
 """The transaction in a path, where it is an id: shard.realm.num-sss-nnn."""
 
-from mirror.rest.answers.errors import BadRequest, InvalidEntityId
-from mirror.values import entity_id, transaction_id
+from mirror.rest.answers.errors import BadRequest
+from mirror.rest.parameters.entity_ids import named_if_out_of_range
+from mirror.values import transaction_id
 from mirror.values.transaction_id import TransactionId
 
 _NO_ID = (
@@ -13,8 +14,7 @@ _NO_ID = (
 def read_transaction_id(text: str) -> TransactionId:
     """Return payer and valid start, which may be beyond 64 bits. Errors: BadRequest; InvalidEntityId."""
     try:
-        return transaction_id.parse(text)
+        with named_if_out_of_range(text.partition("-")[0]):
+            return transaction_id.parse(text)
     except transaction_id.InvalidTransactionId:
         raise BadRequest(_NO_ID) from None
-    except entity_id.InvalidEntityId:
-        raise InvalidEntityId(text.partition("-")[0]) from None

@@ -10,7 +10,12 @@ from typing import Any, Protocol
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_bucket import BlockBucket
 from ledger.stream.source.block_node.answers import Available
-from ledger.stream.source.block_node.assembly import ANOTHER_NODE, BlockNodeFailure, Limits
+from ledger.stream.source.block_node.assembly import (
+    ANOTHER_NODE,
+    BlockNodeFailure,
+    BlockNodeStall,
+    Limits,
+)
 from ledger.stream.source.block_node.client import (
     BlockNode,
     BlockNodeClient,
@@ -154,7 +159,7 @@ class FromBlockNodes:
             if self._subscription and self._subscription.has_ended:
                 self._note_end(self._chosen, self._subscription)
         except StreamFileError as error:
-            self._fail(error.cause)
+            self._fail(error.cause, error.waited if isinstance(error, BlockNodeStall) else 0.0)
             # The connection may lead nowhere any more, which TCP notices after a quarter of an hour.
             self._client(node).close()
             raise
@@ -249,20 +254,17 @@ class FromBlockNodes:
 
         Errors: BlockNodeFailure if it has the block and does not send it, or does not answer.
         """
-        number, available = quiet.number, self._available(node)
+        number, waited, available = quiet.number, quiet.idle, self._available(node)
         if available is None:
-            raise BlockNodeFailure(
-                node.name, 0, "the block node sends nothing and does not tell what it has", ANOTHER_NODE
+            raise BlockNodeStall(
+                node.name, "the block node sends nothing and does not tell what it has", waited
             )
         if available.has(number):
             # It may just have got it.
             block = quiet.next(self._patience.status)
             if block is None and quiet.is_quiet:
-                raise BlockNodeFailure(
-                    node.name,
-                    0,
-                    f"the block node has not sent block {number} in time, which it has",
-                    ANOTHER_NODE,
+                raise BlockNodeStall(
+                    node.name, f"the block node has not sent block {number} in time, which it has", waited
                 )
             return block
         quiet.wait_anew()
@@ -273,18 +275,21 @@ class FromBlockNodes:
         return None
 
     def _require_no_stall(self, node: BlockNode, waiting: Subscription) -> None:
-        """Errors: BlockNodeFailure if a node sends nothing while another one has the whole block."""
+        """Errors: BlockNodeStall if a node sends nothing while another one has the whole block.
+
+        The block is newer than the last look, when no other node had it.
+        """
         now = time.monotonic()
         if waiting.idle < STALL_SECONDS or now < self._next_look:
             return
+        is_first_look = self._next_look - STALL_SECONDS < self._since
         self._next_look = now + STALL_SECONDS
         if other := self.scheduler.another_with(waiting.number, node):
-            raise BlockNodeFailure(
+            raise BlockNodeStall(
                 node.name,
-                0,
                 f"the block node has sent nothing for {waiting.idle:.0f} s, while {other.name} has block "
                 f"{waiting.number}",
-                ANOTHER_NODE,
+                max(now - self._since, STALL_SECONDS) if is_first_look else 0.0,
             )
 
     def _leave_for_a_sooner_one(self) -> None:
@@ -309,13 +314,14 @@ class FromBlockNodes:
                 self.scheduler, self._available, self._client, self._told_by_stream, self._measuring
             )
 
-    def _fail(self, reason: str) -> None:
+    def _fail(self, reason: str, waited: float = 0.0) -> None:
+        """Note a failure; `waited` is for how long the node has owed a block (s)."""
         if self._chosen is None:
             return
         node = self._chosen.node
         log.info("block_node_failed", node=node.name, reason=reason)
         ingest.BLOCK_NODE_FAILURES.add(node.name)
-        if self.scheduler.failed(node, reason, time.monotonic() - self._since):
+        if self.scheduler.failed(node, reason, waited):
             log.warning("block_node_set_aside", node=node.name, reason=reason)
         self._close_subscription()
 

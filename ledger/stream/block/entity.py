@@ -67,7 +67,7 @@ def complete(
     if by_type is not None and item.successful:
         by_type(parts)
     created = _CREATED.get(item.transaction_type)
-    if created is not None and item.successful and not parts.receipt.HasField(created):
+    if created is not None and item.successful and _is_empty(getattr(parts.receipt, created)):
         parts.lack(created)
     if traces or item.transaction_type == NUMBERS["CONTRACTCREATEINSTANCE"]:
         item.sidecar_records = sidecar_records(
@@ -217,6 +217,12 @@ def _set_number(parts: Parts, field: str, number: int | None) -> None:
         setattr(parts.receipt, field, number)
 
 
+def _is_empty(identifier: Any) -> bool:
+    """Return whether an id names nothing: it is unset, or its number is 0."""
+    parts = {field.name: part for field, part in identifier.ListFields()}
+    return not any(part for name, part in parts.items() if name not in ("shardNum", "realmNum"))
+
+
 def _set(field: Any, entity: Any | None) -> None:
     if entity is not None:
         field.CopyFrom(entity)
@@ -226,18 +232,21 @@ def _message_submitted(parts: Parts) -> None:
     """Add sequence number and running hash, from a trace or, of a topic's last message, from the state."""
     receipt = parts.receipt
     receipt.topicRunningHashVersion = _RUNNING_HASH_VERSION
-    for trace in parts.transaction.traces:
-        if trace.HasField("submit_message_trace_data"):
-            message = trace.submit_message_trace_data
-            receipt.topicSequenceNumber = message.sequence_number
-            receipt.topicRunningHash = message.running_hash
-            return
-    topic = parts.item.body.consensusSubmitMessage.topicID
-    last = parts.state.take_message(entity_id.of_topic(topic))
-    if last is None:
-        parts.lack("topicSequenceNumber")
+    traced = (
+        trace.submit_message_trace_data
+        for trace in parts.transaction.traces
+        if trace.HasField("submit_message_trace_data")
+    )
+    trace = next(traced, None)
+    if trace is None:
+        topic = parts.item.body.consensusSubmitMessage.topicID
+        number, running_hash = parts.state.take_message(entity_id.of_topic(topic)) or (0, b"")
     else:
-        receipt.topicSequenceNumber, receipt.topicRunningHash = last
+        number, running_hash = trace.sequence_number, trace.running_hash
+    if number and running_hash:
+        receipt.topicSequenceNumber, receipt.topicRunningHash = number, running_hash
+    else:
+        parts.lack("topicRunningHash" if number else "topicSequenceNumber")
 
 
 def _token_minted(parts: Parts) -> None:

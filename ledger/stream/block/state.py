@@ -25,6 +25,18 @@ from ledger.stream.block.state_ids import (
 from mirror.values import entity_id
 
 _SLOT_LENGTH = 32
+# The fields that a key of a state may be in.
+_KEYS = {
+    BYTECODE: ("contract_id_key",),
+    FILES: ("file_id_key",),
+    HOOK_STORAGE: ("evm_hook_slot_key",),
+    NODES: ("entity_number_key", "node_id_key"),
+    PENDING_AIRDROPS: ("pending_airdrop_id_key",),
+    REGISTERED_NODES: ("entity_number_key", "node_id_key"),
+    STORAGE: ("slot_key_key",),
+    TOKENS: ("token_id_key",),
+    TOPICS: ("topic_id_key",),
+}
 
 Hook = tuple[int, int]  # encoded id of the owner, number of its hook
 Storage = int | Hook  # of a contract, by its encoded id, or of a hook
@@ -44,6 +56,13 @@ def hook_of(hook_id: Any) -> Hook:
     return entity_id.of_account(owner.account_id), hook_id.hook_id
 
 
+def _storage_of(kind: str, slot_key: Any) -> Storage:
+    """Return whose storage the key of a slot, of some kind, is in."""
+    if kind == "slot_key_key":
+        return entity_id.of_contract(slot_key.contractID)
+    return hook_of(slot_key.hook_id)
+
+
 class StateAfter:
     """The changes of one top level transaction and its children; `take_*` rely on going backwards."""
 
@@ -53,7 +72,8 @@ class StateAfter:
         self._addresses: dict[int, bytes] = {}
         self._nonces: dict[int, int] = {}
         self._code: dict[int, bytes] = {}
-        self._storage: dict[Slot, bytes] = {}
+        self._storage: dict[Slot, bytes | None] = {}
+        self._written: set[Slot] = set()
         self._slots: dict[Storage, list[bytes]] = {}
         self._changed: dict[int, dict[int, Any]] = {
             state: {} for state in (FILES, TOKENS, NODES, TOPICS, REGISTERED_NODES)
@@ -69,44 +89,46 @@ class StateAfter:
 
     def _deleted(self, state: int, key: Any) -> None:
         """A slot that is deleted has been set to nothing."""
-        if state == STORAGE:
-            self._set_slot(entity_id.of_contract(key.slot_key_key.contractID), key.slot_key_key.key, b"")
-        elif state == HOOK_STORAGE:
-            self._set_slot(hook_of(key.evm_hook_slot_key.hook_id), key.evm_hook_slot_key.key, b"")
+        kind = key.WhichOneof("key_choice")
+        if state in (STORAGE, HOOK_STORAGE) and kind in _KEYS[state]:
+            slot_key = getattr(key, kind)
+            self._set_slot(_storage_of(kind, slot_key), slot_key.key, b"")
 
     def _updated(self, state: int, update: Any) -> None:
         key, value = update.key, update.value
         if state == ACCOUNTS:
             self._account(value.account_value)
-        elif state == STORAGE:
-            contract = entity_id.of_contract(key.slot_key_key.contractID)
-            self._set_slot(contract, key.slot_key_key.key, value.slot_value_value.value)
-        elif state == HOOK_STORAGE:
-            hook_slot = key.evm_hook_slot_key
-            self._set_slot(hook_of(hook_slot.hook_id), hook_slot.key, value.slot_value_value.value)
+            return
+        kind = key.WhichOneof("key_choice")
+        if kind not in _KEYS.get(state, ()):
+            return
+        if state in (STORAGE, HOOK_STORAGE):
+            self._slot_updated(kind, update)
         elif state == BYTECODE:
-            self._code[entity_id.of_contract(key.contract_id_key)] = value.bytecode_value.code
+            if value.HasField("bytecode_value"):
+                self._code[entity_id.of_contract(key.contract_id_key)] = value.bytecode_value.code
         elif state == PENDING_AIRDROPS:
-            amount = value.account_pending_airdrop_value.pending_airdrop_value.amount
-            self._airdrops[_key(key.pending_airdrop_id_key)] = amount
+            pending = value.account_pending_airdrop_value
+            if pending.HasField("pending_airdrop_value"):
+                self._airdrops[_key(key.pending_airdrop_id_key)] = pending.pending_airdrop_value.amount
         elif state == FILES:
             self._change(state, update, entity_id.of_file(key.file_id_key), key.file_id_key)
-        elif state == NODES:
-            number = key.entity_number_key.value or key.node_id_key.id
-            self._change(state, update, number, number)
-        elif state == REGISTERED_NODES:
-            number = key.entity_number_key.value
+        elif state in (NODES, REGISTERED_NODES):
+            number = key.node_id_key.id if kind == "node_id_key" else key.entity_number_key.value
             self._change(state, update, number, number)
         elif state == TOKENS:
             token = entity_id.of_token(key.token_id_key)
             self._change(state, update, token, key.token_id_key)
-            self._supplies[token] = value.token_value.total_supply
+            if value.HasField("token_value"):
+                self._supplies[token] = value.token_value.total_supply
         elif state == TOPICS:
             topic = entity_id.of_topic(key.topic_id_key)
             self._change(state, update, topic, key.topic_id_key)
             self._topics[topic] = value.topic_value.sequence_number, value.topic_value.running_hash
 
     def _account(self, account: Any) -> None:
+        if not account.HasField("account_id"):
+            return
         if account.ethereum_nonce and not account.smart_contract:
             self._nonces[entity_id.of_account(account.account_id)] = account.ethereum_nonce
         if not account.alias:
@@ -115,9 +137,19 @@ class StateAfter:
         if account.smart_contract:
             self._addresses[entity_id.of_account(account.account_id)] = account.alias
 
-    def _set_slot(self, storage: Storage, key: bytes, value: bytes) -> None:
+    def _slot_updated(self, kind: str, update: Any) -> None:
+        value = update.value
+        written = value.slot_value_value.value if value.HasField("slot_value_value") else None
+        slot_key = getattr(update.key, kind)
+        self._set_slot(_storage_of(kind, slot_key), slot_key.key, written, identical=update.identical)
+
+    def _set_slot(
+        self, storage: Storage, key: bytes, value: bytes | None, *, identical: bool = False
+    ) -> None:
+        """Note the value of a slot. One whose value is `identical` to that before has no index."""
         slot = slot_of(storage, key)
-        if slot not in self._storage:
+        if not identical and slot not in self._written:
+            self._written.add(slot)
             self._slots.setdefault(storage, []).append(key)
         self._storage[slot] = value
 
@@ -210,7 +242,7 @@ class StateAfter:
     # Storage: the value a later transaction reads is what an earlier one wrote
 
     def written_slot(self, storage: Storage, index: int) -> bytes | None:
-        """Return the key of a changed slot by its index."""
+        """Return the key of a changed slot by its index among those of its storage."""
         slots = self._slots.get(storage, [])
         return slots[index] if 0 <= index < len(slots) else None
 

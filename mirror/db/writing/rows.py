@@ -66,7 +66,7 @@ class _Segment:
         for merge, changes in pending.items():
             ingest.ROWS.add(merge.table, by=len(changes))
             _decide(cursor, merge, changes)
-        if not self._write_few(cursor, pending):
+        if pending and not self._write_few(cursor, pending):
             for merge, changes in pending.items():
                 _write_changes(cursor, merge, changes)
         for model, rows in self.inserted.items():
@@ -92,7 +92,7 @@ class _Segment:
             ):
                 for merge, changes in pending.items():
                     for statement, few in _statements(merge, changes):
-                        prepared.execute(merge.few + statement, merge.few_values(few), prepare=True)
+                        prepared.execute(merge.few + statement, merge.few_values(few))
         except REFUSED:
             return False
         return True
@@ -250,8 +250,9 @@ class Rows:
         }
         for model in unordered:
             _insert(cursor, model, list(chain.from_iterable(self.parts_of(model))))
-        # Parameters do not change the plans of changes or snapshots.
+        # Parameters do not change the plans of changes or snapshots. Django's connections prepare nothing.
         cursor.execute("set local plan_cache_mode = force_generic_plan")
+        cursor.connection.prepare_threshold = 0
         for segment in self._segments:
             segment.write(cursor)
 

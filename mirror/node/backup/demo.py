@@ -55,10 +55,9 @@ def check_absent() -> None:
 
 def bring_back(folder: Path) -> None:
     """Unpack the demo network of a backup, unless that is done."""
-    bucket = run.folder()
+    bucket, unfinished = run.folder(), _unfinished()
     if bucket.exists() and any(bucket.iterdir()):
         return
-    unfinished = bucket.with_name(f"{bucket.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     content = zstandard.ZstdDecompressor().decompressobj().decompress((folder / DEMO).read_bytes())
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
@@ -79,3 +78,17 @@ def bring_back(folder: Path) -> None:
         sync(Path(path))
     unfinished.replace(bucket)
     sync(bucket.parent)
+
+
+def remove() -> None:
+    """Remove the demo network that `bring_back` has unpacked, if it has."""
+    unfinished = _unfinished()
+    shutil.rmtree(unfinished, ignore_errors=True)
+    if run.folder().exists():
+        run.folder().replace(unfinished)
+        shutil.rmtree(unfinished)
+
+
+def _unfinished() -> Path:
+    bucket = run.folder()
+    return bucket.with_name(f"{bucket.name}.unfinished")

@@ -175,7 +175,11 @@ def done_files(first: Session) -> set[str]:
 
 def note_file(own: Session, name: str) -> None:
     """Note in the transaction of a file's rows that they are there."""
-    own.execute(f"insert into {tables.RESTORING}.file values (%s)", [name])
+    own.execute(f"insert into {tables.RESTORING}.file values (%s) on conflict do nothing", [name])
+
+
+def forget_files(first: Session) -> None:
+    first.execute(f"delete from {tables.RESTORING}.file")
 
 
 def indexes_left(first: Session) -> list[list[tuple[str, str]]]:

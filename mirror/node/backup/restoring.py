@@ -22,7 +22,7 @@ from mirror.node import tables
 from mirror.node.backup import demo, preparing
 from mirror.node.backup.display import Display
 from mirror.node.backup.files import copy_rows
-from mirror.node.backup.manifest import BACKUP, KeptFile, Kind, Manifest
+from mirror.node.backup.manifest import BACKUP, DEMO, KeptFile, Kind, Manifest
 from mirror.node.backup.pieces import kept_tables
 from mirror.node.backup.work import Session, Stopped, alone, check_room, session, share
 from mirror.values.readable import byte_size
@@ -92,6 +92,10 @@ def undo(say: Callable[[str], None], stopping: threading.Event) -> None:
     with session() as first, alone(first), _without_loader(first):
         if not tables.is_restoring():
             raise OperatorError("No restore is unfinished in this database: there is nothing to undo.")
+        if DEMO in preparing.done_files(first):
+            demo.remove()
+        # A restore that goes on after an interruption of this one loads everything again.
+        preparing.forget_files(first)
         preparing.empty(first, kept_tables(first))
         _build_indexes(first, say, stopping, jobs=1)
         preparing.end(first)
@@ -246,6 +250,8 @@ def _finish(
     share(names, analyze, lambda own: _execute(own, _MEMORY), jobs=jobs, stopping=stopping)
     if description.demo:
         description.check_content(folder, description.demo)
+        # Noted first: undoing removes what was unpacked, and no other demo network.
+        preparing.note_file(first, description.demo.name)
         demo.bring_back(folder)
     preparing.end(first)
 

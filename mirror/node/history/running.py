@@ -179,7 +179,6 @@ def _finish(work: Run, show: Show) -> bool:
 
 
 def _put_in_place(work: Run, show: Show) -> bool:
-    work.source.look_again()
     while not _has_caught_up():
         loaded = _load(work, show)
         if work.stopping.is_set():
@@ -198,6 +197,7 @@ def _put_in_place(work: Run, show: Show) -> bool:
 def _load(work: Run, show: Show) -> int:
     """Load what is left, and return the number of files."""
     before = work.done.files
+    work.source.look_again()
     wanted = plans.intervals(work.plan)
     wanted[0], balances = _beginning(work, wanted[0])
     start = beginning.date_of(wanted[0].start) if wanted[0].start else ""

@@ -25,7 +25,7 @@ _ALL: tuple[Backfill | IndexBuild | Division, ...] = (
     blocks.TIMES,
     coverage.RANGES,
     messages.HASHES,
-    indexes.TRANSACTION_INDEX,
+    indexes.POSITIONS,
     allowances.SPENT_BY_CONTRACTS,
     rewards.LONG_STAKES,
     rewards.GONE_NODES,

@@ -37,7 +37,7 @@ def transaction(valid_start: int, table: str = "transaction") -> str | None:
     if not loaded.is_known or loaded.is_whole:
         return None
     before, after = loaded.neighbours(valid_start)
-    if before is None or before.end < valid_start + _VALID:
+    if not loaded.from_genesis if before is None else before.end < valid_start + _VALID:
         return f"Perhaps not loaded: {_no_block_between(before, after)}."
     return _dropped(loaded, valid_start, table) or _filtered(loaded)
 

@@ -7,7 +7,8 @@ encoded id. Nothing here asks the database; ledger.api.names.accounts does.
 
 import re
 from base64 import b32decode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from mirror import config
@@ -25,7 +26,6 @@ _NUM = re.compile(r"[0-9]{1,12}")
 _HEX_DIGITS = 40
 _ALIAS = re.compile(r"((?:[0-9]{1,5}\.){0,2})([A-Z2-7]+)")
 
-_NEWER_NUM = re.compile(r"(?:(?:[0-9]{1,4}\.)?[0-9]{1,5}\.)?[0-9]{1,12}")
 _NEWER_EVM_ADDRESS = re.compile(r"(?:(?:[0-9]{1,5}\.){0,2}|0x)([0-9a-fA-F]{40})")
 _NEWER_ALIAS = re.compile(r"(?:[0-9]{1,5}\.){0,2}([A-Z2-7]{40,70})")
 
@@ -68,10 +68,26 @@ def read_entity_id(text: str) -> int | EvmAddress:
         return EvmAddress(address) if num is None else entity_id.encode(*system, num)
     if _NUM.fullmatch(last) is None:
         raise InvalidEntityId(f"{shard}.{realm}.{last}")
-    try:
+    with named_if_out_of_range(f"{shard}.{realm}.{last}"):
         return entity_id.encode(int(shard), int(realm), int(last))
+
+
+@contextmanager
+def named_if_out_of_range(text: str) -> Iterator[None]:
+    """Report an id with a part out of range by this text. Errors: InvalidEntityId."""
+    try:
+        yield
     except entity_id.InvalidEntityId:
-        raise InvalidEntityId(f"{shard}.{realm}.{last}") from None
+        raise InvalidEntityId(text) from None
+
+
+def require_form(has_form: Callable[[str], bool], text: str, part: str) -> None:
+    """Require a part of the path to have the form of an id, where its range is checked after all else.
+
+    Errors: InvalidParameter.
+    """
+    if not has_form(text):
+        raise InvalidParameter(part)
 
 
 def read_in_path(read: Callable[[str], T], text: str, part: str) -> T:
@@ -127,6 +143,14 @@ def read_alias(text: str) -> Alias:
         raise NotAnEntityId(text) from None
 
 
+def read_newer_id(text: str) -> int:
+    """Return the encoded id of a number in a request to a newer endpoint. Errors: NotAnEntityId."""
+    try:
+        return entity_id.parse(text, config.value("common.shard"), config.value("common.realm"))
+    except entity_id.InvalidEntityId:
+        raise NotAnEntityId(text) from None
+
+
 def read_newer_account(text: str) -> AccountName:
     """Read the account in the path of a newer endpoint.
 
@@ -134,16 +158,11 @@ def read_newer_account(text: str) -> AccountName:
     ignored. An alias has 40 to 70 characters; bits left over at its end are dropped.
     Errors: NotAnEntityId.
     """
-    if _NEWER_NUM.fullmatch(text):
-        try:
-            return entity_id.parse(text, config.value("common.shard"), config.value("common.realm"))
-        except entity_id.InvalidEntityId:
-            raise NotAnEntityId(text) from None
     if address := _NEWER_EVM_ADDRESS.fullmatch(text):
         return EvmAddress(bytes.fromhex(address[1]))
     if encoded := _NEWER_ALIAS.fullmatch(text):
         return Alias(_dropping_last_bits(encoded[1]))
-    raise NotAnEntityId(text)
+    return read_newer_id(text)
 
 
 def _dropping_last_bits(encoded: str) -> bytes:

@@ -8,13 +8,14 @@ constraints are reported together. The endpoint checks what several values of on
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from mirror import config
 from mirror.db.bounds import Bounds, Ends
 from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison
 from mirror.rest.answers.errors import BadRequest
+from mirror.rest.parameters.entity_ids import NotAnEntityId, read_newer_id
 from mirror.rest.parameters.parameter_set import (
     ALL,
     ONLY_EQ,
@@ -25,10 +26,11 @@ from mirror.rest.parameters.parameter_set import (
 )
 from mirror.rest.parameters.query_string import Texts, newer_query
 from mirror.rest.parameters.types import read_number
-from mirror.values import entity_id, timestamp
+from mirror.values import timestamp
 
 _TIMESTAMP = re.compile(r"([0-9]{1,17})(?:\.([0-9]{1,9}))?")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,10}")
+T = TypeVar("T")
 _TRUE, _FALSE = ("true", "on", "yes", "1"), ("false", "off", "no", "0")
 
 
@@ -47,6 +49,14 @@ def read_int32(text: str) -> int:
 
 def not_converted(name: str) -> BadRequest:
     return BadRequest(f"Failed to convert '{name}'")
+
+
+def read_newer_in_path(read: Callable[[str], T], text: str, part: str) -> T:
+    """Return what `read` makes of a part of the path. Errors: BadRequest."""
+    try:
+        return read(text)
+    except NotAnEntityId:
+        raise not_converted(part) from None
 
 
 class BrokenConstraints(BadRequest):
@@ -115,16 +125,20 @@ class NewerListParameter(NewerParameter):
         return [f"{self.variable} size must be between 0 and {self.most}"]
 
 
-class NewerEntityIdParameter(NewerListParameter):
-    """Entity ids by number."""
+class NewerIdParameter(NewerParameter):
+    """An entity id by number."""
 
     schema = {"type": "string", "pattern": r"^(\d{1,5}\.){0,2}\d{1,12}$"}
 
     def read(self, text: str) -> int:
         try:
-            return entity_id.parse(text, config.value("common.shard"), config.value("common.realm"))
-        except entity_id.InvalidEntityId:
+            return read_newer_id(text)
+        except NotAnEntityId:
             raise InvalidValue(text) from None
+
+
+class NewerEntityIdParameter(NewerIdParameter, NewerListParameter):
+    """Entity ids by number."""
 
 
 class NewerNumberParameter(NewerListParameter):

@@ -38,7 +38,7 @@ def test_transfers_between_calls_do_not_count(build: Build) -> None:
         happen(build, offset, kind)
     log(START + 3, transaction_index=3)
 
-    (state,) = upgrade("root_transaction_index")
+    (state,) = upgrade("block_positions")
 
     assert places("contract_result") == {1: 0, 3: 1}
     assert places("contract_log") == {3: 1}
@@ -51,7 +51,7 @@ def test_each_block_counts_from_0(build: Build) -> None:
     for offset in (1, 2, 6, 7):
         happen(build, offset, CALL)
 
-    upgrade("root_transaction_index")
+    upgrade("block_positions")
 
     assert places("contract_result") == {1: 0, 2: 1, 6: 0, 7: 1}
 
@@ -62,7 +62,7 @@ def test_a_transaction_with_a_wrong_nonce_has_no_place(build: Build) -> None:
     happen(build, 2, CALL, transaction_result=312)
     happen(build, 3, CALL)
 
-    upgrade("root_transaction_index")
+    upgrade("block_positions")
 
     assert places("contract_result") == {1: 0, 2: None, 3: 1}
 
@@ -74,7 +74,7 @@ def test_calls_that_failed_their_checks_have_a_place(build: Build) -> None:
     happen(build, 3, CALL, parent=2, transaction_result=33)
     happen(build, 4, CALL, transaction_result=33, function_result=b"r", gas_used=0)
 
-    upgrade("root_transaction_index")
+    upgrade("block_positions")
 
     assert places("contract_result") == {1: 0, 2: 1, 3: 1, 4: 2}
 
@@ -86,7 +86,7 @@ def test_what_a_contract_causes_shares_the_place_of_its_call(build: Build) -> No
     happen(build, 3, MINT, parent=1, contract_id=359)
     happen(build, 4, CALL)
 
-    upgrade("root_transaction_index")
+    upgrade("block_positions")
 
     assert places("contract_result") == {1: 0, 2: 0, 3: None, 4: 1}
 
@@ -98,7 +98,7 @@ def test_the_call_of_a_hook_has_a_place_that_its_children_share(build: Build) ->
     happen(build, 3, CALL, parent=1)
     happen(build, 4, CALL, parent=1, contract_id=HOOKS)
 
-    upgrade("root_transaction_index")
+    upgrade("block_positions")
 
     assert places("contract_result") == {2: 0, 3: 0, 4: 1}
 
@@ -112,7 +112,7 @@ def test_transactions_with_a_synthetic_log_count_too(build: Build) -> None:
     log(START + 3, topic0=APPROVAL)
     log(START + 3, 1)
 
-    upgrade("root_transaction_index")
+    upgrade("block_positions")
 
     assert places("contract_log") == {1: 0, 3: 2}
     assert places("contract_result") == {2: 1}
@@ -121,6 +121,6 @@ def test_transactions_with_a_synthetic_log_count_too(build: Build) -> None:
 def test_places_that_are_right_are_not_written_again(build: Build) -> None:
     block(0, 9)
     happen(build, 1, CALL)
-    upgrade("root_transaction_index")
+    upgrade("block_positions")
 
-    assert upgrade("root_transaction_index")[0].rows == 0
+    assert upgrade("block_positions")[0].rows == 0

@@ -57,6 +57,7 @@ OTHERWISE: Mapping[str, Mapping[str, str]] = {
         "transaction_record_bytes": "it holds no record, but what makes one",
     },
     "sidecar_file": {"*": "sidecars are made from what is in the block itself"},
+    "contract_state": {"modified_timestamp": "a write of the value that was read is only a read"},
 }
 
 Row = dict[str, Any]
@@ -119,6 +120,10 @@ def stored_tables() -> Tables:
     for result in found["contract_result"]:
         if result["function_result"]:
             result["function_result"] = _without_empty_bloom(result["function_result"])
+    for change in found["contract_state_change"]:
+        # In a block, most writes of the value that was read are only reads.
+        if change["value_written"] == change["value_read"] != "\\x":
+            change["value_written"] = None
     return found
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline, Progress
@@ -306,6 +307,12 @@ def test_a_block_that_has_the_number_of_a_loaded_one_is_said_to_be_of_another_hi
     assert blocks[0].hash.hex()[:16] in raised.value.cause
     assert strange.hash.hex()[:16] in raised.value.cause
     assert "backfill" not in raised.value.cure
+
+    begins_alike = strange.hash[:40].hex() + "6f" * 8
+    with connection.cursor() as cursor:
+        cursor.execute("update record_file set hash = %s where index = 0", [begins_alike])
+    with pytest.raises(IngestError, match=r"the hash …\w{16}…, and this one has the hash …\w{16}…:"):
+        load(tmp_path / "others")
 
 
 def test_the_next_block_of_an_earlier_history_is_not_called_one_that_was_left_out(tmp_path: Path) -> None:

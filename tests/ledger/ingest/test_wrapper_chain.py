@@ -116,11 +116,12 @@ def test_a_threshold_signature_makes_the_chain_of_wrapped_blocks_strict(tmp_path
     end = local_block(first.write(folder)).record_file().hash
     composer.consensus_timestamp += 10**9
     following = contents(2, transactions(1, composer), number=6, previous_hash=bytes.fromhex(end))
-    strange = proved_by(wrap(2, following, number=6, previous=b"o" * 48), "ledger")
+    begins_alike = first.hash[:40] + b"o" * 8
+    strange = proved_by(wrap(2, following, number=6, previous=begins_alike), "ledger")
     strange.write(folder)
     trust = Trust(Composer(nodes=signing_nodes(1)).address_book())
 
-    with pytest.raises(IngestError, match="the block it is wrapped in follows 6f6f"):
+    with pytest.raises(IngestError, match=r"wrapped in follows …\w{16}…, not …\w{16}…, the"):
         Pipeline(trust=trust).run(find_record_files([folder]))
 
     proved_by(wrap(2, following, number=6, previous=first.hash), "ledger").write(folder)

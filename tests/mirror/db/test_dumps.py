@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -203,6 +204,15 @@ def upgrade(database: BaseDatabaseWrapper) -> str:
         text=True,
     )
     return done.stdout
+
+
+def test_two_processes_at_once_make_the_tables_of_an_empty_database(other: BaseDatabaseWrapper) -> None:
+    with ThreadPoolExecutor(2) as processes:
+        said = list(processes.map(upgrade, [other, other]))
+
+    assert all(
+        each.endswith("Nothing to do: no row of an older release is left to change.\n") for each in said
+    ), said
 
 
 class Interrupted(Exception):

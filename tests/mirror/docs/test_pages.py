@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from django.core.management import get_commands, load_command_class
 
 from mirror.config.settings import SETTINGS
 from mirror.metrics import listing
+from tests.benchmarks import operations
 from tests.mirror.docs.messages import messages
 
 FOLDER = Path(settings.BASE_DIR, "mirror", "docs")
@@ -24,16 +26,22 @@ OPTIONS_OF_OTHERS = {
     *(
         "--data-binary",
         "--detach",
+        "--from-literal",
         "--home-dir",
         "--init",
         "--mode",
+        "--no-owner",
+        "--no-privileges",
         "--now",
         "--pipe",
         "--profile",
         "--property",
+        "--set",
         "--setenv",
         "--shell",
+        "--strict",
         "--system",
+        "--timeout",
         "--uid",
         "--wait",
         "--working-directory",
@@ -62,6 +70,18 @@ def test_every_call_shown_is_understood(call: str) -> None:
 
 def test_every_command_is_in_a_page() -> None:
     assert {call.split()[0] for call in CALLS} >= OURS
+
+
+def test_every_script_named_exists() -> None:
+    for name in set(re.findall(r"python -m (tests[.\w]+)", ALL)):
+        assert find_spec(name), name
+
+
+def test_the_script_of_operations_describes_its_use() -> None:
+    with pytest.raises(SystemExit) as ended:
+        operations.main(["--help"])
+
+    assert ended.value.code == 0
 
 
 def test_every_option_named_exists() -> None:

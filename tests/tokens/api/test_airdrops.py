@@ -151,10 +151,9 @@ def is_within(row, keys):
     if not given:
         return True
     (value, bounds), *later = given
-    inclusive = [bound + (operator == "gt") - (operator == "lt") for operator, bound in bounds]
     if not holds(value, bounds):
         return False
-    if bounds[0][0] == "eq" or (len(bounds) == 2 and inclusive[0] == inclusive[1]):
+    if is_single(bounds):
         return all(holds(*each) for each in later)
     if not all(holds(*each) for each in later if each[1][0][0] == "eq"):
         return False
@@ -164,6 +163,12 @@ def is_within(row, keys):
         for side in (("gt", "gte"), ("lt", "lte"))
         if any(operator == side[1] and bound == value for operator, bound in bounds)
     )
+
+
+def is_single(bounds):
+    """Whether the bounds of a key leave one value."""
+    inclusive = [bound + (operator == "gt") - (operator == "lt") for operator, bound in bounds]
+    return bool(bounds) and (bounds[0][0] == "eq" or (len(bounds) == 2 and inclusive[0] == inclusive[1]))
 
 
 def holds(value, bounds):
@@ -183,9 +188,10 @@ def test_random_bounds_are_combined_by_the_rule(api, seven):
             for name, least_and_most in keys.items()
         }
         query = "&".join(f"{name}={op}:{value}" for name, texts in sent.items() for op, value in texts)
+        # Beside one receiver these continue a page, from the last token and serial number on.
         is_link = any(all(part in query for part in parts) for parts in OF_LINKS)
         answer = api.get(f"{OUTSTANDING}?{query}")
-        if is_link or answer.status == 400:
+        if (is_link and is_single(sent["receiver.id"])) or answer.status == 400:
             continue
         expected = [row for row in EVERY if is_within(row, sent.values())]
         assert listed(answer) == expected, query

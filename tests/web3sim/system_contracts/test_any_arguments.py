@@ -12,7 +12,7 @@ from mirror.values.hapi import ContractID, Key, SchedulableTransactionBody
 from tests.build import START
 from tests.web3sim.state.states import at, current, journal, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, words
-from web3sim.engine.interface import NotSupported, SystemCall
+from web3sim.engine.interface import SystemCall
 from web3sim.system_contracts.contracts import SERVICES, NetworkContracts
 
 TREASURY, OWNER, CONTRACT, TOKEN, UNIQUE, ODD, SCHEDULE = 1001, 2001, 5001, 3001, 3002, 3003, 4001
@@ -106,10 +106,6 @@ def test_a_function_answers_refuses_or_halts(ledger, state_of):
         value = choose.choice((0, 0, 10**10)) if function.signature.startswith("create") else 0
         static = choose.random() < 0.2
         call = SystemCall(address, address, sender, data, value, 10**6, static=static, depth=0, origin=sender)
-        try:
-            answer = contracts.call(call, journal(state))
-        except NotSupported as error:
-            assert "not simulated" in str(error)
-            continue
+        answer = contracts.call(call, journal(state))
         outcomes.add((answer.halt is not None, answer.reverted, answer.child_failure is not None))
     assert len(outcomes) == 4

@@ -1,7 +1,7 @@
 """A past contract transaction run again, and what came of it held against what was recorded.
 
-Only what can be told for sure counts: a transaction whose state or code is not stored, or that called a
-system contract which is not simulated, is left out with the reason, and is neither a match nor a mismatch.
+Only what can be told for sure counts: a transaction whose state or code is not stored, or that reads the
+hashes of too many blocks, is left out with the reason, and is neither a match nor a mismatch.
 """
 
 import time
@@ -112,8 +112,8 @@ class Replay:
             return Replayed(*name, "", left_out="its block is not stored")
         except CodeMissing:
             return Replayed(*name, "", left_out="its init code, or the file with its data, is not stored")
-        except NotSupported as error:
-            return Replayed(*name, "", left_out=f"a system contract: {error}")
+        except NotSupported:
+            return Replayed(*name, "", left_out="too many block hashes")
         except DeadlinePassed:
             return Replayed(*name, "", left_out="it takes too long")
         function = function_of(rerun.request)

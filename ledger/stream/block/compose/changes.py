@@ -132,11 +132,17 @@ def _contracts(told: Told) -> Iterator[Any]:
             yield _updated(BYTECODE, {"contract_id_key": sidecar.bytecode.contract_id}, code)
         elif kind == "state_changes":
             for touched in sidecar.state_changes.contract_state_changes:
-                yield from _stored(touched, told.hook)
+                yield from _stored(touched, told)
 
 
-def _stored(touched: Any, hook: HookCall | None) -> Iterator[Any]:
+def is_identical(change: Any) -> bool:
+    """Return whether a StorageChange writes the value that it read; to delete an empty slot is a change."""
+    return bool(change.value_read) and change.value_written.value == change.value_read
+
+
+def _stored(touched: Any, told: Told) -> Iterator[Any]:
     """Yield the changes of storage; that of a hook is its own, though all hooks run as one contract."""
+    hook = told.hook
     of_hook = hook is not None and touched.contract_id.contractNum == HOOKS_NUM
     state = HOOK_STORAGE if of_hook else STORAGE
     for change in touched.storage_changes:
@@ -148,7 +154,7 @@ def _stored(touched: Any, hook: HookCall | None) -> Iterator[Any]:
         written = change.value_written.value
         if written:
             value = {"slot_value_value": {"value": written}}
-            yield _updated(state, key, value, identical=written == change.value_read)
+            yield _updated(state, key, value, identical=not told.explicit and is_identical(change))
         else:
             yield _deleted(state, key)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ledger.stream.block.compose.changes import Told
+from ledger.stream.block.compose.changes import Told, is_identical
 from ledger.stream.record.compose import ComposedTransaction
 from mirror.values.hapi import EvmTraceData, ExecutedInitcode, TraceData
 
@@ -50,12 +50,13 @@ def _evm(transaction: ComposedTransaction, *, explicit: bool) -> Any:
 def _add_usage(trace: Any, touched: Any, *, explicit: bool) -> None:
     """Add the slots that a contract used: those it wrote by their place, others by their key.
 
-    The place is that in the usage's own list, or else among the contract's changes of the state.
+    The place is that in the usage's own list, or else among the contract's changes of the state that are not
+    identical.
     """
     usage = trace.contract_slot_usages.add(contract_id=touched.contract_id)
     written = 0
     for change in touched.storage_changes:
-        if change.HasField("value_written"):
+        if change.HasField("value_written") and (explicit or not is_identical(change)):
             usage.slot_reads.add(index=written, read_value=change.value_read)
             written += 1
             if explicit:

@@ -10,6 +10,8 @@ WITHOUT_END = (1 << 64) - 1
 _LONGEST_DETAILS = 100
 # The last part of the details tells most, as in "failed to connect to all addresses; last error: ...".
 _GISTS = (
+    (re.compile(r"CERTIFICATE_VERIFY_FAILED"), "its certificate can't be verified"),
+    (re.compile(r"Hostname Verification Check failed"), "its certificate is one of another host"),
     (re.compile(r"Connection refused"), "connection refused"),
     (re.compile(r"Socket closed|Connection reset"), "the connection was lost"),
     (re.compile(r"Domain name not found"), "no such host"),
@@ -18,7 +20,6 @@ _GISTS = (
     (re.compile(r"No route to host"), "there is no route to its host"),
     (re.compile(r"Expected SETTINGS frame"), "what answers there speaks no gRPC"),
     (re.compile(r"WRONG_VERSION_NUMBER"), "what answers there speaks no TLS"),
-    (re.compile(r"CERTIFICATE_VERIFY_FAILED"), "its certificate can't be verified"),
 )
 
 

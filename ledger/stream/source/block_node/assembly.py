@@ -53,6 +53,14 @@ class BlockNodeFailure(StreamFileError):
         return f"{message}. {self.cure}" if self.cure else message
 
 
+class BlockNodeStall(BlockNodeFailure):
+    """A block node does not send a block that exists; `waited` is for how long (s)."""
+
+    def __init__(self, node: str, cause: str, waited: float) -> None:
+        super().__init__(node, 0, cause, ANOTHER_NODE)
+        self.waited = waited
+
+
 class Assembler:
     """The block that is being received from a node, which `node` names in messages.
 

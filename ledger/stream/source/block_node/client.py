@@ -10,7 +10,7 @@ import grpc
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.source.block_node import answers
+from ledger.stream.source.block_node import answers, certificates
 from ledger.stream.source.block_node.answers import WITHOUT_END, Answer, Available
 from ledger.stream.source.block_node.api_pb2 import (
     ServerStatusRequest,
@@ -22,6 +22,7 @@ from ledger.stream.source.block_node.assembly import (
     ANOTHER_NODE,
     Assembler,
     BlockNodeFailure,
+    BlockNodeStall,
     Limits,
 )
 
@@ -32,6 +33,8 @@ _AHEAD, _AHEAD_BYTES = 8, 8 << 20
 # A node that was away is connected to again within this time; by default it may take two minutes.
 _SHORTEST_PAUSE_MILLISECONDS, _LONGEST_PAUSE_MILLISECONDS = 200, 2_000
 SHUTDOWN_SECONDS = 5.0
+# The addresses of a node that refuses connections over TLS are connected to one by one for so long.
+_PROBE_SECONDS = 1.0
 # Another thread has closed the connection.
 _CLOSED = Answer(failure="the connection to it was closed")
 
@@ -167,11 +170,23 @@ class BlockNodeClient:
         return grpc.insecure_channel(str(endpoint), options)
 
 
+def _reason(
+    error: Any, endpoint: Endpoint, seconds: float | None = None, probe: float = _PROBE_SECONDS
+) -> str:
+    """Return why a call has failed that may have taken so long: of all addresses, what tells most."""
+    if endpoint.requires_tls and probe > 0:
+        certificate = certificates.problem(error, endpoint.host, endpoint.port, _STATUS, probe)
+        if certificate:
+            return certificate
+    return answers.reason(error, seconds)
+
+
 class Question:
     """A question that a node was asked: what blocks does it have?"""
 
     def __init__(self, client: BlockNodeClient, channel: grpc.Channel, call: Any, seconds: float) -> None:
         self._client, self._channel, self._call, self._seconds = client, channel, call, seconds
+        self._asked_at = time.monotonic()
 
     def is_answered_within(self, seconds: float) -> bool:
         """Wait so long for the answer, also if there will be none; return whether that is known."""
@@ -195,7 +210,11 @@ class Question:
                 self._client.leave_if_it_was_good(self._channel)
             if error.code() is grpc.StatusCode.CANCELLED:
                 return _CLOSED
-            return Answer(failure=answers.reason(error, self._seconds))
+            # The time that is left is the question's: as many nodes are asked at once, none adds to it.
+            left = self._asked_at + self._seconds - time.monotonic()
+            return Answer(
+                failure=_reason(error, self._client.node.status, self._seconds, min(left, _PROBE_SECONDS))
+            )
         except grpc.FutureCancelledError:
             return _CLOSED
         self._client.note_answer(self._channel)
@@ -241,8 +260,10 @@ class Subscription:
         with self._changed:
             if not self._changed.wait_for(lambda: self._ready, seconds):
                 since = self._coming_since
-                if since is not None and time.monotonic() - since > self._seconds:
-                    raise self._failure("has not sent a whole block in time")
+                waited = 0.0 if since is None else time.monotonic() - since
+                if waited > self._seconds:
+                    cause = "the block node has not sent a whole block in time"
+                    raise BlockNodeStall(self._node.name, cause, waited)
                 return None
             block = self._ready.popleft()
             if isinstance(block, StreamedBlock):
@@ -300,7 +321,7 @@ class Subscription:
         except StreamFileError as error:
             last = error
         except grpc.RpcError as error:
-            last = self._failure(f"has failed: {answers.reason(error)}")
+            last = self._failure(f"has failed: {_reason(error, self._node.stream)}")
         except Exception as error:
             # Whoever waits has to know.
             last = self._failure(f"sends what can't be read: {type(error).__name__}: {error}")

@@ -234,7 +234,7 @@ class Scheduler:
     def failed(self, node: BlockNode, reason: str = "", waited: float = 0.0) -> bool:
         """Note that a subscription has failed; return whether the node is set aside, as after too many.
 
-        `waited` is how long its block has been waited for (s), which counts where it was a stall.
+        `waited` is for how long the node has owed a block (s).
         """
         most = self._rules.most_failures
         with self._lock:

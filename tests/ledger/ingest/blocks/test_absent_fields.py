@@ -21,6 +21,8 @@ from tests.ledger.stream.block.blocks import (
     REGISTERED_NODES,
     STORAGE,
     TOKEN,
+    TOKENS,
+    TOPICS,
     BlockStream,
     supply,
     topic,
@@ -37,6 +39,11 @@ MINTED = {"token": TOKEN, "nftTransfers": [{"receiverAccountID": OTHER, "serialN
 RAN = {"contract_create": {"evm_transaction_result": {"contract_id": CONTRACT}}}
 PENDING = {"sender_id": {"accountNum": PAYER}, "receiver_id": OTHER, "fungible_token_type": TOKEN}
 NAMED = {"account_id": OTHER, "alias": b"a" * 20}
+
+WITHOUT_ROWS_OF_ITS_TYPE = {
+    "contract_result", "contract_transaction", "contract_transaction_hash", "loader_state",
+    "record_file", "transaction", "transaction_hash",
+}  # fmt: skip
 
 
 def entity(state: int, key: dict[str, Any]) -> dict[str, Any]:
@@ -90,12 +97,77 @@ def test_without_the_field_there_is_no_row(
 
     load(tmp_path, kind, body, {})
 
-    assert set(contents()) <= {
-        "contract_result", "contract_transaction", "contract_transaction_hash", "loader_state",
-        "record_file", "transaction", "transaction_hash",
-    }  # fmt: skip
+    assert set(contents()) <= WITHOUT_ROWS_OF_ITS_TYPE
     assert stored("transaction", "index, entity_id", "entity_id = 0") == []
     assert field in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("field", "kind", "body", "parts"),
+    [
+        *(
+            (field, "consensusSubmitMessage", MESSAGE, {"traces": [{"submit_message_trace_data": trace}]})
+            for field, trace in (
+                ("topicSequenceNumber", {}),
+                ("topicSequenceNumber", {"running_hash": b"h"}),
+                ("topicRunningHash", {"sequence_number": 4}),
+            )
+        ),
+        *(
+            (field, "consensusSubmitMessage", MESSAGE, {"changes": [change]})
+            for field, change in (
+                ("topicSequenceNumber", topic(6001)),
+                ("topicRunningHash", topic(6001, 4)),
+                ("topicSequenceNumber", update(TOPICS, {"topic_id_key": {"topicNum": 6001}})),
+            )
+        ),
+        *(
+            (field, kind, {}, {"outputs": [output]})
+            for field, kind, output in (
+                ("accountID", "cryptoCreateAccount", {"account_create": {}}),
+                ("accountID", "cryptoCreateAccount",
+                 {"account_create": {"created_account_id": {"accountNum": 0}}}),
+                ("contractID", "contractCreateInstance",
+                 {"contract_create": {"evm_transaction_result": {"contract_id": {"contractNum": 0}}}}),
+                ("scheduleID", "scheduleCreate", {"create_schedule": {}}),
+                ("scheduleID", "scheduleCreate", {"create_schedule": {"schedule_id": {"shardNum": 1}}}),
+            )
+        ),
+        *(
+            (field, kind, {}, entity(state, key))
+            for field, kind, state in (
+                ("fileID", "fileCreate", FILES),
+                ("node_id", "nodeCreate", NODES),
+                ("registered_node_id", "registeredNodeCreate", REGISTERED_NODES),
+                ("tokenID", "tokenCreation", TOKENS),
+                ("topicID", "consensusCreateTopic", TOPICS),
+            )
+            for key in ({}, {"proto_long_key": {"value": 5}})
+        ),
+    ],
+)  # fmt: skip
+def test_an_empty_or_incomplete_field_makes_no_row(
+    tmp_path: Path, caplog, field: str, kind: str, body: dict[str, Any], parts: dict[str, Any]
+) -> None:
+    load(tmp_path, kind, body, parts)
+
+    assert set(contents()) <= WITHOUT_ROWS_OF_ITS_TYPE
+    assert stored("transaction", "index, entity_id", "entity_id = 0") == []
+    assert f"lacks {field}" in caplog.text
+
+
+@pytest.mark.parametrize("key", ["entity_number_key", "node_id_key"])
+@pytest.mark.parametrize(
+    ("kind", "state", "table"),
+    [("nodeCreate", NODES, "node"), ("registeredNodeCreate", REGISTERED_NODES, "registered_node")],
+)
+@pytest.mark.parametrize("number", [0, 8])
+def test_a_node_has_the_number_of_either_key(
+    tmp_path: Path, key: str, kind: str, state: int, table: str, number: int
+) -> None:
+    load(tmp_path, kind, {}, entity(state, {key: {"value" if key == "entity_number_key" else "id": number}}))
+
+    assert stored(table, "node_id" if table == "node" else "registered_node_id") == [(number,)]
 
 
 def test_a_row_that_is_skipped_stops_a_loader_that_halts_on_problems(tmp_path: Path) -> None:
@@ -105,10 +177,11 @@ def test_a_row_that_is_skipped_stops_a_loader_that_halts_on_problems(tmp_path: P
 
 @pytest.mark.parametrize("kind", ["tokenMint", "tokenBurn", "tokenWipe"])
 @pytest.mark.parametrize("amount", [0, 5])
-def test_an_unknown_supply_stays_as_it_is(tmp_path: Path, kind: str, amount: int) -> None:
+@pytest.mark.parametrize("changes", [[], [update(TOKENS, {"token_id_key": TOKEN})]], ids=["", "no value"])
+def test_an_unknown_supply_stays_as_it_is(tmp_path: Path, kind: str, amount: int, changes: list[Any]) -> None:
     stream = BlockStream()
     stream.happen("tokenCreation", {"initialSupply": 9, "treasury": OTHER}, changes=[supply(9)])
-    stream.happen(kind, {"token": TOKEN, "amount": amount})
+    stream.happen(kind, {"token": TOKEN, "amount": amount}, changes=changes)
 
     Pipeline().run(find_record_files([stream.block().write(tmp_path)]))
 
@@ -124,17 +197,23 @@ def test_the_amount_of_an_unknown_call_is_null(tmp_path: Path, context: dict[str
     assert stored("contract_result", "amount, gas_used") == [(amount, 5)]
 
 
-@pytest.mark.parametrize(("code", "initcode"), [(b"code", b"init code ends"), (None, None)])
+@pytest.mark.parametrize(
+    ("value", "code", "initcode"),
+    [
+        ({"bytecode_value": {"code": b"code"}}, b"code", b"init code ends"),
+        ({}, None, None),
+        (None, None, None),
+    ],
+)
 def test_the_code_of_a_contract_is_null_where_it_is_unknown(
-    tmp_path: Path, code: bytes | None, initcode: bytes | None
+    tmp_path: Path, value: dict[str, Any] | None, code: bytes | None, initcode: bytes | None
 ) -> None:
     bookends = {"deploy_bytecode": b"init ", "metadata_bytecode": b" ends"}
     executed = {"contract_id": CONTRACT, "initcode_bookends": bookends}
-    known = [update(BYTECODE, {"contract_id_key": CONTRACT}, {"bytecode_value": {"code": code}})]
     parts: dict[str, Any] = {
         "outputs": [RAN],
         "traces": [{"evm_trace_data": {"executed_initcode": executed}}],
-        "changes": known if code else [],
+        "changes": [] if value is None else [update(BYTECODE, {"contract_id_key": CONTRACT}, value)],
     }
 
     load(tmp_path, "contractCreateInstance", {}, parts)
@@ -143,15 +222,19 @@ def test_the_code_of_a_contract_is_null_where_it_is_unknown(
     assert stored("entity", "evm_address", "id = 2001") == [(None,)]
 
 
-@pytest.mark.parametrize("value", [b"\3", None])
-def test_a_slot_that_is_only_read_has_no_written_value(tmp_path: Path, value: bytes | None) -> None:
+@pytest.mark.parametrize(
+    ("update_to", "value"), [({"slot_value_value": {"value": b"\3"}}, b"\3"), ({}, None), (None, None)]
+)
+def test_a_slot_that_is_only_read_has_no_written_value(
+    tmp_path: Path, update_to: dict[str, Any] | None, value: bytes | None
+) -> None:
     key = {"slot_key_key": {"contractID": CONTRACT, "key": b"\1"}}
     usage = {
         "contract_id": CONTRACT,
         "written_slot_keys": {"keys": [b"\1"]},
         "slot_reads": [{"index": 0, "read_value": b"\2"}],
     }
-    changes = [update(STORAGE, key, {"slot_value_value": {"value": value}})] if value else []
+    changes = [] if update_to is None else [update(STORAGE, key, update_to)]
 
     load(
         tmp_path,
@@ -164,12 +247,20 @@ def test_a_slot_that_is_only_read_has_no_written_value(tmp_path: Path, value: by
     assert stored("contract_state", "value") == ([(value,)] if value else [])
 
 
-@pytest.mark.parametrize(("pending", "amount"), [(60, 60), (None, 5)])
+@pytest.mark.parametrize(
+    ("pending", "amount"),
+    [
+        ([{"account_pending_airdrop_value": {"pending_airdrop_value": {"amount": 60}}}], 60),
+        ([{"account_pending_airdrop_value": {}}], 5),
+        ([{}], 5),
+        ([], 5),
+    ],
+    ids=["known", "no amount", "no value", "no change"],
+)
 def test_an_airdrop_whose_total_is_unknown_has_what_it_added(
-    tmp_path: Path, pending: int | None, amount: int
+    tmp_path: Path, pending: list[dict[str, Any]], amount: int
 ) -> None:
-    total = {"account_pending_airdrop_value": {"pending_airdrop_value": {"amount": pending}}}
-    changes = [update(AIRDROPS, {"pending_airdrop_id_key": PENDING}, total)] if pending else []
+    changes = [update(AIRDROPS, {"pending_airdrop_id_key": PENDING}, value) for value in pending]
 
     load(tmp_path, "tokenAirdrop", dropped(OTHER), {"changes": changes})
 

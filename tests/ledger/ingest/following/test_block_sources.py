@@ -12,7 +12,7 @@ from ledger.ingest.following.block_sources import EARLIEST, NOTHING_NEW_SECONDS,
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
-from ledger.stream.source.block_node.scheduler import Why
+from ledger.stream.source.block_node.scheduler import STALL_SECONDS, Why
 from mirror import config
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.ingest.following.block_nodes import first, publish
@@ -278,6 +278,54 @@ def test_a_node_that_stalls_is_left_at_once_for_another_one_that_has_the_block(s
 
             assert first(source, 10).number == 10
             assert source.location == f"the block node 127.0.0.1:{other.port}"
+            assert source.told()["nodes"][0]["set_aside_until"] is not None
+        finally:
+            source.close()
+
+
+def be_quiet_for_a_minute(source: Any) -> None:
+    assert source.next(10, 0) is None
+    source._since -= 60
+    source._subscription._waiting_since -= 60
+
+
+def test_a_failure_after_a_quiet_minute_is_no_stall(server):
+    source: Any = open_block_source()
+    try:
+        assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
+        be_quiet_for_a_minute(source)
+        publish(server, 4)
+        assert first(source, 10).number == 10
+        source.refuse("another chain")
+        assert first(source, 10).number == 10
+        source._since -= 60
+        server.__exit__()
+        with pytest.raises(StreamFileError):
+            first(source, 11)
+
+        (told,) = source.told()["nodes"]
+        assert (told["failures"], told["set_aside_until"]) == (2, None)
+    finally:
+        source.close()
+
+
+def test_a_node_owes_no_block_that_no_other_node_had_at_the_last_look(server, settings_of):
+    with BlockNodeServer() as other:
+        nodes = (f"127.0.0.1:{server.port}", f"127.0.0.1:{other.port} priority=1")
+        settings_of({"importer.block.nodes": nodes})
+        source: Any = open_block_source()
+        try:
+            assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
+            wait_no_longer_than(source, 3600)
+            be_quiet_for_a_minute(source)
+            assert source.next(10, 0) is None
+            publish(other, 4)
+            source._next_look -= STALL_SECONDS
+            with pytest.raises(StreamFileError, match=r"has block 10"):
+                source.next(10, 0)
+
+            told = source.told()["nodes"][0]
+            assert (told["failures"], told["set_aside_until"]) == (1, None)
         finally:
             source.close()
 

@@ -21,13 +21,22 @@ def evm(contract=2001, gas_used=500, **more):
     return {"contract_id": {"contractNum": contract}, "gas_used": gas_used, "result_data": b"out"} | more
 
 
-def slot(key, value, contract=2001):
+def slot(key, value, contract=2001, *, identical=False):
     key = {"slot_key_key": {"contractID": {"contractNum": contract}, "key": key}}
-    return (
-        delete(STORAGE, key)
-        if value is None
-        else update(STORAGE, key, {"slot_value_value": {"value": value}})
-    )
+    if value is None:
+        return delete(STORAGE, key)
+    change = update(STORAGE, key, {"slot_value_value": {"value": value}})
+    change.map_update.identical = identical
+    return change
+
+
+def storage_changes_of(item):
+    (record,) = item.sidecar_records
+    (changed,) = record.state_changes.contract_state_changes
+    return [
+        (each.slot, each.value_read, each.value_written.value if each.HasField("value_written") else None)
+        for each in changed.storage_changes
+    ]
 
 
 def test_a_call_has_its_result_and_logs():
@@ -146,16 +155,33 @@ def test_storage_is_read_by_key_and_written_by_index():
 
     _, one, two = items_of(stream)
 
-    def changes_of(item):
-        (record,) = item.sidecar_records
-        (changed,) = record.state_changes.contract_state_changes
-        return [
-            (each.slot, each.value_read, each.value_written.value if each.HasField("value_written") else None)
-            for each in changed.storage_changes
-        ]
+    assert storage_changes_of(one) == [(b"\1", b"\1", b"\6"), (b"\2", b"\4", b""), (b"\x09", b"", None)]
+    assert storage_changes_of(two) == [(b"\1".rjust(32, b"\0"), b"\6", b"\7"), (b"\3", b"", b"\5")]
 
-    assert changes_of(one) == [(b"\1", b"\1", b"\6"), (b"\2", b"\4", b""), (b"\x09", b"", None)]
-    assert changes_of(two) == [(b"\1".rjust(32, b"\0"), b"\6", b"\7"), (b"\3", b"", b"\5")]
+
+@pytest.mark.parametrize(
+    ("written", "read", "expected"),
+    [
+        ([], {"index": 0}, (b"\2", b"\4", b"\5")),
+        ([], {"key": b"\1"}, (b"\1", b"\4", None)),
+        ([b"\1"], {"index": 0}, (b"\1", b"\4", b"\4")),
+    ],
+    ids=["by index", "by key", "written explicitly"],
+)
+def test_slots_whose_update_is_identical_have_no_index(written, read, expected):
+    stream = BlockStream()
+    usage = {"contract_id": {"contractNum": 2001}, "slot_reads": [read | {"read_value": b"\4"}]}
+    stream.happen(
+        "contractCall",
+        traces=[
+            {"evm_trace_data": {"contract_slot_usages": [usage | {"written_slot_keys": {"keys": written}}]}}
+        ],
+        changes=[slot(b"\1", b"\4", identical=True), slot(b"\2", b"\5")],
+    )
+
+    (item,) = items_of(stream)
+
+    assert storage_changes_of(item) == [expected]
 
 
 @pytest.mark.parametrize(

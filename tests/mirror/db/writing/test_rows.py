@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ledger.models import CryptoTransfer, CustomFee, Entity, StakingRewardTransfer
+from mirror.db.writing import rows as writing
 from mirror.db.writing.copy import RowOrder
 from mirror.db.writing.recorded import RecordedRows
 from mirror.db.writing.rows import Rows
@@ -18,6 +19,11 @@ from mirror.values.timestamp import NANOS_PER_DAY
 from tokens.models import TokenAccount
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True, params=[writing._FEW, 0], ids=["few", "staged"])
+def most_changes_without_staging(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "_FEW", request.param)
 
 
 NEXT_FILE: dict[str, Any] = {}

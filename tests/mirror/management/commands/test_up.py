@@ -84,6 +84,12 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
     assert node.stop(signal.SIGINT) == 0
     assert node.processes() == []
 
+    node.start("up", "--sdk-ports", SVC_MIRROR_REST_RESPONSE_ACCESSLIST="hex", **settings)
+    _, body = node.get("/api/v1/contracts/results?limit=100")
+    access_lists = [result["access_list"] for result in json.loads(body)["results"]]
+    assert any(access_lists) and all(isinstance(each, str | None) for each in access_lists)
+    assert node.stop(signal.SIGTERM) == 0
+
 
 def test_a_live_demo_network_goes_on_after_it_was_killed_too(node, tables):
     def number_since(began: float) -> int:

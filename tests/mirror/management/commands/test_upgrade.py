@@ -32,14 +32,14 @@ def test_a_web_server_waits_for_the_tables_and_says_which_migrations_they_need(n
 
 def test_a_node_upgrades_what_an_older_release_has_left_by_itself(node: Node, tables: None) -> None:
     node.start()
-    put_ahead(node, "root_transaction_index")
+    put_ahead(node, "block_positions")
     assert f"(1 of {len(TITLES)} steps left)" in node.run("status").stdout
     assert f"(1 of {len(TITLES)} steps left)" in node.run("ingest", str(node.folder / "demo-stream")).stdout
     assert node.stop(signal.SIGTERM) == 0
 
     node.start()
 
-    node.wait_for(lambda: "transaction indexes of contract results, 100 %" in node.said)
+    node.wait_for(lambda: "missing logs of transfers, and positions in blocks, 100 %" in node.said)
     assert "steps left" not in node.run("status").stdout
     assert node.stop(signal.SIGTERM) == 0
 

@@ -2,9 +2,11 @@
 
 import io
 import tarfile
+import threading
 from pathlib import Path
 
 import pytest
+import pytest_django
 import zstandard
 
 from mirror.config.errors import OperatorError
@@ -13,9 +15,13 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.live import blocks
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher
-from mirror.node.backup import demo
+from mirror.node import tables
+from mirror.node.backup import demo, restoring, writing
 from mirror.node.backup.manifest import DEMO, DamagedBackup, Manifest
+from tests.ledger.ingest.load import load
 from tests.ledger.ingest.load import settings as changed
+from tests.ledger.ingest.tables import contents
+from tests.partitions import own_database
 
 DESCRIPTION = Manifest("demo", "1", "", "", None, 0, [], {}, [], {})
 
@@ -77,3 +83,46 @@ def test_a_backup_whose_demo_leaves_its_folder_is_damaged(settings, tmp_path: Pa
         demo.bring_back(tmp_path)
 
     assert not run.folder().exists()
+
+
+@pytest.mark.usefixtures("_test_database")
+def test_a_restore_goes_on_or_is_undone_after_its_demo_failed(
+    settings, django_db_blocker: pytest_django.DjangoDbBlocker, tmp_path: Path
+) -> None:
+    backup, goes_on = tmp_path / "backup", threading.Event()
+
+    def restore() -> None:
+        restoring.restore(backup, print, goes_on, jobs=1)
+
+    settings.DATA_DIR = tmp_path / "here"
+    publisher = Publisher(run.folder(), nodes())
+    with django_db_blocker.unblock(), changed(network="demo"):
+        with own_database(divided=False):
+            for network, block in History(blocks=3, tps=3, seed=5).play(nodes()):
+                publisher.publish(network, block)
+                load(block)
+            original, newest = contents(), publisher.newest()
+            writing.backup(backup, print, goes_on, jobs=1)
+        settings.DATA_DIR = tmp_path / "there"
+        settings.DATA_DIR.mkdir()
+        with own_database(divided=False):
+            in_the_way = settings.DATA_DIR / f"{run.folder().name}.unfinished"
+            in_the_way.touch()
+            for _ in range(2):
+                with pytest.raises(FileExistsError):
+                    restore()
+            in_the_way.unlink()
+            # As a restore that was killed between its last two steps.
+            demo.bring_back(backup)
+            assert tables.is_restoring()
+
+            restoring.undo(print, goes_on)
+
+            assert list(settings.DATA_DIR.iterdir()) == []
+            in_the_way.touch()
+            with pytest.raises(FileExistsError):
+                restore()
+            in_the_way.unlink()
+            restore()
+            assert contents() == original
+            assert Publisher(run.folder(), nodes()).newest() == newest

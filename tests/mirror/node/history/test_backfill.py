@@ -269,6 +269,27 @@ def test_a_loader_makes_way_and_goes_on_and_no_reader_fails_meanwhile(composed):
     assert seen == sorted(seen)
 
 
+def test_files_that_are_published_and_loaded_meanwhile_are_backfilled_too(composed, tmp_path):
+    files = find_record_files([composed])
+    Pipeline().run(files)
+    ordered = whole()
+    empty_tables()
+    Pipeline().run(files[3:5])
+    newest = next(path for path in composed.rglob(files[5].name))
+    shutil.copytree(composed, tmp_path, ignore=shutil.ignore_patterns(newest.name), dirs_exist_ok=True)
+    wanted = plan.parse("genesis", "head", str(tmp_path))
+    work = running.Run(
+        wanted, of(wanted.source), print, lambda total: shown("", total, print), threading.Event()
+    )
+    running.prepare(wanted, work.source)
+
+    shutil.copy(newest, tmp_path / newest.relative_to(composed))
+    Pipeline().run(files[5:])
+
+    assert running.run(work)
+    assert whole() == ordered
+
+
 @contextmanager
 def wanted_by_a_backfill() -> Iterator[None]:
     """Another session wants the loader to make way."""

@@ -172,6 +172,8 @@ def test_filters_and_dropped_rows_are_told(api: Api, db: None) -> None:
 
     assert detail("accounts/7777") == part
     assert detail(f"transactions/{identity(block(50))}") == dropped
+    # The valid start of what is in the network's first block lies before that block.
+    assert detail(f"transactions/{identity(block(-5))}") == dropped
     assert detail(f"transactions/{HASH}") == f"{dropped} {part}"
     assert detail("blocks/500") == "Not loaded: the node has no block after 399 (2023-11-14T22:20:00Z) yet."
 

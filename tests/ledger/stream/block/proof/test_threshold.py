@@ -2,15 +2,17 @@
 
 import json
 import random
+from pathlib import Path
 
 import pytest
 
-from ledger.stream.block.proof import hints, schnorr, threshold, wraps
+from ledger.stream.block.proof import hints, poseidon, schnorr, threshold, wraps
 from ledger.stream.block.proof.identity import Contributor, LedgerIdentity
 from ledger.stream.block.proof.signer import ThresholdSigner
 from ledger.stream.block.proof.wrong import WrongSignature
-from tests.ledger.stream.fixtures import ROOT, needs_fixtures
 
+# A signature that a network's software has published, by both kinds of proofs of its key.
+VECTOR = json.loads((Path(__file__).parent / "vectors" / "threshold-signatures.json").read_text())
 ROOT_HASH = bytes(range(48))
 PROOF_AT = hints.KEY_LENGTH + hints.SIGNATURE_LENGTH
 
@@ -21,21 +23,29 @@ def signer() -> ThresholdSigner:
 
 
 def published() -> tuple[LedgerIdentity, bytes, dict[str, bytes]]:
-    content = json.loads((ROOT / "tss" / "tssTestArtifact.json").read_text())
     contributors = tuple(
-        Contributor(each["nodeId"], each["weight"], bytes.fromhex(each["historyProofKey"]))
-        for each in content["nodeContributions"]
+        Contributor(each["node_id"], each["weight"], bytes.fromhex(each["history_proof_key"]))
+        for each in VECTOR["node_contributions"]
     )
-    proof_key = (ROOT / "tss" / "wraps-verification-key.bin").read_bytes()
-    ledger = LedgerIdentity(bytes.fromhex(content["ledgerId"]), proof_key, contributors)
+    ledger_id, proof_key = (
+        bytes.fromhex(VECTOR[name]) for name in ("ledger_id", "history_proof_verification_key")
+    )
     signatures = {
-        "schnorr": bytes.fromhex(content["signatureWithSchnorr"]),
-        "wraps": bytes.fromhex(content["signatureWithWraps"]),
+        form: bytes.fromhex(parts["key"] + parts["signature"] + parts["proof_of_key"])
+        for form, parts in VECTOR["signatures"].items()
     }
-    return ledger, bytes.fromhex(content["message"]), signatures
+    return LedgerIdentity(ledger_id, proof_key, contributors), bytes.fromhex(VECTOR["message"]), signatures
 
 
-@needs_fixtures
+@pytest.mark.parametrize("form", ["schnorr", "wraps"])
+def test_the_values_between_are_those_of_the_vector(form):
+    parts = VECTOR["signatures"][form]
+    key, signature = bytes.fromhex(parts["key"]), bytes.fromhex(parts["signature"])
+
+    assert hex(poseidon.of_bytes(key)) == parts["poseidon_of_key"]
+    assert hex(hints.challenge_of(hints.VerificationKey.of(key), signature)) == parts["challenge"]
+
+
 @pytest.mark.parametrize("form", ["schnorr", "wraps"])
 def test_a_published_signature_is_of_its_message_alone(form):
     ledger, message, signatures = published()
@@ -46,7 +56,6 @@ def test_a_published_signature_is_of_its_message_alone(form):
         threshold.verify(ledger, message + b"\0", signatures[form])
 
 
-@needs_fixtures
 @pytest.mark.parametrize("form", ["schnorr", "wraps"])
 def test_a_published_signature_is_of_its_ledger_alone(form):
     ledger, message, signatures = published()
@@ -56,7 +65,6 @@ def test_a_published_signature_is_of_its_ledger_alone(form):
         threshold.verify(other, message, signatures[form])
 
 
-@needs_fixtures
 @pytest.mark.parametrize("form", ["schnorr", "wraps"])
 def test_a_published_signature_with_a_bit_changed_is_refused(form):
     ledger, message, signatures = published()
@@ -71,7 +79,6 @@ def test_a_published_signature_with_a_bit_changed_is_refused(form):
             threshold.verify(ledger, message, bytes(changed))
 
 
-@needs_fixtures
 def test_the_published_key_for_proofs_is_needed_whole():
     ledger, message, signatures = published()
 

@@ -1,0 +1,126 @@
+"""The Helm chart: what its templates name exists, and its pods have no rights that they do not need."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import get_commands
+from django.urls import resolve
+
+from mirror.config import load
+from tests.test_deploy import DOCKERFILE, PORT, ROOT, variables_of_image
+
+CHART = ROOT / "deploy/helm/ledger-mirror"
+VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
+TEMPLATES = {path.stem: path.read_text() for path in sorted(CHART.glob("templates/*"))}
+ALL = "\n".join(TEMPLATES.values())
+KINDS = ["Deployment", "Deployment", "Job", *["NetworkPolicy"] * 3, "PodDisruptionBudget", "Service"]
+WORKLOADS = ("api", "loader", "upgrade")
+HELM = pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
+
+
+def documents(*options: str) -> list[dict[str, Any]]:
+    """Return what Helm makes of the chart."""
+    done = subprocess.run(
+        ["helm", "template", "node", CHART, *options], capture_output=True, text=True, check=True
+    )
+    return [document for document in yaml.safe_load_all(done.stdout) if document]
+
+
+def test_the_chart_has_the_version_of_the_program() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+    assert chart["version"] == chart["appVersion"] == VALUES["image"]["tag"] == version
+    assert chart["name"] == CHART.name
+
+
+def test_templates_use_all_values_and_no_others() -> None:
+    used = set(re.findall(r"\.Values\.([\w.]+)", ALL))
+    sections = ("image", "api", "loader", "upgrade", "networkPolicy")
+    existing = {f"{section}.{name}" for section in sections for name in VALUES[section]}
+
+    assert used == existing | (VALUES.keys() - set(sections))
+
+
+def test_values_are_settings_of_the_program() -> None:
+    assert load(VALUES["settings"])["network"] == "testnet"
+
+
+def test_included_templates_are_defined() -> None:
+    assert set(re.findall(r'include "(\w+)"', ALL)) == set(re.findall(r'define "(\w+)"', ALL))
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_pod_runs_a_command_of_the_image(name: str) -> None:
+    (arguments,) = re.findall(r"args: \[python, manage\.py, (.+)\]", TEMPLATES[name])
+
+    assert get_commands()[arguments.split(", ")[0]] == "mirror"
+    assert TEMPLATES[name].count('include "pod"') == TEMPLATES[name].count('include "container"') == 1
+    assert "resources:" in TEMPLATES[name]
+
+
+def test_ports_paths_and_user_are_those_of_the_image() -> None:
+    assert re.findall(r"containerPort: (\d+)", ALL) == [str(PORT)]
+    assert all(resolve(path) for path in re.findall(r"path: (/health/\w+)", ALL))
+    assert f"mountPath: {variables_of_image()['SVC_MIRROR_DATA']}\n" in ALL
+    (user,) = re.findall(r"runAsUser: (\d+)", ALL)
+    assert f"--uid {user} " in DOCKERFILE
+
+
+@HELM
+def test_helm_accepts_the_chart() -> None:
+    done = subprocess.run(["helm", "lint", "--strict", CHART], capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout
+
+
+@HELM
+def test_the_chart_makes_all_objects_and_restricted_pods() -> None:
+    made = documents()
+
+    assert sorted(document["kind"] for document in made) == sorted([*KINDS, "ServiceAccount"])
+    for document in made:
+        assert document["apiVersion"] and document["metadata"]["name"] and document["metadata"]["labels"]
+    workloads = [document for document in made if document["kind"] in ("Deployment", "Job")]
+    pods = {each["metadata"]["name"]: each["spec"]["template"] for each in workloads}
+    assert pods.keys() == {f"node-{name}" for name in WORKLOADS}
+    for pod in pods.values():
+        assert_restricted(pod["spec"])
+
+
+def assert_restricted(pod: dict[str, Any]) -> None:
+    """Check the rules of the standard `restricted` of Kubernetes, and a read-only root file system."""
+    (container,) = pod["containers"]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert {each["mountPath"] for each in container["volumeMounts"]} == {"/data", "/tmp"}
+    assert all(volume["emptyDir"] == {} for volume in pod["volumes"])
+    assert container["envFrom"] == [{"secretRef": {"name": "ledger-mirror"}}]
+    assert container["resources"].keys() == {"requests", "limits"}
+
+
+@HELM
+def test_services_and_policies_select_the_pods_of_the_chart() -> None:
+    made = documents("--set", "api.replicas=3")
+    by_name = {(each["kind"], each["metadata"]["name"]): each for each in made}
+    api = by_name["Deployment", "node-api"]["spec"]
+    labels = api["template"]["metadata"]["labels"]
+
+    assert api["replicas"] == 3
+    assert by_name["Service", "node-api"]["spec"]["selector"] == labels
+    assert by_name["PodDisruptionBudget", "node-api"]["spec"]["selector"]["matchLabels"] == labels
+    for each in made:
+        if each["kind"] == "NetworkPolicy":
+            selected = each["spec"]["podSelector"]["matchLabels"].items()
+            assert selected <= labels.items() or each["metadata"]["name"] == "node-loader"
