@@ -72,9 +72,9 @@ def run(arguments: list[str]) -> None:
         return
     from django.db import Error
 
-    from mirror import config
-    from mirror.config.errors import OperatorError
-    from mirror.db.failure import sentence
+    from mirror.core import config
+    from mirror.core.config.errors import OperatorError
+    from mirror.core.db.availability.failure import sentence
 
     if gone := config.removed():
         print(gone, file=sys.stderr)
@@ -84,7 +84,7 @@ def run(arguments: list[str]) -> None:
             return
         check_use(arguments[1:])
         if needs_database(arguments[1:]):
-            from mirror.node import database
+            from mirror.node.start import database
 
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             make = makes_database(arguments[1:])

@@ -22,10 +22,10 @@ from contracts.models import (
 )
 from ledger.admin.entities import HOLDERS, this_entity
 from ledger.models import CryptoAllowance, Entity, StakingRewardTransfer, Transaction
-from mirror.admin.filters import conditions
-from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
-from mirror.admin.related import Related, add_related, same
-from mirror.values.ethereum import WEIBARS_PER_TINYBAR
+from mirror.core.admin.filters import conditions
+from mirror.core.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.related import Related, add_related, same
+from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR
 
 
 @admin.register(Contract)

@@ -3,7 +3,7 @@
 It is no part of the models, as the processes that simulate calls read files without loading Django's apps.
 """
 
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values.hapi.transaction_types import NUMBERS
 
 
 def content_parts(beginning: str, part: str) -> str:

@@ -3,7 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from mirror.db.fields import BlockTimestampField, NanosTimestampField, NumberField
+from mirror.core.db.schema.fields import BlockTimestampField, NanosTimestampField, NumberField
 
 # The advisory lock of the process that loads into a database. Any fixed number does.
 LOADER_LOCK = 0x6C6564676572
@@ -115,7 +115,7 @@ class LoadedRange(models.Model):  # noqa: DJ008
 
 
 class DroppedRows(models.Model):  # noqa: DJ008
-    """A table that has lost its rows from before a time, written by `mirror.db.partitions.dropping`."""
+    """A table that has lost its rows from before a time, written by `mirror.core.db.partitions.dropping`."""
 
     compared = None
 
@@ -126,8 +126,8 @@ class DroppedRows(models.Model):  # noqa: DJ008
         db_table = "dropped_rows"
 
 
-class PassedOver(models.Model):  # noqa: DJ008
-    """A transaction that importer.parser.passOver names, written with its row and its hbar transfers.
+class SkippedTransaction(models.Model):  # noqa: DJ008
+    """A transaction that importer.parser.skip names, written with its row and its hbar transfers.
 
     Nothing else of it is stored.
     """
@@ -139,10 +139,10 @@ class PassedOver(models.Model):  # noqa: DJ008
     file = models.TextField()
 
     class Meta:
-        db_table = "passed_over"
+        db_table = "skipped_transaction"
 
 
-class NotKept(models.Model):  # noqa: DJ008
+class ArchiveFailure(models.Model):  # noqa: DJ008
     """A loaded file that is missing in the place of kept files, which could not be written at that time.
 
     Written with the file by `ledger.ingest.keeping`, and removed once the file is kept after all.
@@ -156,10 +156,10 @@ class NotKept(models.Model):  # noqa: DJ008
     reason = models.TextField()
 
     class Meta:
-        db_table = "not_kept"
+        db_table = "archive_failure"
 
 
-class KeptPlace(models.Model):  # noqa: DJ008
+class ArchiveLocation(models.Model):  # noqa: DJ008
     """A folder or bucket that verified files have been kept in.
 
     Written by `ledger.ingest.keeping` with the first file that it keeps there.
@@ -171,7 +171,7 @@ class KeptPlace(models.Model):  # noqa: DJ008
     since = models.DateTimeField()
 
     class Meta:
-        db_table = "kept_place"
+        db_table = "archive_location"
 
 
 class LoadedErrata(models.Model):  # noqa: DJ008
@@ -212,7 +212,7 @@ class Backfill(models.Model):  # noqa: DJ008
 
 
 class NodeMinute(models.Model):  # noqa: DJ008
-    """The requests and the loading of a minute, for charts: written by `mirror.node.web.minutes`.
+    """The requests and the loading of a minute, for charts: written by `mirror.web.requests.request_history`.
 
     Where several machines serve the same database, it has those of the one that had most.
     """

@@ -1,14 +1,14 @@
-"""Django's settings, derived from those of the operator in `mirror.config`."""
+"""Django's settings, derived from those of the operator in `mirror.core.config`."""
 
 import secrets
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from mirror import config
-from mirror.config.caches import caches
-from mirror.config.database import connection_of
-from mirror.node import access
+from mirror.core import config
+from mirror.core.config.caches import caches
+from mirror.core.config.database import connection_of
+from mirror.node.admin import access
 from mirror.node.postgres.place import place
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -28,8 +28,8 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "mirror.node.apps.UnfoldConfig",
-    "mirror.node.apps.NodeAdminConfig",
+    "mirror.node.admin.apps.UnfoldConfig",
+    "mirror.node.admin.apps.NodeAdminConfig",
     "axes",
     "django_filters",
     "rest_framework",
@@ -42,7 +42,7 @@ INSTALLED_APPS = [
     "web3sim",
 ]
 
-REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "mirror.rest.schema.description.EndpointSchema"}
+REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "mirror.core.rest.schema.description.EndpointSchema"}
 
 # The document of the API's description.
 SPECTACULAR_SETTINGS = {
@@ -50,21 +50,21 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "The REST API of a mirror node for Hiero and Hedera networks.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
-    "DEFAULT_GENERATOR_CLASS": "mirror.rest.schema.description.Generator",
+    "DEFAULT_GENERATOR_CLASS": "mirror.core.rest.schema.description.Generator",
     "ENABLE_DJANGO_DEPLOY_CHECK": False,
 }
 
-LOGGING_CONFIG, LOGGING = "mirror.logs.configuring.configure", {"version": 1}
+LOGGING_CONFIG, LOGGING = "mirror.core.logs.configuring.configure", {"version": 1}
 
 MIDDLEWARE = [
-    "mirror.rest.answers.middleware.ApiMiddleware",
-    "mirror.admin.middleware.AdminCompressionMiddleware",
-    "mirror.admin.middleware.AdminSecurityMiddleware",
-    "mirror.admin.middleware.AdminFrameMiddleware",
-    "mirror.admin.middleware.AdminSessionMiddleware",
-    "mirror.admin.middleware.AdminAuthenticationMiddleware",
-    "mirror.admin.middleware.AdminMessageMiddleware",
-    "mirror.admin.login.LoginMiddleware",
+    "mirror.core.rest.answers.middleware.ApiMiddleware",
+    "mirror.core.admin.access.middleware.AdminCompressionMiddleware",
+    "mirror.core.admin.access.middleware.AdminSecurityMiddleware",
+    "mirror.core.admin.access.middleware.AdminFrameMiddleware",
+    "mirror.core.admin.access.middleware.AdminSessionMiddleware",
+    "mirror.core.admin.access.middleware.AdminAuthenticationMiddleware",
+    "mirror.core.admin.access.middleware.AdminMessageMiddleware",
+    "mirror.core.admin.access.login.LoginMiddleware",
 ]
 
 ROOT_URLCONF = "mirror.urls"
@@ -108,18 +108,19 @@ LOGIN_URL = "/admin/login/"
 # For those who come to that page by its address.
 LOGIN_REDIRECT_URL = "/admin/"
 
-# django-axes refuses to check passwords after so many failures within a minute; see mirror.admin.login. The
-# counts are in files that all web server processes share, so that its tables are not needed.
+# django-axes refuses to check passwords after so many failures within a minute; see
+# mirror.core.admin.access.login. The counts are in files that all web server processes share, so that its
+# tables are not needed.
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
 MIGRATION_MODULES = {"axes": None}
 AXES_CACHE = "logins"
-AXES_HANDLER = "mirror.admin.login.LoginCounts"
+AXES_HANDLER = "mirror.core.admin.access.login.LoginCounts"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
-AXES_USERNAME_CALLABLE = "mirror.admin.login.name_of"
-AXES_CLIENT_IP_CALLABLE = "mirror.admin.login.address_of"
+AXES_USERNAME_CALLABLE = "mirror.core.admin.access.login.name_of"
+AXES_CLIENT_IP_CALLABLE = "mirror.core.admin.access.login.address_of"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=1)
 AXES_RESET_ON_SUCCESS = True
@@ -128,7 +129,7 @@ AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# The look of the admin; `mirror.admin.site` says the rest.
+# The look of the admin; `mirror.core.admin.site` says the rest.
 UNFOLD = {
     "SITE_TITLE": "Ledger Mirror",
     "SITE_HEADER": "Ledger Mirror",
@@ -157,7 +158,7 @@ TEMPLATES = [
 def _database(url: str | None) -> dict[str, Any]:
     """Return the connection of DATABASE_URL, or of the node's own PostgreSQL in the data folder."""
     connection: dict[str, Any] = {
-        "ENGINE": "mirror.db.backend",
+        "ENGINE": "mirror.core.db.backend",
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
     }
@@ -173,7 +174,7 @@ def _database(url: str | None) -> dict[str, Any]:
 DATABASES = {"default": _database(config.value("db.url"))}
 CACHES = caches() | {
     "logins": {
-        "BACKEND": "mirror.admin.login.LoginFiles",
+        "BACKEND": "mirror.core.admin.access.login.LoginFiles",
         "LOCATION": DATA_DIR / "logins",
         "OPTIONS": {"MAX_ENTRIES": 1000},
     },

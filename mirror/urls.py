@@ -16,10 +16,11 @@ from ledger.api import (
     transactions,
 )
 from ledger.api.names.accounts import NEWER_ACCOUNT
-from mirror.node.pages.routes import routes as page_routes
-from mirror.node.web import assets, health, metrics
-from mirror.rest.routes import Routes, newer_unknown_route, route, unknown_route
-from mirror.rest.schema import pages
+from mirror.core.rest.routes import Routes, newer_unknown_route, route, unknown_route
+from mirror.core.rest.schema import pages
+from mirror.web.monitoring import health, metrics
+from mirror.web.pages import assets
+from mirror.web.pages.routes import routes as page_routes
 from network.api import exchange_rate, fees, nodes, registered_nodes, stake, supply
 from tokens.api import account_nfts, airdrops, nfts, relationships, tokens
 from tokens.api import allowances as token_allowances
@@ -93,7 +94,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *page_routes(),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # Imported with the first request for a page of it.
-    URLResolver(RoutePattern("admin/"), "mirror.node.admin_urls", app_name="admin", namespace="admin"),
+    URLResolver(RoutePattern("admin/"), "mirror.node.admin.urls", app_name="admin", namespace="admin"),
     *(path(f"static/{name}/<path:path>", assets.asset, {"folder": name}) for name in assets.FOLDERS),
     path("health/liveness", health.liveness),
     path("health/readiness", health.readiness),
@@ -104,6 +105,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     unknown_route(),
 ]
 
-handler400 = "mirror.rest.answers.errors.bad_request"
-handler404 = "mirror.rest.answers.errors.not_found"
-handler500 = "mirror.rest.answers.errors.server_error"
+handler400 = "mirror.core.rest.answers.errors.bad_request"
+handler404 = "mirror.core.rest.answers.errors.not_found"
+handler500 = "mirror.core.rest.answers.errors.server_error"

@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, get_resolver
 
-from mirror.config.proxies import believed
+from mirror.core.config.proxies import believed
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
 
@@ -38,15 +38,15 @@ class ApiHandler(WSGIHandler):
 
     No signals are sent around them: their receivers look after connections and caches before and after each
     request, which takes a sixth of the time of a short one. Here a turn looks after its connection
-    (`mirror.db.turns`), and only after a failure. Their middleware is that of the API alone, and the route is
-    looked up once.
+    (`mirror.core.db.scheduling.request_scheduler`), and only after a failure. Their middleware is that of the
+    API alone, and the route is looked up once.
     """
 
     def load_middleware(self, is_async: bool = False) -> None:
         super().load_middleware(is_async)
         # Applications are loaded only now.
-        from mirror.rest.answers.middleware import ApiMiddleware
-        from mirror.rest.routes import Routes
+        from mirror.core.rest.answers.middleware import ApiMiddleware
+        from mirror.core.rest.routes import Routes
 
         (routes,) = (each for each in get_resolver().url_patterns if isinstance(each, Routes))
         self._find = routes.find
@@ -83,7 +83,7 @@ class ApiHandler(WSGIHandler):
 django.setup(set_prefix=False)
 application = ApiHandler()
 
-# A request makes hundreds of objects, which die with it, and no cycles: see `mirror.rest.answers.views`.
+# A request makes hundreds of objects, which die with it, and no cycles: see `mirror.core.rest.answers.views`.
 # Looking for some as often as Python does by default would take a fifth of its time.
 gc.freeze()
 gc.set_threshold(100_000, 50, 100)

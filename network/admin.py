@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
-from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
-from mirror.admin.related import Related, same
+from mirror.core.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.related import Related, same
 from network.models import (
     AddressBook,
     AddressBookEntry,

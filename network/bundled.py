@@ -12,9 +12,9 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.stream_file import StreamFile
-from mirror import config
-from mirror.config.errors import OperatorError
-from mirror.values import timestamp
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
+from mirror.core.values import timestamp
 
 FOLDER = Path(__file__).parent / "address_books"
 DEMO = "demo"

@@ -14,7 +14,7 @@ from django.db import close_old_connections, connection, reset_queries
 from django.test.utils import CaptureQueriesContext
 from django.urls import Resolver404, resolve
 
-from mirror import config
+from mirror.core import config
 from mirror.wsgi import ApiHandler
 from tests.contract import budgets, description
 

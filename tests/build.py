@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection
 from psycopg.types.json import Jsonb
 
-from mirror.values import entity_id as entity_ids
+from mirror.core.values import entity_id as entity_ids
 
 SECOND = 1_000_000_000
 START = 1_700_000_000 * SECOND

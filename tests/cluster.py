@@ -12,8 +12,8 @@ import pytest
 from django.db import connection
 from psycopg import sql
 
-from mirror.config.database import connection_of
-from mirror.db.distribution import cluster, distributing
+from mirror.core.config.database import connection_of
+from mirror.core.db.distribution import cluster, distributing
 
 VARIABLE = "MIRROR_CITUS_URL"
 URL = os.environ.get(VARIABLE, "")

@@ -24,8 +24,8 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from ledger.queries import chain_ids, fee_schedules
-from mirror import config
-from mirror.db import coverage
+from mirror.core import config
+from mirror.core.db import coverage
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
 from network.queries import simple_fees
@@ -106,7 +106,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture
 def all_endpoints() -> Iterator[None]:
     """Switch on the endpoints that are off by default."""
-    from mirror.rest.schema.description import switches
+    from mirror.core.rest.schema.description import switches
 
     restore = config.overridden(dict.fromkeys(switches().values(), True))
     yield

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mirror.db.sql import Comparison
+from mirror.core.db.reading.sql import Comparison
 from tests.api import Api
 
 _HOLDS = {

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from mirror.core.processes import process_table
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
-from mirror.processes import running
 from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT, wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -130,7 +130,7 @@ class Node:
     def processes(self) -> list[int]:
         """Return every process of the node: those in the command's session, and PostgreSQL's."""
         assert self.process
-        ours = [pid for pid in running.pids() if stat(pid)[3:4] == [str(self.process.pid)]]
+        ours = [pid for pid in process_table.pids() if stat(pid)[3:4] == [str(self.process.pid)]]
         return [*ours, *self.server.pids()]
 
     def web_server(self) -> int:
@@ -190,7 +190,7 @@ class LiveNode(Node):
     def backend(self) -> int:
         """Return a process of PostgreSQL that serves one connection."""
         postgres = children(self.server.pid() or 0)
-        return next((pid for pid in postgres if "mirror_node mirror_node" in running.command(pid)), 0)
+        return next((pid for pid in postgres if "mirror_node mirror_node" in process_table.command(pid)), 0)
 
     def web_workers(self) -> list[int]:
         return children(self.web_server())
@@ -232,4 +232,4 @@ def stat(pid: int) -> list[str]:
 
 def children(parent: int) -> list[int]:
     """Return the processes that `parent` has started and that have not ended."""
-    return [pid for pid in running.pids() if stat(pid)[1:2] == [str(parent)]]
+    return [pid for pid in process_table.pids() if stat(pid)[1:2] == [str(parent)]]

@@ -8,9 +8,9 @@ import psycopg
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from mirror.db.partitions import making, months
-from mirror.db.partitions.catalogue import growing_tables, partitions
-from mirror.node import tables
+from mirror.core.db.partitions import making, months
+from mirror.core.db.partitions.catalogue import growing_tables, partitions
+from mirror.node.start import tables
 from tests.ledger.ingest.load import settings
 
 

@@ -6,16 +6,16 @@ from contextlib import contextmanager, suppress
 import psycopg
 from django.db import connection
 
-from mirror import config
-from mirror.node import reader
+from mirror.core import config
 from mirror.node.postgres.cluster import READER
+from mirror.node.start import reader_role
 
 
 def make_reader() -> str:
     """Let the role read the tests' database, and let the owner act as it; return its name."""
     if config.value("db.url"):
         # The server of DATABASE_URL, whose role has to be a superuser.
-        reader.grant(READER)
+        reader_role.grant(READER)
         return READER
     parameters = connection.get_connection_params()
     superuser = psycopg.connect(**parameters | {"user": "postgres"}, autocommit=True)
@@ -25,7 +25,7 @@ def make_reader() -> str:
     superuser = psycopg.connect(**parameters | {"user": "postgres"}, autocommit=True)
     with superuser, suppress(psycopg.errors.InternalError):
         superuser.execute(f'grant {READER} to "{parameters["user"]}"')
-    reader.grant(READER)
+    reader_role.grant(READER)
     return READER
 
 

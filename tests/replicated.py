@@ -9,12 +9,12 @@ from typing import Any
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from mirror import config
-from mirror.db import sql
-from mirror.db.replicas import board, moments
-from mirror.db.replicas.board import Board
-from mirror.db.replicas.reading import Reader
-from mirror.db.replicas.servers import Server as Place
+from mirror.core import config
+from mirror.core.db.reading import sql
+from mirror.core.db.replicas import block_requirement, board
+from mirror.core.db.replicas.board import Board
+from mirror.core.db.replicas.reading import Reader
+from mirror.core.db.replicas.servers import Server as Place
 from mirror.node.postgres import cluster, folders
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.place import place
@@ -145,12 +145,12 @@ class Replicated:
         reader = Reader(places, Board(board.made(len(places)), len(places)))
         connections.close_all()
         own: Any = connections[DEFAULT_DB_ALIAS]
-        moments.reader = reader
+        block_requirement.reader = reader
         sql.fetch_by(reader.fetch)
         try:
             yield reader
         finally:
-            moments.reader = None
+            block_requirement.reader = None
             sql.fetch_by(None)
             for session in (own.sessions or {}).values():
                 session.close()

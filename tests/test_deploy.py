@@ -14,9 +14,9 @@ import yaml
 from django.core.management import get_commands
 from django.urls import resolve
 
-from mirror.config import load
-from mirror.config.proxies import is_within
-from mirror.config.setting import variable_of
+from mirror.core.config import load
+from mirror.core.config.proxies import is_within
+from mirror.core.config.setting import variable_of
 
 ROOT = Path(__file__).resolve().parents[1]
 UNITS = sorted(ROOT.glob("deploy/systemd/*.service"))

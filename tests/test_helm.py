@@ -11,7 +11,7 @@ import yaml
 from django.core.management import get_commands
 from django.urls import resolve
 
-from mirror.config import load
+from mirror.core.config import load
 from tests.test_deploy import DOCKERFILE, PORT, ROOT, variables_of_image
 
 CHART = ROOT / "deploy/helm/ledger-mirror"

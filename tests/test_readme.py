@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client, override_settings
 
+from mirror.core.rest.schema.description import document
 from mirror.demo import run
-from mirror.rest.schema.description import document
 from tests.conftest import empty_tables
 from tests.tour import Stop, content_type, part, stops
 from web3sim.processes import pool

@@ -4,9 +4,9 @@ import threading
 
 from django.db import connection
 
-from mirror.db.backfill import TITLES
-from mirror.node.upgrading import remaining, runner
-from mirror.node.upgrading.remaining import Remaining
+from mirror.core.db.backfill import TITLES
+from mirror.operations.upgrade import remaining, runner
+from mirror.operations.upgrade.remaining import Remaining
 
 ALL_TIME = (1 << 63) - 1
 

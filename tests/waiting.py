@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from mirror import config
+from mirror.core import config
 
 PATIENCE_SECONDS = 300.0
 #: Settings of limits that a slow machine would exceed. Tests of a limit set it themselves.

@@ -15,9 +15,9 @@ from ledger.models import (
     StakingRewardTransfer,
     Transaction,
 )
-from mirror.admin.filters import conditions
-from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
-from mirror.admin.related import Related, add_related, same
+from mirror.core.admin.filters import conditions
+from mirror.core.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.related import Related, add_related, same
 from tokens.models import (
     AssessedCustomFee,
     Nft,

@@ -12,11 +12,11 @@ from contracts.api import formats
 from contracts.api.lookup import not_found, search_of
 from contracts.queries import actions as queries
 from contracts.queries.actions import Action
-from mirror.rest.answers.views import Answer, ReadView
-from mirror.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet
-from mirror.rest.parameters.types import LimitParameter, NumberParameter, OrderParameter
-from mirror.values import entity_id, timestamp
-from mirror.values.shapes import EntityId, EvmAddress, Hex, Int32, Int64, Page, Timestamp
+from mirror.core.rest.answers.views import Answer, ReadView
+from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet
+from mirror.core.rest.parameters.types import LimitParameter, NumberParameter, OrderParameter
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64, Page, Timestamp
 
 _OPERATIONS = ("UNKNOWN", "CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2")
 _CALL_TYPES = dict(enumerate(("NO_ACTION", "CALL", "CREATE", "PRECOMPILE", "SYSTEM")))

@@ -19,17 +19,22 @@ from ledger.api.names.contracts import (
     read_contract,
 )
 from ledger.queries import files
-from ledger.queries.moments import Moment
-from mirror.db.bounds import Bounds
-from mirror.db.sql import MAX_INT64, Comparison, compare
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import NotFound
-from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.entity_ids import NotAnEntityId
-from mirror.rest.parameters.parameter_set import InvalidValue, ParameterSet
-from mirror.rest.parameters.types import EntityIdParameter, LimitParameter, OrderParameter, TimestampParameter
-from mirror.values import entity_id, hexes, keys, timestamp
-from mirror.values.shapes import (
+from ledger.queries.versions_at import Moment
+from mirror.core.db.reading.sql import MAX_INT64, Comparison, compare
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import NotFound
+from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.parameters.entity_ids import NotAnEntityId
+from mirror.core.rest.parameters.parameter_set import InvalidValue, ParameterSet
+from mirror.core.rest.parameters.types import (
+    EntityIdParameter,
+    LimitParameter,
+    OrderParameter,
+    TimestampParameter,
+)
+from mirror.core.values import entity_id, hexadecimal, keys, timestamp
+from mirror.core.values.json_types import (
     EntityId,
     EvmAddress,
     Hex,
@@ -40,7 +45,7 @@ from mirror.values.shapes import (
     Timestamp,
     TimestampRangeJson,
 )
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 # Files up to this number are system files.
 LAST_SYSTEM_FILE_NUM = 1000
@@ -85,7 +90,7 @@ def chosen(names: list[Comparison]) -> list[Comparison]:
         if contract_id is None and "." not in name.text:
             raise NotFound(
                 f"No contract with the given evm address 0x{name.text} has been found.",
-                detail=absent.entity(),
+                detail=not_loaded.entity(),
             )
     return comparisons
 
@@ -104,7 +109,7 @@ def bytecode(contract: Contract) -> str:
         content = files.content(contract.file_id, MAX_INT64 if created is None else created)
         text = (content or b"").decode("utf-8", "replace")
         return text if text.startswith("0x") else f"0x{text}"
-    return hexes.text(contract.initcode or b"")
+    return hexadecimal.text(contract.initcode or b"")
 
 
 # JSON
@@ -144,7 +149,7 @@ def contract_json(contract: Contract) -> ContractJson:
         "contract_id": entity_id.text(contract.id),
         "created_timestamp": timestamp.text(contract.created_timestamp),
         "deleted": contract.deleted,
-        "evm_address": hexes.text(contract.evm_address or entity_id.long_zero(contract.id)),
+        "evm_address": hexadecimal.text(contract.evm_address or entity_id.long_zero(contract.id)),
         "expiration_timestamp": timestamp.text(_expiration(contract)),
         "file_id": entity_id.text(contract.file_id),
         "max_automatic_token_associations": contract.max_automatic_token_associations,
@@ -194,9 +199,9 @@ class ContractOfIdOrAddress(OfContract):
             name.evm_address if isinstance(name, ContractAddress) else name, parameters.timestamp
         )
         if row is None:
-            raise NotFound(detail=absent.entity())
+            raise NotFound(detail=not_loaded.entity())
         return {
             **contract_json(row),
             "bytecode": bytecode(row),
-            "runtime_bytecode": hexes.text(row.runtime_bytecode or b""),
+            "runtime_bytecode": hexadecimal.text(row.runtime_bytecode or b""),
         }

@@ -1,6 +1,6 @@
 """Bytes as the contract endpoints write them: quantities, 32-byte words, addresses."""
 
-from mirror.values import entity_id, hexes
+from mirror.core.values import entity_id, hexadecimal
 
 _WORD_DIGITS = 64
 _ADDRESS_DIGITS = 40
@@ -8,7 +8,7 @@ _ADDRESS_DIGITS = 40
 
 def plain(data: bytes | None) -> str:
     """Return hex; `0x` for nothing."""
-    return "0x" if data is None else hexes.text(data)
+    return "0x" if data is None else hexadecimal.text(data)
 
 
 def quantity(data: bytes | None) -> str:
@@ -39,12 +39,12 @@ def long_zero(encoded: int | None) -> str | None:
     """Return the long-zero address of an entity; None for none."""
     if not encoded or not encoded & entity_id.MAX_NUM:
         return None
-    return hexes.text(entity_id.long_zero(encoded))
+    return hexadecimal.text(entity_id.long_zero(encoded))
 
 
 def address(evm_address: bytes | None, encoded: int) -> str | None:
     """Return an entity's EVM address, or else its long-zero address; None for none."""
-    return hexes.text(evm_address) if evm_address else long_zero(encoded)
+    return hexadecimal.text(evm_address) if evm_address else long_zero(encoded)
 
 
 def stripped(number: int) -> bytes:

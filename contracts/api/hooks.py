@@ -16,11 +16,11 @@ from rest_framework.response import Response
 from contracts.queries import hooks as queries
 from contracts.queries.hooks import Hook, Keys, Slot
 from ledger.api.names.accounts import NewerOfAccount, newer_account_id
-from mirror.db.bounds import Bounds
-from mirror.db.query import Query
-from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison
-from mirror.rest.parameters.entity_ids import AccountName
-from mirror.rest.parameters.newer import (
+from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.parameters.entity_ids import AccountName
+from mirror.core.rest.parameters.newer import (
     BrokenConstraints,
     NewerLimitParameter,
     NewerListParameter,
@@ -31,10 +31,10 @@ from mirror.rest.parameters.newer import (
     not_converted,
     time_window,
 )
-from mirror.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
-from mirror.values import entity_id, timestamp
-from mirror.values.keys import key_json
-from mirror.values.shapes import EntityId, Hex, Int64, KeyJson, Page, Timestamp, TimestampRangeJson
+from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import EntityId, Hex, Int64, KeyJson, Page, Timestamp, TimestampRangeJson
+from mirror.core.values.keys import key_json
 
 _WORD = 32
 _LAST_KEY = (1 << 8 * _WORD) - 1

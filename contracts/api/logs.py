@@ -13,14 +13,14 @@ from contracts.queries import logs as queries
 from contracts.queries.logs import Log, Selection
 from ledger.api.names.contracts import OfContract, find_contract
 from ledger.api.timestamp_ranges import bound, check_closed, nanoseconds
-from mirror.db.bounds import Bounds
-from mirror.db.pairs import NO_PAIRS, PairBounds
-from mirror.db.query import Query
-from mirror.db.sql import Comparison
-from mirror.rest.answers.views import Answer, ReadView
-from mirror.rest.paging.pairs import classic_pair
-from mirror.rest.parameters.parameter_set import ONLY_EQ, ParameterSet
-from mirror.rest.parameters.types import (
+from mirror.core.db.reading.sql import Comparison
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.answers.views import Answer, ReadView
+from mirror.core.rest.paging.pairs import classic_pair
+from mirror.core.rest.parameters.parameter_set import ONLY_EQ, ParameterSet
+from mirror.core.rest.parameters.types import (
     HashParameter,
     LimitParameter,
     NumberParameter,
@@ -28,8 +28,8 @@ from mirror.rest.parameters.types import (
     TimestampParameter,
     WordParameter,
 )
-from mirror.values import entity_id, timestamp
-from mirror.values.shapes import EntityId, Hex, Int32, Int64, Page, Timestamp
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import EntityId, Hex, Int32, Int64, Page, Timestamp
 
 # The largest index that a log can have.
 _LAST_INDEX = (1 << 31) - 1

@@ -6,9 +6,9 @@ from contracts.queries import searches
 from contracts.queries.searches import Search
 from ledger.api.names.transactions import read_transaction_id
 from ledger.api.timestamp_ranges import nanoseconds
-from mirror.db.sql import MAX_INT64
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import NotFound
+from mirror.core.db.reading.sql import MAX_INT64
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import NotFound
 
 # A ledger hash has 48 bytes, of which the first 32 are stored.
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})(?:[0-9a-fA-F]{32})?")
@@ -32,6 +32,6 @@ def not_found(search: Search, table: str = "contract_result") -> NotFound:
     """Return the error for a search that finds nothing in a table."""
     first, last = search.times.lower, search.times.upper
     if first is None:
-        return NotFound(detail=absent.anything(table))
+        return NotFound(detail=not_loaded.anything(table))
     is_moment = first == last
-    return NotFound(detail=absent.at(first, table) if is_moment else absent.transaction(first, table))
+    return NotFound(detail=not_loaded.at(first, table) if is_moment else not_loaded.transaction(first, table))

@@ -9,18 +9,19 @@ from google.protobuf.message import DecodeError
 from contracts.api import formats
 from contracts.queries.ethereum import Ethereum
 from contracts.queries.results import Result
-from mirror import config
-from mirror.db.sql import MAX_INT64, Row
-from mirror.rest.answers.views import Answer
-from mirror.values import entity_id, hapi, hexes, result_codes, timestamp
-from mirror.values.ethereum import (
+from mirror.core import config
+from mirror.core.db.reading.sql import MAX_INT64, Row
+from mirror.core.rest.answers.views import Answer
+from mirror.core.values import entity_id, hexadecimal, timestamp
+from mirror.core.values.ethereum import (
     LEGACY,
     WEIBARS_PER_TINYBAR,
     Access,
     Authorization,
     access_list_payload,
 )
-from mirror.values.shapes import EntityId, EvmAddress, Hex, Int32, Int64, Quantity, Timestamp
+from mirror.core.values.hapi import messages, result_codes
+from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64, Quantity, Timestamp
 
 _NO_LOGS_BLOOM = bytes(256)
 _UNKNOWN_GAS = -1
@@ -127,10 +128,10 @@ def _sender(result: Result) -> str | None:
     if result.sender_id is not None:
         return formats.long_zero(result.sender_id)
     try:
-        alias = hapi.ContractFunctionResult.FromString(result.function_result or b"").sender_id.alias
+        alias = messages.ContractFunctionResult.FromString(result.function_result or b"").sender_id.alias
     except DecodeError:
         return None
-    return hexes.text(alias) if alias else None
+    return hexadecimal.text(alias) if alias else None
 
 
 class Details(NamedTuple):
@@ -241,9 +242,9 @@ def _ethereum_json(
     if ethereum.gas_limit is not None:
         answer["gas_limit"] = ethereum.gas_limit
     if ethereum.to_address:
-        answer["to"] = hexes.text(ethereum.to_address)
+        answer["to"] = hexadecimal.text(ethereum.to_address)
     if parameters := ethereum.call_data or call_data:
-        answer["function_parameters"] = hexes.text(parameters)
+        answer["function_parameters"] = hexadecimal.text(parameters)
     return answer
 
 
@@ -256,7 +257,7 @@ def _access_list(ethereum: Ethereum, form: Form) -> Any:
     """Return the list in the form that the setting says: an array, or hex or null."""
     if form.array_of_access:
         return ethereum.access_list or []
-    return hexes.text(access_list_payload(ethereum.access_list)) if ethereum.access_list else None
+    return hexadecimal.text(access_list_payload(ethereum.access_list)) if ethereum.access_list else None
 
 
 def _amount(weibars: bytes, form: Form) -> int | None:

@@ -34,22 +34,17 @@ from ledger.queries import files
 from ledger.queries.chain_ids import chain_id
 from ledger.queries.entities import ids_of_evm_addresses
 from ledger.queries.fee_schedules import gas_prices
-from mirror import config
-from mirror.db.bounds import Bounds
-from mirror.db.query import Query
-from mirror.db.sql import MAX_INT64, Comparison, Where, compare
-from mirror.db.walks import AT_ONCE, FIRST_NANOS, WHOLE, walk
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import BadRequest, InvalidParameter, NotFound
-from mirror.rest.answers.views import Answer, ReadView
-from mirror.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
-from mirror.rest.parameters.parameter_set import (
-    ONLY_EQ,
-    InvalidInWords,
-    InvalidValue,
-    ParameterSet,
-)
-from mirror.rest.parameters.types import (
+from mirror.core import config
+from mirror.core.db.reading.sql import MAX_INT64, Comparison, Where, compare
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.windowed_scan import AT_ONCE, FIRST_NANOS, WHOLE, walk
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import BadRequest, InvalidParameter, NotFound
+from mirror.core.rest.answers.views import Answer, ReadView
+from mirror.core.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
+from mirror.core.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, InvalidValueMessage, ParameterSet
+from mirror.core.rest.parameters.types import (
     BlockNumberParameter,
     BooleanParameter,
     EntityIdParameter,
@@ -60,7 +55,8 @@ from mirror.rest.parameters.types import (
     OrderParameter,
     TimestampParameter,
 )
-from mirror.values import entity_id, result_codes, shapes, timestamp
+from mirror.core.values import entity_id, json_types, timestamp
+from mirror.core.values.hapi import result_codes
 
 
 # PARAMETERS
@@ -100,7 +96,7 @@ class HbarAtParameter(HbarParameter):
         try:
             return super().comparison(text, split)
         except (InvalidValue, BadRequest):
-            raise InvalidInWords(_not_hbar(text)) from None
+            raise InvalidValueMessage(_not_hbar(text)) from None
 
 
 def _not_hbar(text: str) -> str:
@@ -219,7 +215,7 @@ def senders_of(parameters: ResultsParameters) -> Bounds | None:
     addresses = [bytes(name) for _, name in parameters.sender if isinstance(name, EvmAddress)]
     ids = ids_of_evm_addresses(addresses) if addresses else {}
     if any(address not in ids for address in addresses):
-        raise NotFound(detail=absent.entity())
+        raise NotFound(detail=not_loaded.entity())
     return Bounds.of(
         Comparison(operator, only(ids[bytes(name)]) if isinstance(name, EvmAddress) else name)
         for operator, name in parameters.sender
@@ -232,11 +228,11 @@ def part_at_once(senders: queries.Senders) -> float:
     return WHOLE if senders is None else AT_ONCE
 
 
-class ResultsOfContractJson(shapes.Page):
+class ResultsOfContractJson(json_types.Page):
     results: list[ResultJson]
 
 
-class ResultsJson(shapes.Page):
+class ResultsJson(json_types.Page):
     results: list[FullResultJson]
 
 
@@ -398,5 +394,5 @@ class ResultAt(OfContract):
     def read(self, parameters: ResultAtParameters, contract: str, at: int) -> Answer:
         contract_id = find_contract(contract)
         if contract_id is None or at > MAX_INT64:
-            raise NotFound(detail=absent.entity() if contract_id is None else None)
+            raise NotFound(detail=not_loaded.entity() if contract_id is None else None)
         return single_json(by_time(at, contract_id), parameters, contract_id=contract_id)

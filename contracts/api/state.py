@@ -14,14 +14,19 @@ from contracts.api import formats
 from contracts.queries import state as queries
 from contracts.queries.state import Slot
 from ledger.api.names.contracts import OfContract, find_contract
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, compare
-from mirror.rest.paging.keyset import KeysetPagination
-from mirror.rest.paging.links import classic_link
-from mirror.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet, refuse_ne
-from mirror.rest.parameters.types import LimitParameter, OrderParameter, TimestampParameter, WordParameter
-from mirror.values import entity_id, timestamp
-from mirror.values.shapes import EntityId, EvmAddress, Hex, Page, Timestamp
+from mirror.core.db.reading.sql import Comparison, compare
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.paging.keyset import KeysetPagination
+from mirror.core.rest.paging.links import classic_link
+from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet, refuse_ne
+from mirror.core.rest.parameters.types import (
+    LimitParameter,
+    OrderParameter,
+    TimestampParameter,
+    WordParameter,
+)
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Page, Timestamp
 
 _WORD_LENGTH = 32
 

@@ -6,10 +6,10 @@ backfill makes sure that it is done once.
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.persist import Persist
-from mirror import config
-from mirror.db.backfill import Backfill, Piece, changed
-from mirror.values import entity_id
+from ledger.ingest.rows.persist import Persist
+from mirror.core import config
+from mirror.core.db.backfill import Backfill, Piece, changed
+from mirror.core.values import entity_id
 
 TOKEN_SYSTEM_CONTRACT_NUM = 359
 

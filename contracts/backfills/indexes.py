@@ -11,10 +11,10 @@ from django.db.backends.utils import CursorWrapper
 from contracts.backfills import transfers
 from contracts.handlers.positions import CONTRACT_TYPES
 from ledger.stream.record.item import HOOKS_NUM
-from mirror import config
-from mirror.db.backfill import Backfill, Piece
-from mirror.values import entity_id
-from mirror.values.result_codes import WRONG_NONCE
+from mirror.core import config
+from mirror.core.db.backfill import Backfill, Piece
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.result_codes import WRONG_NONCE
 
 # A transaction that no contract has caused: it has no parent with a result, and follows no call of a hook.
 _IS_ROOT = """(

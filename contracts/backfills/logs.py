@@ -2,7 +2,7 @@
 
 from django.db.backends.utils import CursorWrapper
 
-from mirror.db.backfill import Backfill, IndexBuild, Piece, changed
+from mirror.core.db.backfill import Backfill, IndexBuild, Piece, changed
 
 TRANSFER = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
 # 2026-02-28T22:00, before which no node logged the token transfers of contracts.

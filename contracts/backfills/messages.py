@@ -2,9 +2,9 @@
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.persist import Persist
-from mirror.db.backfill import Backfill, Piece, changed
-from mirror.values.transaction_types import NUMBERS
+from ledger.ingest.rows.persist import Persist
+from mirror.core.db.backfill import Backfill, Piece, changed
+from mirror.core.values.hapi.transaction_types import NUMBERS
 
 SUBMIT_MESSAGE = NUMBERS["CONSENSUSSUBMITMESSAGE"]
 

@@ -26,11 +26,11 @@ from contracts.handlers.synthetic import (
     number_bytes,
 )
 from ledger.ingest.lookup.evm_addresses import EvmAddresses
-from ledger.ingest.persist import Persist
+from ledger.ingest.rows.persist import Persist
 from ledger.stream.record.item import HOOKS_NUM
-from mirror import config
-from mirror.db.backfill import Piece
-from mirror.values import entity_id
+from mirror.core import config
+from mirror.core.db.backfill import Piece
+from mirror.core.values import entity_id
 
 # The call that a log belongs to is that of a hook, or the parent, if the item ran a contract; else the item
 # stands for a call of the token. The data of a log that a node has written has 32 bytes. Indexes: the primary

@@ -8,9 +8,9 @@ import json
 
 from django.db.backends.utils import CursorWrapper
 
-from mirror.db.backfill import Backfill, Piece
-from mirror.values import ethereum
-from mirror.values.ethereum import InvalidEthereumData
+from mirror.core.db.backfill import Backfill, Piece
+from mirror.core.values import ethereum
+from mirror.core.values.ethereum import InvalidEthereumData
 
 _ROWS = """
     select consensus_timestamp, data from ethereum_transaction

@@ -1,4 +1,4 @@
-"""Importing the modules registers their handlers (`ledger.ingest.registry.load_handlers`)."""
+"""Importing the modules registers their handlers (`ledger.ingest.rows.registry.load_handlers`)."""
 
 from contracts.handlers import contract, ethereum, results, synthetic
 from contracts.handlers.hooks import lifecycle, storage

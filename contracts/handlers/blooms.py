@@ -1,13 +1,14 @@
 """Log blooms that are known only when the batch is written, as EVM addresses are looked up then.
 
 These are the blooms of synthetic logs that contracts caused: of the log, the contract result and the block;
-and those of contract logs in blocks, of which the block's own is completed by `ledger.ingest.log_blooms`.
+and those of contract logs in blocks, of which the block's own is completed by
+`ledger.ingest.rows.log_blooms`.
 """
 
 from typing import Any
 
-from ledger.ingest.batch import Batch
-from mirror.values import entity_id, log_bloom
+from ledger.ingest.rows.batch import Batch
+from mirror.core.values import entity_id, log_bloom
 
 _ADDRESS_LENGTH = 20
 _TOPICS = ("topic0", "topic1", "topic2", "topic3")

@@ -8,13 +8,13 @@ from typing import Any
 
 from contracts.models import Contract
 from ledger.handlers.columns import changed_staking, keys, staking, text
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import at_genesis, handles, names_entity
-from ledger.stream.block.genesis import GenesisState
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import at_genesis, handles, names_entity
+from ledger.stream.block.records.genesis import GenesisState
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id, timestamp
-from mirror.values.hapi import ContractID, Key
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.hapi.messages import ContractID, Key
+from mirror.core.values.hapi.transaction_types import NUMBERS
 
 CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
 ETHEREUM = NUMBERS["ETHEREUMTRANSACTION"]

@@ -4,13 +4,13 @@ from typing import Any
 
 from contracts.models import EthereumTransaction
 from ledger.handlers.account import set_nonces
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles, names_entity
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles, names_entity
 from ledger.models import Entity, TransactionHash
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id, ethereum
-from mirror.values.entity_id import ImpossibleId
-from mirror.values.ethereum import EthereumData, InvalidEthereumData
+from mirror.core.values import entity_id, ethereum
+from mirror.core.values.entity_id import OutOfRangeEntityId
+from mirror.core.values.ethereum import EthereumData, InvalidEthereumData
 
 # Up to HAPI 0.46 records do not have the nonce; it also rose with these two results.
 SIGNER_NONCE_SINCE = (0, 47, 0)
@@ -42,7 +42,7 @@ def ethereum_transaction(item: RecordItem, batch: Batch) -> None:
         batch.recoverable(item, f"its Ethereum transaction can't be decoded: {error}")
         return
     call_data_file = entity_id.of_file(body.call_data) if body.HasField("call_data") else 0
-    if isinstance(call_data_file, ImpossibleId):
+    if isinstance(call_data_file, OutOfRangeEntityId):
         batch.recoverable(item, f"its call data can't be in any file: {call_data_file.problem}")
         return
     decoded.hash = item.record.ethereum_hash or _hash(item, batch, decoded, call_data_file)

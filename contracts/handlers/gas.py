@@ -1,9 +1,9 @@
 """Gas that a contract transaction consumed."""
 
 from contracts.handlers.sidecars import SidecarFacts
-from ledger.ingest.batch import Batch
+from ledger.ingest.rows.batch import Batch
 from ledger.stream.record.item import RecordItem
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values.hapi.transaction_types import NUMBERS
 
 CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
 

@@ -5,10 +5,10 @@ transactions with a contract result, also those that failed their checks, and wh
 Transactions that a contract causes share the position of its call. `index` counts logs.
 """
 
-from ledger.ingest.batch import Batch
+from ledger.ingest.rows.batch import Batch
 from ledger.stream.record.item import RecordItem
-from mirror.values.result_codes import DUPLICATE_TRANSACTION, WRONG_NONCE
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values.hapi.result_codes import DUPLICATE_TRANSACTION, WRONG_NONCE
+from mirror.core.values.hapi.transaction_types import NUMBERS
 
 CONTRACT_CALL = NUMBERS["CONTRACTCALL"]
 CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]

@@ -24,13 +24,13 @@ from contracts.models import (
     ContractTransactionHash,
 )
 from ledger.handlers.columns import keys, text
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import Order, every_item
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import Order, every_item
 from ledger.models import Entity
 from ledger.stream.record.item import RecordItem
-from mirror.db.writing.copy import RowOrder
-from mirror.values import entity_id
-from mirror.values.ethereum import WEIBARS_PER_TINYBAR, EthereumData
+from mirror.core.db.writing.copy import RowOrder
+from mirror.core.values import entity_id
+from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR, EthereumData
 
 # Contracts that a contract creates have records of their own since this HAPI version.
 CHILD_RECORDS_SINCE = (0, 23, 0)

@@ -10,12 +10,12 @@ from django.db.backends.utils import CursorWrapper
 from contracts.handlers.hooks import calls as hook_calls
 from contracts.handlers.hooks.storage import StorageChanges
 from contracts.models import Contract, ContractAction, ContractState, ContractStateChange
-from ledger.ingest.batch import Batch
+from ledger.ingest.rows.batch import Batch
 from ledger.stream.record.item import RecordItem
-from mirror.db.writing.copy import RowOrder
-from mirror.values import entity_id
-from mirror.values.entity_id import ImpossibleId
-from mirror.values.hapi import ContractAction as ActionMessage
+from mirror.core.db.writing.copy import RowOrder
+from mirror.core.values import entity_id
+from mirror.core.values.entity_id import OutOfRangeEntityId
+from mirror.core.values.hapi.messages import ContractAction as ActionMessage
 
 SLOT_LENGTH = 32
 
@@ -172,7 +172,7 @@ def _known(
 ) -> int | None:
     """Return and mention the id of an account or contract; None, and a problem, if it is impossible."""
     entity = encoded(message)
-    if isinstance(entity, ImpossibleId):
+    if isinstance(entity, OutOfRangeEntityId):
         batch.recoverable(item, f"the {role} of a contract action is impossible: {entity.problem}")
     batch.mention(entity)
     return entity or None

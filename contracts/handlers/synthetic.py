@@ -15,11 +15,11 @@ from contracts.handlers.positions import LogIndex, Positions
 from contracts.handlers.results import NODE_LOGS_SINCE, insert_result
 from contracts.models import ContractLog
 from ledger.handlers.transaction import SUBMIT_MESSAGE, TransactionsWithLogs
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import Order, every_item, handles
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import Order, every_item, handles
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.transaction_types import NUMBERS
 
 TRANSFER = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
 APPROVAL = bytes.fromhex("8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925")

@@ -2,10 +2,10 @@ import django.contrib.postgres.fields
 import django.contrib.postgres.fields.ranges
 from django.db import migrations, models
 
-import mirror.db.fields
-import mirror.db.indexes
-import mirror.db.tables
-from mirror.db.operations import VacuumAfterInserts
+import mirror.core.db.schema.fields
+import mirror.core.db.schema.indexes
+import mirror.core.db.schema.tables
+from mirror.core.db.schema.operations import VacuumAfterInserts
 
 
 class Migration(migrations.Migration):
@@ -31,8 +31,8 @@ DROP TYPE hook_type;
             fields=[
                 ("id", models.BigIntegerField(primary_key=True, serialize=False)),
                 ("file_id", models.BigIntegerField(null=True)),
-                ("initcode", mirror.db.fields.BytesField(null=True)),
-                ("runtime_bytecode", mirror.db.fields.BytesField(null=True)),
+                ("initcode", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("runtime_bytecode", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
             options={
                 "db_table": "contract",
@@ -41,17 +41,19 @@ DROP TYPE hook_type;
         migrations.CreateModel(
             name="ContractResult",
             fields=[
-                ("function_parameters", mirror.db.fields.BytesField()),
+                ("function_parameters", mirror.core.db.schema.fields.BytesField()),
                 ("gas_limit", models.BigIntegerField()),
-                ("function_result", mirror.db.fields.BytesField(null=True)),
+                ("function_result", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("gas_used", models.BigIntegerField(null=True)),
                 (
                     "consensus_timestamp",
-                    mirror.db.fields.Int8Field(domain="nanos_timestamp", primary_key=True, serialize=False),
+                    mirror.core.db.schema.fields.Int8Field(
+                        domain="nanos_timestamp", primary_key=True, serialize=False
+                    ),
                 ),
                 ("amount", models.BigIntegerField(null=True)),
-                ("bloom", mirror.db.fields.BytesField(null=True)),
-                ("call_result", mirror.db.fields.BytesField(null=True)),
+                ("bloom", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("call_result", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("contract_id", models.BigIntegerField()),
                 (
                     "created_contract_ids",
@@ -62,8 +64,8 @@ DROP TYPE hook_type;
                 ("error_message", models.TextField(null=True)),
                 ("payer_account_id", models.BigIntegerField()),
                 ("sender_id", models.BigIntegerField(null=True)),
-                ("failed_initcode", mirror.db.fields.BytesField(null=True)),
-                ("transaction_hash", mirror.db.fields.BytesField(null=True)),
+                ("failed_initcode", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("transaction_hash", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("transaction_index", models.IntegerField(null=True)),
                 ("transaction_result", models.SmallIntegerField()),
                 ("transaction_nonce", models.IntegerField(db_default=0)),
@@ -72,14 +74,14 @@ DROP TYPE hook_type;
             options={
                 "db_table": "contract_result",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["contract_id", "sender_id", "consensus_timestamp"],
                         name="contract_result__id_sender_timestamp",
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["contract_id", "consensus_timestamp"], name="contract_result__id_timestamp"
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["sender_id", "consensus_timestamp"], name="contract_result__sender_timestamp"
                     ),
                 ],
@@ -126,7 +128,7 @@ DROP TYPE hook_type;
                     ),
                 ),
                 ("consensus_timestamp", models.BigIntegerField()),
-                ("hash", mirror.db.fields.BytesField()),
+                ("hash", mirror.core.db.schema.fields.BytesField()),
                 ("payer_account_id", models.BigIntegerField()),
                 ("entity_id", models.BigIntegerField()),
                 ("transaction_result", models.SmallIntegerField()),
@@ -135,10 +137,12 @@ DROP TYPE hook_type;
                 "verbose_name_plural": "contract transaction hashes",
                 "db_table": "contract_transaction_hash",
                 "indexes": [
-                    mirror.db.indexes.HashIndex(fields=["hash"], name="contract_transaction_hash__hash")
+                    mirror.core.db.schema.indexes.HashIndex(
+                        fields=["hash"], name="contract_transaction_hash__hash"
+                    )
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="ContractLog",
@@ -154,24 +158,24 @@ DROP TYPE hook_type;
                         serialize=False,
                     ),
                 ),
-                ("bloom", mirror.db.fields.BytesField()),
+                ("bloom", mirror.core.db.schema.fields.BytesField()),
                 ("consensus_timestamp", models.BigIntegerField()),
                 ("contract_id", models.BigIntegerField()),
-                ("data", mirror.db.fields.BytesField()),
+                ("data", mirror.core.db.schema.fields.BytesField()),
                 ("index", models.IntegerField()),
-                ("topic0", mirror.db.fields.BytesField(null=True)),
-                ("topic1", mirror.db.fields.BytesField(null=True)),
-                ("topic2", mirror.db.fields.BytesField(null=True)),
-                ("topic3", mirror.db.fields.BytesField(null=True)),
+                ("topic0", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("topic1", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("topic2", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("topic3", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("payer_account_id", models.BigIntegerField()),
                 ("root_contract_id", models.BigIntegerField(null=True)),
-                ("transaction_hash", mirror.db.fields.BytesField(null=True)),
+                ("transaction_hash", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("transaction_index", models.IntegerField(null=True)),
             ],
             options={
                 "db_table": "contract_log",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["contract_id", "-consensus_timestamp", "index"],
                         name="contract_log__contract_id_timestamp_index",
                     )
@@ -195,16 +199,19 @@ DROP TYPE hook_type;
                 ("call_depth", models.IntegerField()),
                 ("call_type", models.IntegerField(null=True)),
                 ("caller", models.BigIntegerField(null=True)),
-                ("caller_type", mirror.db.fields.EnumField("entity_type", db_default="CONTRACT", null=True)),
+                (
+                    "caller_type",
+                    mirror.core.db.schema.fields.EnumField("entity_type", db_default="CONTRACT", null=True),
+                ),
                 ("consensus_timestamp", models.BigIntegerField()),
                 ("gas", models.BigIntegerField()),
                 ("gas_used", models.BigIntegerField()),
                 ("index", models.IntegerField()),
-                ("input", mirror.db.fields.BytesField(null=True)),
+                ("input", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("recipient_account", models.BigIntegerField(null=True)),
-                ("recipient_address", mirror.db.fields.BytesField(null=True)),
+                ("recipient_address", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("recipient_contract", models.BigIntegerField(null=True)),
-                ("result_data", mirror.db.fields.BytesField(null=True)),
+                ("result_data", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("result_data_type", models.IntegerField()),
                 ("value", models.BigIntegerField()),
                 ("call_operation_type", models.IntegerField(null=True)),
@@ -226,8 +233,8 @@ DROP TYPE hook_type;
                 ("contract_id", models.BigIntegerField()),
                 ("created_timestamp", models.BigIntegerField()),
                 ("modified_timestamp", models.BigIntegerField()),
-                ("slot", mirror.db.fields.BytesField()),
-                ("value", mirror.db.fields.BytesField(null=True)),
+                ("slot", mirror.core.db.schema.fields.BytesField()),
+                ("value", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
             options={
                 "db_table": "contract_state",
@@ -251,15 +258,15 @@ DROP TYPE hook_type;
                 ("consensus_timestamp", models.BigIntegerField()),
                 ("contract_id", models.BigIntegerField()),
                 ("payer_account_id", models.BigIntegerField()),
-                ("slot", mirror.db.fields.BytesField()),
-                ("value_read", mirror.db.fields.BytesField()),
-                ("value_written", mirror.db.fields.BytesField(null=True)),
+                ("slot", mirror.core.db.schema.fields.BytesField()),
+                ("value_read", mirror.core.db.schema.fields.BytesField()),
+                ("value_written", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("migration", models.BooleanField(db_default=False)),
             ],
             options={
                 "db_table": "contract_state_change",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["contract_id", "slot", "consensus_timestamp"],
                         name="contract_state_change__id_slot_timestamp",
                     )
@@ -269,27 +276,27 @@ DROP TYPE hook_type;
         migrations.CreateModel(
             name="EthereumTransaction",
             fields=[
-                ("access_list", mirror.db.fields.BytesField(null=True)),
+                ("access_list", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("call_data_id", models.BigIntegerField(null=True)),
-                ("call_data", mirror.db.fields.BytesField(null=True)),
-                ("chain_id", mirror.db.fields.BytesField(null=True)),
+                ("call_data", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("chain_id", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("consensus_timestamp", models.BigIntegerField(primary_key=True, serialize=False)),
-                ("data", mirror.db.fields.BytesField()),
+                ("data", mirror.core.db.schema.fields.BytesField()),
                 ("gas_limit", models.BigIntegerField()),
-                ("gas_price", mirror.db.fields.BytesField(null=True)),
-                ("hash", mirror.db.fields.BytesField()),
-                ("max_fee_per_gas", mirror.db.fields.BytesField(null=True)),
+                ("gas_price", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("hash", mirror.core.db.schema.fields.BytesField()),
+                ("max_fee_per_gas", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("max_gas_allowance", models.BigIntegerField()),
-                ("max_priority_fee_per_gas", mirror.db.fields.BytesField(null=True)),
+                ("max_priority_fee_per_gas", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("nonce", models.BigIntegerField()),
                 ("payer_account_id", models.BigIntegerField()),
                 ("recovery_id", models.SmallIntegerField(null=True)),
-                ("signature_r", mirror.db.fields.BytesField()),
-                ("signature_s", mirror.db.fields.BytesField()),
-                ("signature_v", mirror.db.fields.BytesField(null=True)),
-                ("to_address", mirror.db.fields.BytesField(null=True)),
+                ("signature_r", mirror.core.db.schema.fields.BytesField()),
+                ("signature_s", mirror.core.db.schema.fields.BytesField()),
+                ("signature_v", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("to_address", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("type", models.SmallIntegerField()),
-                ("value", mirror.db.fields.BytesField(null=True)),
+                ("value", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
             options={
                 "db_table": "ethereum_transaction",
@@ -311,11 +318,13 @@ DROP TYPE hook_type;
                 ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField(null=True)),
                 (
                     "extension_point",
-                    mirror.db.fields.EnumField("hook_extension_point", db_default="ACCOUNT_ALLOWANCE_HOOK"),
+                    mirror.core.db.schema.fields.EnumField(
+                        "hook_extension_point", db_default="ACCOUNT_ALLOWANCE_HOOK"
+                    ),
                 ),
-                ("type", mirror.db.fields.EnumField("hook_type", db_default="LAMBDA")),
+                ("type", mirror.core.db.schema.fields.EnumField("hook_type", db_default="LAMBDA")),
                 ("deleted", models.BooleanField(db_default=False)),
-                ("admin_key", mirror.db.fields.BytesField(null=True)),
+                ("admin_key", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
             options={
                 "db_table": "hook",
@@ -343,17 +352,19 @@ DROP TYPE hook_type;
                 ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField(null=True)),
                 (
                     "extension_point",
-                    mirror.db.fields.EnumField("hook_extension_point", db_default="ACCOUNT_ALLOWANCE_HOOK"),
+                    mirror.core.db.schema.fields.EnumField(
+                        "hook_extension_point", db_default="ACCOUNT_ALLOWANCE_HOOK"
+                    ),
                 ),
-                ("type", mirror.db.fields.EnumField("hook_type", db_default="LAMBDA")),
+                ("type", mirror.core.db.schema.fields.EnumField("hook_type", db_default="LAMBDA")),
                 ("deleted", models.BooleanField(db_default=False)),
-                ("admin_key", mirror.db.fields.BytesField(null=True)),
+                ("admin_key", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
             options={
                 "verbose_name_plural": "hook history",
                 "db_table": "hook_history",
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="HookStorage",
@@ -374,8 +385,8 @@ DROP TYPE hook_type;
                 ("hook_id", models.BigIntegerField()),
                 ("modified_timestamp", models.BigIntegerField()),
                 ("owner_id", models.BigIntegerField()),
-                ("key", mirror.db.fields.BytesField()),
-                ("value", mirror.db.fields.BytesField()),
+                ("key", mirror.core.db.schema.fields.BytesField()),
+                ("value", mirror.core.db.schema.fields.BytesField()),
                 ("deleted", models.BooleanField(db_default=False)),
             ],
             options={
@@ -401,9 +412,9 @@ DROP TYPE hook_type;
                 ("consensus_timestamp", models.BigIntegerField()),
                 ("hook_id", models.BigIntegerField()),
                 ("owner_id", models.BigIntegerField()),
-                ("key", mirror.db.fields.BytesField()),
-                ("value_read", mirror.db.fields.BytesField()),
-                ("value_written", mirror.db.fields.BytesField(null=True)),
+                ("key", mirror.core.db.schema.fields.BytesField()),
+                ("value_read", mirror.core.db.schema.fields.BytesField()),
+                ("value_written", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("deleted", models.BooleanField(db_default=False)),
             ],
             options={

@@ -1,8 +1,8 @@
 from django.db import migrations, models
 
-import mirror.db.fields
-import mirror.db.indexes
-from mirror.db.operations import (
+import mirror.core.db.schema.fields
+import mirror.core.db.schema.indexes
+from mirror.core.db.schema.operations import (
     AddFieldIfMissing,
     AddIndexIfEmpty,
     AlterDefault,
@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
                 migrations.AlterField(
                     model_name=model,
                     name="type",
-                    field=mirror.db.fields.EnumField("hook_type", db_default="EVM"),
+                    field=mirror.core.db.schema.fields.EnumField("hook_type", db_default="EVM"),
                 )
                 for model in ("hook", "hookhistory")
             ]
@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
         AddFieldIfMissing(model_name="contractlog", name="synthetic", field=models.BooleanField(null=True)),
         AddIndexIfEmpty(
             model_name="contractlog",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 condition=models.Q(synthetic=True),
                 fields=["-consensus_timestamp", "-index"],
                 name="contract_log__synthetic_timestamp",

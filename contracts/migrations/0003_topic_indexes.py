@@ -2,8 +2,8 @@ from django.db import migrations, models
 from django.db.models.functions import Substr
 from django.db.models.lookups import IsNull
 
-import mirror.db.indexes
-from mirror.db.operations import AddIndexOrBackfill
+import mirror.core.db.schema.indexes
+from mirror.core.db.schema.operations import AddIndexOrBackfill
 
 
 class Migration(migrations.Migration):
@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
     operations = [
         AddIndexOrBackfill(
             model_name="contractlog",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 Substr(topic, 1, 8),
                 models.F("consensus_timestamp"),
                 models.F("index"),

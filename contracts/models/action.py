@@ -2,9 +2,9 @@
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.enums import EntityType
-from mirror.db.tables import GrowingTable
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.enums import EntityType
+from mirror.core.db.schema.tables import GrowingTable
 
 
 class ContractAction(GrowingTable, models.Model):

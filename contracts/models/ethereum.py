@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.tables import GrowingTable
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.tables import GrowingTable
 
 
 class EthereumTransaction(GrowingTable, models.Model):

@@ -5,10 +5,10 @@ from typing import Any
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.enums import HookExtensionPoint, HookType
-from mirror.db.tables import KeylessTable
-from mirror.db.writing.merge import Change, MergeRule
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.enums import HookExtensionPoint, HookType
+from mirror.core.db.schema.tables import KeylessTable
+from mirror.core.db.writing.merge import Change, MergeRule
 
 
 class HookColumns(models.Model):

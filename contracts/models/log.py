@@ -4,9 +4,9 @@ from django.db import models
 from django.db.models.functions import Substr
 from django.db.models.lookups import IsNull
 
-from mirror.db import fields
-from mirror.db.indexes import Index
-from mirror.db.tables import Compared, GrowingTable
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.indexes import Index
+from mirror.core.db.schema.tables import Compared, GrowingTable
 
 #: The first bytes of a topic that its index holds: enough to tell topics apart, and a third of the room.
 TOPIC_PREFIX = 8

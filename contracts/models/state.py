@@ -5,9 +5,9 @@ from typing import Any
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.indexes import Index
-from mirror.db.writing.merge import Change, MergeRule
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.indexes import Index
+from mirror.core.db.writing.merge import Change, MergeRule
 
 
 class StateRule(MergeRule):

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from contracts.queries.searches import Search
-from mirror.db.distribution import is_distributed
-from mirror.db.partitions.reading import also
-from mirror.db.query import Query
-from mirror.db.sql import fetch
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.partitions.reading import also
+from mirror.core.db.reading.sql import fetch
+from mirror.core.db.sql.query import Query
 
 
 class Action(NamedTuple):

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from ledger.queries.moments import Moment
-from mirror.db.distribution import is_distributed
-from mirror.db.query import Query
-from mirror.db.sql import Where, fetch
+from ledger.queries.versions_at import Moment
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import Where, fetch
+from mirror.core.db.sql.query import Query
 
 _ENTITY = (
     "id", "key", "auto_renew_account_id", "auto_renew_period", "created_timestamp", "deleted", "evm_address",

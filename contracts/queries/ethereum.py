@@ -6,9 +6,9 @@ so that readers get the same of a row before and after that.
 
 from typing import NamedTuple
 
-from mirror.db.sql import Row
-from mirror.values import ethereum
-from mirror.values.ethereum import WEIBARS_PER_TINYBAR, Access, Authorization, InvalidEthereumData
+from mirror.core.db.reading.sql import Row
+from mirror.core.values import ethereum
+from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR, Access, Authorization, InvalidEthereumData
 
 COLUMNS = """
     t.access_list, t.authorization_list, t.chain_id, t.gas_price, t.max_fee_per_gas,

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from contracts.models.log import TOPIC_PREFIX
-from mirror.db.bounds import Bounds
-from mirror.db.built import built
-from mirror.db.distribution import is_distributed
-from mirror.db.pairs import PairBounds, Statement, page_of_pairs
-from mirror.db.query import Query
-from mirror.db.sql import Row, Where, fetch, fetch_one
-from mirror.db.walks import AT_ONCE, FIRST_NANOS, WHOLE, walk
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.built_indexes import built
+from mirror.core.db.sql.pair_bounds import PairBounds, Statement, page_of_pairs
+from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.windowed_scan import AT_ONCE, FIRST_NANOS, WHOLE, walk
 
 PAIR = ("consensus_timestamp", "index")
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 from contracts.queries import ethereum
 from contracts.queries.ethereum import Ethereum
 from contracts.queries.searches import Search
-from mirror.db.bounds import Bounds
-from mirror.db.distribution import is_distributed
-from mirror.db.partitions.reading import also
-from mirror.db.query import Query
-from mirror.db.skipping import different_values
-from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.partitions.reading import also
+from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.loose_index_scan import different_values
+from mirror.core.db.sql.query import Query
 
 _RESULT = """
     r.amount, r.bloom, r.call_result, r.consensus_timestamp, r.contract_id, r.created_contract_ids,

@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from mirror.db.bounds import Bounds
-from mirror.db.partitions.reading import EVER, also, is_divided, spanned
-from mirror.db.sql import fetch
+from mirror.core.db.partitions.reading import EVER, also, is_divided, spanned
+from mirror.core.db.reading.sql import fetch
+from mirror.core.db.sql.bounds import Bounds
 
 _SUCCESS = 22
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, Where, compare, fetch
-from mirror.db.steps import STEPS, step_by_step
+from mirror.core.db.reading.sql import Comparison, Where, compare, fetch
+from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.stepwise_scan import STEPS, step_by_step
 
 
 class Slot(NamedTuple):

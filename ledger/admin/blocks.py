@@ -7,13 +7,13 @@ from django.db.models import Q
 from django.utils.html import format_html
 
 from ledger.models import RecordFile, SidecarFile, Transaction
-from mirror.admin import columns
-from mirror.admin.addresses import api_link
-from mirror.admin.filters import conditions
-from mirror.admin.kinds.base import Unreadable
-from mirror.admin.kinds.times import utc
-from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
-from mirror.admin.related import Related, same
+from mirror.core.admin import columns
+from mirror.core.admin.addresses import api_link
+from mirror.core.admin.filters import conditions
+from mirror.core.admin.kinds.base import Unreadable
+from mirror.core.admin.kinds.times import utc
+from mirror.core.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.core.admin.related import Related, same
 
 
 @admin.register(RecordFile)

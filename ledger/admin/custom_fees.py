@@ -3,8 +3,8 @@
 from django.contrib import admin
 
 from ledger.models import CustomFee, CustomFeeHistory
-from mirror.admin.readonly import HistoryAdmin, ReadOnlyAdmin
-from mirror.admin.related import Related, same
+from mirror.core.admin.readonly import HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.related import Related, same
 
 
 @admin.register(CustomFee)

@@ -23,11 +23,11 @@ from ledger.models import (
     TopicMessage,
     Transaction,
 )
-from mirror.admin import columns
-from mirror.admin.filters import conditions
-from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
-from mirror.admin.related import Related, Where, same
-from mirror.values import alias, entity_id, hexes
+from mirror.core.admin import columns
+from mirror.core.admin.filters import conditions
+from mirror.core.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.related import Related, Where, same
+from mirror.core.values import alias, entity_id, hexadecimal
 
 HOLDERS = ("ACCOUNT", "CONTRACT", "UNKNOWN")
 """The types of entities that may hold something."""
@@ -102,8 +102,8 @@ class EntityStakeAdmin(ReadOnlyAdmin):
 
 def _evm_address(text: str) -> bytes | None:
     try:
-        address = hexes.parse(text)
-    except hexes.InvalidHex:
+        address = hexadecimal.parse(text)
+    except hexadecimal.InvalidHex:
         return None
     return address if len(address) == alias.EVM_ADDRESS_LENGTH else None
 

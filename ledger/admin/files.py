@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from ledger.models import FileData
-from mirror.admin.readonly import ReadOnlyAdmin
+from mirror.core.admin.readonly import ReadOnlyAdmin
 
 
 @admin.register(FileData)

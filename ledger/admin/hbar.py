@@ -13,8 +13,8 @@ from ledger.models import (
     ReconciliationJob,
     StakingRewardTransfer,
 )
-from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
-from mirror.admin.related import Related, same
+from mirror.core.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.related import Related, same
 
 
 @admin.register(CryptoTransfer)

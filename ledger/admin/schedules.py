@@ -3,8 +3,8 @@
 from django.contrib import admin
 
 from ledger.models import Schedule, TransactionSignature
-from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
-from mirror.admin.related import Related, same
+from mirror.core.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.core.admin.related import Related, same
 
 
 @admin.register(Schedule)

@@ -3,8 +3,8 @@
 from django.contrib import admin
 
 from ledger.models import CustomFee, Topic, TopicHistory, TopicMessage, TopicMessageLookup
-from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
-from mirror.admin.related import Related, same
+from mirror.core.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.related import Related, same
 
 
 @admin.register(Topic)

@@ -24,20 +24,14 @@ from ledger.models import (
     TransactionHash,
     TransactionSignature,
 )
-from mirror.admin import columns
-from mirror.admin.addresses import api_link, list_address
-from mirror.admin.filters import ColumnFilter, conditions
-from mirror.admin.kinds.base import Unreadable, linked
-from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
-from mirror.admin.related import Related, Section, same
-from mirror.values import (
-    entity_id,
-    hexes,
-    result_codes,
-    timestamp,
-    transaction_id,
-    transaction_types,
-)
+from mirror.core.admin import columns
+from mirror.core.admin.addresses import api_link, list_address
+from mirror.core.admin.filters import ColumnFilter, conditions
+from mirror.core.admin.kinds.base import Unreadable, linked
+from mirror.core.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.core.admin.related import Related, Section, same
+from mirror.core.values import entity_id, hexadecimal, timestamp, transaction_id
+from mirror.core.values.hapi import result_codes, transaction_types
 
 # As the indexes of failed transactions state it.
 _FAILED = ~Q(result__in=sorted(result_codes.SUCCESS))
@@ -193,8 +187,8 @@ admin.site.register((LiveHash, NetworkFreeze), ReadOnlyAdmin)
 def _digest(text: str) -> bytes | None:
     """Read a hash of 32 or 48 bytes in hex or base64; None if the text is none."""
     try:
-        digest = hexes.parse(text)
-    except hexes.InvalidHex:
+        digest = hexadecimal.parse(text)
+    except hexadecimal.InvalidHex:
         try:
             digest = b64decode(text, validate=True)
         except ValueError:

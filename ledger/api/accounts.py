@@ -20,17 +20,17 @@ from ledger.queries import accounts as queries
 from ledger.queries import balances
 from ledger.queries.account_pages import UNINDEXED_BALANCE, Filters
 from ledger.queries.accounts import Account, Holdings
-from ledger.queries.moments import Moment
-from mirror import config
-from mirror.config.clock import now_ns
-from mirror.db.bounds import Bounds
-from mirror.db.query import Query
-from mirror.db.sql import Comparison
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import NotFound
-from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.parameter_set import ParameterSet
-from mirror.rest.parameters.types import (
+from ledger.queries.versions_at import Moment
+from mirror.core import config
+from mirror.core.config.clock import now_ns
+from mirror.core.db.reading.sql import Comparison
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import NotFound
+from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.parameters.parameter_set import ParameterSet
+from mirror.core.rest.parameters.types import (
     BooleanParameter,
     EntityIdParameter,
     LimitParameter,
@@ -38,9 +38,19 @@ from mirror.rest.parameters.types import (
     OrderParameter,
     PublicKeyParameter,
 )
-from mirror.values import alias, entity_id, hexes, keys, timestamp
-from mirror.values.shapes import Alias, EntityId, EvmAddress, Hex, Int32, Int64, KeyJson, Page, Timestamp
-from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
+from mirror.core.values import alias, entity_id, hexadecimal, keys, timestamp
+from mirror.core.values.json_types import (
+    Alias,
+    EntityId,
+    EvmAddress,
+    Hex,
+    Int32,
+    Int64,
+    KeyJson,
+    Page,
+    Timestamp,
+)
+from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 _NO_NODE = -1
 _NO_PERIOD = -1
@@ -93,7 +103,7 @@ def account_at(account_id: int, comparisons: list[Comparison]) -> "tuple[Account
         raise NotFound("Timestamp range is empty")
     account = queries.account_at(account_id, Moment.of(moments))
     if account is None:
-        raise NotFound(detail=absent.entity())
+        raise NotFound(detail=not_loaded.entity())
     window = balances.window(comparisons, now=now_ns())
     if window is None:
         return account, balance_json(account.balance, account.balance_timestamp, None)
@@ -159,7 +169,7 @@ def account_json(account: Account, balance: BalanceJson | None) -> AccountJson:
         "decline_reward": account.decline_reward,
         "deleted": account.deleted,
         "ethereum_nonce": account.ethereum_nonce,
-        "evm_address": hexes.text(_evm_address(account)),
+        "evm_address": hexadecimal.text(_evm_address(account)),
         "expiry_timestamp": timestamp.text(_expiry(account)),
         "key": keys.key_json(account.key),
         "max_automatic_token_associations": account.max_automatic_token_associations,
@@ -194,7 +204,7 @@ def _evm_address(account: Account) -> bytes | None:
 def _delegation_address(account: Account) -> str:
     """Return the address of the code that runs for the account (EIP-7702); `0x` if there is none."""
     address = account.delegation_address or b""
-    return hexes.text(address if any(address) else b"")
+    return hexadecimal.text(address if any(address) else b"")
 
 
 def _expiry(account: Account) -> int | None:
@@ -270,7 +280,7 @@ class AccountOfIdOrAlias(OfAccount):
     def _now(account_id: int) -> tuple[Account, BalanceJson]:
         account = queries.account(account_id, tokens=_most_tokens())
         if account is None:
-            raise NotFound(detail=absent.entity())
+            raise NotFound(detail=not_loaded.entity())
         return account, balance_json(account.balance, account.balance_timestamp, account.tokens)
 
     def _transactions(self, parameters: AccountParameters, account_id: int) -> list[dict[str, Any]]:

@@ -9,12 +9,12 @@ from typing import TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.accounts import OfAccount
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, Row, compare, fetch
-from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
-from mirror.rest.parameters.types import EntityIdParameter, LimitParameter, OrderParameter
-from mirror.values import entity_id, timestamp
-from mirror.values.shapes import EntityId, Int64, Page, TimestampRangeJson
+from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.parameters.parameter_set import ParameterSet, refuse_ne
+from mirror.core.rest.parameters.types import EntityIdParameter, LimitParameter, OrderParameter
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import EntityId, Int64, Page, TimestampRangeJson
 
 
 # PARAMETERS

@@ -16,21 +16,21 @@ from ledger.queries import accounts as current
 from ledger.queries import balances as snapshots
 from ledger.queries.account_pages import UNINDEXED_BALANCE, Filters
 from ledger.queries.accounts import Holdings
-from mirror import config
-from mirror.config.clock import now_ns
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, compare
-from mirror.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter
-from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.entity_ids import (
+from mirror.core import config
+from mirror.core.config.clock import now_ns
+from mirror.core.db.reading.sql import Comparison, compare
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter
+from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.parameters.entity_ids import (
     AccountName,
     NotAnEntityId,
     is_numeric_id,
     read_account,
     read_numeric_id,
 )
-from mirror.rest.parameters.parameter_set import ParameterSet
-from mirror.rest.parameters.types import (
+from mirror.core.rest.parameters.parameter_set import ParameterSet
+from mirror.core.rest.parameters.types import (
     EntityIdParameter,
     LimitParameter,
     NumberParameter,
@@ -38,8 +38,8 @@ from mirror.rest.parameters.types import (
     PublicKeyParameter,
     TimestampParameter,
 )
-from mirror.values import entity_id, timestamp
-from mirror.values.shapes import EntityId, Int64, Page, Timestamp
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import EntityId, Int64, Page, Timestamp
 
 _ACCOUNT = "account.id"
 # An EVM address or an alias.

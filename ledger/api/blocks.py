@@ -10,20 +10,20 @@ from typing import TypedDict
 from rest_framework.response import Response
 
 from ledger.queries import blocks as queries
-from mirror.db.sql import Row
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import InvalidParameter, NotFound
-from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue, NoParameters, ParameterSet
-from mirror.rest.parameters.types import (
+from mirror.core.db.reading.sql import Row
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import InvalidParameter, NotFound
+from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue, NoParameters, ParameterSet
+from mirror.core.rest.parameters.types import (
     BlockNumberParameter,
     LimitParameter,
     OrderParameter,
     TimestampParameter,
     read_number,
 )
-from mirror.values import hexes, timestamp
-from mirror.values.shapes import Hex, Int32, Int64, Page, TimestampRangeJson
+from mirror.core.values import hexadecimal, timestamp
+from mirror.core.values.json_types import Hex, Int32, Int64, Page, TimestampRangeJson
 
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 _BLOOM_DIGITS = 512
@@ -75,7 +75,7 @@ def block_json(row: Row) -> BlockJson:
         "size": size,
         "timestamp": timestamp.range_json(start, end),
         "gas_used": None if gas_used == -1 else gas_used,
-        "logs_bloom": f"0x{bloom.hex():0>{_BLOOM_DIGITS}}" if bloom else hexes.text(bloom),
+        "logs_bloom": f"0x{bloom.hex():0>{_BLOOM_DIGITS}}" if bloom else hexadecimal.text(bloom),
     }
 
 
@@ -115,5 +115,5 @@ class Block(ReadView):
                 raise InvalidParameter("hashOrNumber") from None
             row = queries.block_of_number(number)
         if row is None:
-            raise NotFound(detail=absent.anything(None) if number is None else absent.block(number))
+            raise NotFound(detail=not_loaded.anything(None) if number is None else not_loaded.block(number))
         return block_json(row)

@@ -10,14 +10,14 @@ from rest_framework.response import Response
 
 from ledger.api.names.accounts import OfAccount
 from ledger.queries import entities
-from mirror.db.bounds import Bounds
-from mirror.db.partitions.reading import by_month, months_of
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, Row, compare, fetch
-from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
-from mirror.rest.parameters.types import LimitParameter, OrderParameter, TimestampParameter
-from mirror.values import entity_id, timestamp
-from mirror.values.shapes import EntityId, Int64, Page, Timestamp
+from mirror.core.db.partitions.reading import by_month, months_of
+from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.parameters.parameter_set import ParameterSet, refuse_ne
+from mirror.core.rest.parameters.types import LimitParameter, OrderParameter, TimestampParameter
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import EntityId, Int64, Page, Timestamp
 
 
 # PARAMETERS

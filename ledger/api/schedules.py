@@ -10,21 +10,21 @@ from rest_framework.response import Response
 
 from ledger.queries import schedules as queries
 from ledger.queries.schedules import FullSchedule
-from mirror.config.clock import now_ns
-from mirror.db.bounds import Bounds
-from mirror.db.query import Query
-from mirror.db.sql import Where
-from mirror.db.walks import AT_ONCE, FIRST_IDS, WHOLE, walk
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import NotFound
-from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.entity_ids import read_in_path, read_numeric_id
-from mirror.rest.parameters.parameter_set import NoParameters, ParameterSet
-from mirror.rest.parameters.types import EntityIdParameter, LimitParameter, OrderParameter
-from mirror.values import entity_id, hexes, timestamp
-from mirror.values.keys import key_json
-from mirror.values.shapes import Base64, EntityId, KeyJson, Page, Timestamp
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core.config.clock import now_ns
+from mirror.core.db.reading.sql import Where
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.windowed_scan import AT_ONCE, FIRST_IDS, WHOLE, walk
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import NotFound
+from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.parameters.entity_ids import read_in_path, read_numeric_id
+from mirror.core.rest.parameters.parameter_set import NoParameters, ParameterSet
+from mirror.core.rest.parameters.types import EntityIdParameter, LimitParameter, OrderParameter
+from mirror.core.values import entity_id, hexadecimal, timestamp
+from mirror.core.values.json_types import Base64, EntityId, KeyJson, Page, Timestamp
+from mirror.core.values.keys import key_json
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 # How long a schedule without an expiration time waits for signatures, and how long after its expiration time
 # an execution may still arrive; with some time for the clocks to differ.
@@ -124,7 +124,7 @@ def schedule_json(schedule: FullSchedule) -> ScheduleJson:
             }
             for at, prefix, signature, kind in schedule.signatures or ()
         ],
-        "transaction_body": hexes.base64_text(schedule.transaction_body),
+        "transaction_body": hexadecimal.base64_text(schedule.transaction_body),
         "wait_for_expiry": schedule.wait_for_expiry,
     }
 
@@ -167,6 +167,6 @@ class Schedule(ReadView):
         number = read_in_path(read_numeric_id, schedule_id.removeprefix("0x"), "scheduleid")
         schedule = queries.schedule(number)
         if schedule is None:
-            raise NotFound(detail=absent.entity())
+            raise NotFound(detail=not_loaded.entity())
         self.max_age = 3600 if is_finished(schedule, now_ns()) else 1
         return schedule_json(schedule)

@@ -13,15 +13,15 @@ from typing import Any, ClassVar, TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.transactions import read_transaction_id
-from ledger.proofs.errors import Busy, NoProof, NotFetched, NotStored
-from ledger.stream.transaction_proof.block.shape import BlockProofJson
-from mirror import config, logs
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import Failure, NotFound
-from mirror.rest.answers.views import ReadView, UnknownRoute
-from mirror.rest.parameters.parameter_set import ParameterSet
-from mirror.rest.parameters.types import BooleanParameter, NonceParameter
-from mirror.values.shapes import Base64, Int32
+from ledger.proofs.portable.block.shape import BlockProofJson
+from ledger.proofs.state.errors import Busy, NoProof, NotFetched, NotStored
+from mirror.core import config, logs
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import Failure, NotFound
+from mirror.core.rest.answers.views import ReadView, UnknownRoute
+from mirror.core.rest.parameters.parameter_set import ParameterSet
+from mirror.core.rest.parameters.types import BooleanParameter, NonceParameter
+from mirror.core.values.json_types import Base64, Int32
 
 # Of a block before a transaction; anybody may ask for it.
 _MOST_BEFORE = 16 * 1024 * 1024
@@ -102,7 +102,7 @@ class StateProof(ReadView):
 
     def read(self, parameters: StateProofParameters, transaction_id: str) -> Mapping[str, object]:
         # What reads stream files takes 5 MB, which most web servers have no use for.
-        from ledger.proofs import state_proof
+        from ledger.proofs.state import state_proof
 
         payer, valid_start = read_transaction_id(transaction_id)
         nonce: Any = parameters.nonce or 0
@@ -110,7 +110,7 @@ class StateProof(ReadView):
             place = state_proof.find(payer, valid_start, nonce, parameters.scheduled)
             return state_proof.document(place, most_before=_MOST_BEFORE)
         except NotStored as error:
-            raise NotFound(str(error), detail=absent.transaction(valid_start)) from None
+            raise NotFound(str(error), detail=not_loaded.transaction(valid_start)) from None
         except Busy as error:
             raise TooBusy(str(error)) from None
         except NoProof as error:

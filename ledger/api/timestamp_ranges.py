@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from ledger.queries import transactions
-from mirror import config
-from mirror.config.clock import now_ns
-from mirror.db.bounds import Bounds
-from mirror.db.sql import Comparison
-from mirror.rest.answers.errors import BadRequest
-from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
+from mirror.core import config
+from mirror.core.config.clock import now_ns
+from mirror.core.db.reading.sql import Comparison
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.rest.answers.errors import BadRequest
+from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 _NANOS_PER_UNIT = (("d", NANOS_PER_DAY), ("h", 3600 * NANOS_PER_SECOND), ("m", 60 * NANOS_PER_SECOND))
 

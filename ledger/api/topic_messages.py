@@ -12,18 +12,18 @@ from rest_framework.response import Response
 
 from ledger.queries import topics as queries
 from ledger.queries.topics import Message, Partition
-from mirror import config
-from mirror.db.bounds import Bounds
-from mirror.db.partitions.reading import by_month
-from mirror.db.query import Query
-from mirror.db.sql import MAX_INT64, Comparison, compare
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import InvalidParameter, NotFound
-from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.entity_ids import is_numeric_id, read_numeric_id, require_form
-from mirror.rest.parameters.parameter_set import InvalidValue, NoParameters, ParameterSet, refuse_ne
-from mirror.rest.parameters.strict import InvalidParameters
-from mirror.rest.parameters.types import (
+from mirror.core import config
+from mirror.core.db.partitions.reading import by_month
+from mirror.core.db.reading.sql import MAX_INT64, Comparison, compare
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import InvalidParameter, NotFound
+from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.parameters.entity_ids import is_numeric_id, read_numeric_id, require_form
+from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters, ParameterSet, refuse_ne
+from mirror.core.rest.parameters.strict import InvalidParameters
+from mirror.core.rest.parameters.types import (
     ChoiceParameter,
     LimitParameter,
     NumberParameter,
@@ -31,8 +31,9 @@ from mirror.rest.parameters.types import (
     TimestampParameter,
     read_number,
 )
-from mirror.values import entity_id, hapi, hexes, timestamp
-from mirror.values.shapes import Base64, EntityId, Int32, Int64, Page, Timestamp
+from mirror.core.values import entity_id, hexadecimal, timestamp
+from mirror.core.values.hapi import messages as hapi
+from mirror.core.values.json_types import Base64, EntityId, Int32, Int64, Page, Timestamp
 
 _TOPIC = "topic.id"
 _BY_PARTITION = "rest.query.topicMessageLookup"
@@ -169,9 +170,9 @@ def message_json(message: Message, *, as_text: bool = False) -> TopicMessageJson
     return {
         "chunk_info": None if message.chunk_num is None else chunk_json(message),
         "consensus_timestamp": timestamp.text(message.consensus_timestamp),
-        "message": content.decode("utf-8", "replace") if as_text else hexes.base64_text(content),
+        "message": content.decode("utf-8", "replace") if as_text else hexadecimal.base64_text(content),
         "payer_account_id": entity_id.text(message.payer_account_id),
-        "running_hash": hexes.base64_text(message.running_hash),
+        "running_hash": hexadecimal.base64_text(message.running_hash),
         "running_hash_version": _FIRST_KNOWN_HASH_VERSION if version is None else version,
         "sequence_number": message.sequence_number,
         "topic_id": entity_id.text(message.topic_id),
@@ -256,7 +257,7 @@ class MessageOfNumber(ReadView):
         topic = read_numeric_id(topic_id)
         message = queries.message_of_number(topic, number, by_partition=config.value(_BY_PARTITION))
         if message is None:
-            raise NotFound(detail=absent.anything("topic_message"))
+            raise NotFound(detail=not_loaded.anything("topic_message"))
         return message_json(message)
 
 
@@ -272,7 +273,7 @@ class MessageAt(ReadView):
         at = read_timestamp(timestamp)
         message = queries.message_at(at)
         if message is None:
-            raise NotFound(detail=absent.at(at, "topic_message"))
+            raise NotFound(detail=not_loaded.at(at, "topic_message"))
         return message_json(message)
 
 

@@ -10,14 +10,15 @@ from google.protobuf.message import DecodeError
 
 from ledger.queries import topics as queries
 from ledger.queries.topics import Topic as TopicRow
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import NotFound
-from mirror.rest.answers.views import NewerReadView
-from mirror.rest.parameters.entity_ids import read_newer_id
-from mirror.rest.parameters.newer import NewerParameterSet, read_newer_in_path
-from mirror.values import entity_id, timestamp, wire
-from mirror.values.keys import key_json
-from mirror.values.shapes import EntityId, Int64, KeyJson, Timestamp, TimestampRangeJson
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import NotFound
+from mirror.core.rest.answers.views import NewerReadView
+from mirror.core.rest.parameters.entity_ids import read_newer_id
+from mirror.core.rest.parameters.newer import NewerParameterSet, read_newer_in_path
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.hapi import wire
+from mirror.core.values.json_types import EntityId, Int64, KeyJson, Timestamp, TimestampRangeJson
+from mirror.core.values.keys import key_json
 
 _KEYS_OF_A_LIST = 1  # the field of KeyList that holds its keys
 
@@ -98,9 +99,9 @@ class Topic(NewerReadView):
     def read(self, parameters: TopicParameters, id: str) -> TopicJson:
         topic = queries.topic(read_newer_in_path(read_newer_id, id, "id"))
         if topic is None:
-            raise NotFound("Topic not found", detail=absent.entity())
+            raise NotFound("Topic not found", detail=not_loaded.entity())
         if not topic.has_entity:
-            raise NotFound("Entity not found", detail=absent.entity())
+            raise NotFound("Entity not found", detail=not_loaded.entity())
         if not topic.has_custom_fee:
-            raise NotFound("Custom fee for entity not found", detail=absent.entity())
+            raise NotFound("Custom fee for entity not found", detail=not_loaded.entity())
         return topic_json(topic)

@@ -21,17 +21,17 @@ from ledger.queries import transaction_lists
 from ledger.queries import transactions as queries
 from ledger.queries.transaction_sides import Selection
 from ledger.queries.transactions import FullTransaction
-from mirror import config
-from mirror.config.clock import now_ns
-from mirror.db.bounds import Bounds
-from mirror.db.partitions.reading import is_divided
-from mirror.db.query import Query
-from mirror.db.sql import Comparison
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import NotFound
-from mirror.rest.answers.views import Answer, ReadView
-from mirror.rest.parameters.parameter_set import ParameterSet
-from mirror.rest.parameters.types import (
+from mirror.core import config
+from mirror.core.config.clock import now_ns
+from mirror.core.db.partitions.reading import is_divided
+from mirror.core.db.reading.sql import Comparison
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import NotFound
+from mirror.core.rest.answers.views import Answer, ReadView
+from mirror.core.rest.parameters.parameter_set import ParameterSet
+from mirror.core.rest.parameters.types import (
     BooleanParameter,
     ChoicesParameter,
     EntityIdParameter,
@@ -42,10 +42,10 @@ from mirror.rest.parameters.types import (
     TimestampParameter,
     TransactionTypeParameter,
 )
-from mirror.values import entity_id, result_codes, timestamp, transaction_id, transaction_types
-from mirror.values.hapi import CustomFeeLimit
-from mirror.values.keys import key_json
-from mirror.values.shapes import (
+from mirror.core.values import entity_id, timestamp, transaction_id
+from mirror.core.values.hapi import result_codes, transaction_types
+from mirror.core.values.hapi.messages import CustomFeeLimit
+from mirror.core.values.json_types import (
     Base64,
     DecimalText,
     EntityId,
@@ -56,6 +56,7 @@ from mirror.values.shapes import (
     Timestamp,
     TransactionId,
 )
+from mirror.core.values.keys import key_json
 
 _REWARD_ACCOUNT_NUM = 800
 
@@ -148,7 +149,7 @@ def transactions_of_id(
             candidates = queries.transactions_of_id(payer, valid_start, query, later)
         transactions = _within(candidates, later)
     if not transactions:
-        raise NotFound(detail=absent.transaction(valid_start))
+        raise NotFound(detail=not_loaded.transaction(valid_start))
     pairs = [number for transaction in transactions for number in transaction.inner_transactions or ()]
     if pairs:
         ids = sorted(set(zip(pairs[::2], pairs[1::2], strict=True)))
@@ -398,7 +399,7 @@ class TransactionsOfIdOrHash(ReadView):
         if digest is not None:
             transactions = queries.transactions_of_hash(digest, self.query)
             if not transactions:
-                raise NotFound(detail=absent.anything())
+                raise NotFound(detail=not_loaded.anything())
         else:
             payer, valid_start = read_transaction_id(transaction_id_or_hash)
             transactions = transactions_of_id(payer, valid_start, parameters.scheduled, self.query)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from django.db.backends.utils import CursorWrapper
 
 from ledger.stream.block import block_file
-from mirror import config
-from mirror.db.backfill import Backfill, Piece
+from mirror.core import config
+from mirror.core.db.backfill import Backfill, Piece
 
 # Before these, no block of the network was concerned.
 _SINCE = {"mainnet": 1_769_558_400_000_000_000, "testnet": 1_766_966_400_000_000_000}

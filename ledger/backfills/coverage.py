@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest import coverage
 from ledger.ingest.chain import NO_HASH
 from ledger.ingest.coverage import Range, RestsOn
-from mirror.db.backfill import Backfill, Piece
+from mirror.core.db.backfill import Backfill, Piece
 
 # A loader that gives the blocks other numbers changes the ranges after the blocks: it finds these ranges.
 _LOCK = "lock table loaded_range in share row exclusive mode"

@@ -5,8 +5,8 @@ An account keeps the rewards of its last 365 periods. Older releases valued thos
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.persist import Persist
-from mirror.db.backfill import Backfill, Piece, changed
+from ledger.ingest.rows.persist import Persist
+from mirror.core.db.backfill import Backfill, Piece, changed
 
 # The computation of a period may be about to replace these rows. Rows that an earlier statement has locked
 # are read as they are after that. Without waiting for locks there is no deadlock with a loader.

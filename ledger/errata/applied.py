@@ -3,7 +3,7 @@
 from django.db import connection
 
 from ledger.errata import KNOWN, NETWORK
-from mirror import config
+from mirror.core import config
 
 # The first transactions of mainnet are of September 2019; transfers that did not happen are of that year.
 _CONCERNED_BEFORE = 1_577_836_800 * 10**9

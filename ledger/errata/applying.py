@@ -9,8 +9,8 @@ from django.db.backends.utils import CursorWrapper
 from ledger.errata import KNOWN, NETWORK, Done, Part, folder, repair, states, transactions
 from ledger.ingest import stored_network
 from ledger.ingest.loader_lock import loader_lock
-from mirror import config
-from mirror.config.errors import OperatorError
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
 
 # Where the ranges are not known, everything between the first and the last block counts as loaded.
 _RANGES = """

@@ -20,10 +20,17 @@ from typing import Any, NamedTuple, TypeVar
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import InvalidItem, RecordItem
 from ledger.stream.record.reader import MAX_MESSAGE, Reader
-from mirror.config.errors import OperatorError
-from mirror.values import entity_id, hapi, timestamp
-from mirror.values.hapi import AccountInfo, DecodeError, RecordStreamItem, Transaction, TransactionRecord
-from mirror.values.hashes import sha384
+from mirror.core.config.errors import OperatorError
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.hapi import messages
+from mirror.core.values.hapi.messages import (
+    AccountInfo,
+    DecodeError,
+    RecordStreamItem,
+    Transaction,
+    TransactionRecord,
+)
+from mirror.core.values.hashes import sha384
 
 _CURE = "Fetch it again, or leave it out."
 _NANOS = 10**9
@@ -67,7 +74,7 @@ def missing_transactions(folder: Path) -> list[MissingTransaction]:
             found[item.consensus_timestamp] = MissingTransaction(path.name, item)
     for path in _files(folder, "*.pb"):
         try:
-            both = hapi.parse(RecordStreamItem, _content(path))
+            both = messages.parse(RecordStreamItem, _content(path))
         except DecodeError as error:
             raise StreamFileError(path.name, 0, f"it is no RecordStreamItem ({error})", _CURE) from error
         item = _item(path, 0, both.transaction.SerializeToString(), both.record.SerializeToString())
@@ -82,7 +89,10 @@ def missing_transactions(folder: Path) -> list[MissingTransaction]:
 def _item(path: Path, start: int, transaction: bytes, record: bytes) -> RecordItem | None:
     """Return the item, None if the record is not that of the transaction. Errors: StreamFileError."""
     try:
-        parsed, its_record = hapi.parse(Transaction, transaction), hapi.parse(TransactionRecord, record)
+        parsed, its_record = (
+            messages.parse(Transaction, transaction),
+            messages.parse(TransactionRecord, record),
+        )
     except DecodeError:
         return None
     hashed = parsed.signedTransactionBytes or transaction
@@ -110,7 +120,7 @@ def late_balance_files(folder: Path) -> set[int]:
 
 
 def _account(text: str) -> Any:
-    return hapi.parse(AccountInfo, base64.b64decode(text, validate=True))
+    return messages.parse(AccountInfo, base64.b64decode(text, validate=True))
 
 
 def _time(text: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from django.db.backends.utils import CursorWrapper
 
 from ledger.handlers.transfer import CRYPTO_TRANSFER, SPURIOUS_TRANSFERS_BEFORE
-from mirror.values.timestamp import month_start
+from mirror.core.values.timestamp import month_start
 
 _SUCCESS = 22
 # Late by 53 ns are the balance files of these times.

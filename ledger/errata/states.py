@@ -6,7 +6,7 @@ from typing import Any
 from django.db.backends.utils import CursorWrapper
 
 from ledger.handlers.columns import keys, text
-from mirror.values import entity_id, timestamp
+from mirror.core.values import entity_id, timestamp
 
 _COLUMNS = (
     "type",

@@ -12,14 +12,14 @@ from django.db import models
 from django.db.backends.utils import CursorWrapper
 
 from ledger.errata.folder import MissingTransaction
-from ledger.ingest.batch import TRANSACTION, Batch
-from ledger.ingest.file_rows import FileRows
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
-from ledger.ingest.persist import Persist
+from ledger.ingest.rows.batch import TRANSACTION, Batch
+from ledger.ingest.rows.file_rows import FileRows
+from ledger.ingest.rows.persist import Persist
 from ledger.models import CryptoTransfer, Entity
-from mirror.db.enums import ErrataType
-from mirror.db.writing.copy import names_of
+from mirror.core.db.schema.enums import ErrataType
+from mirror.core.db.writing.copy import names_of
 
 _ERRATA, _INDEX = TRANSACTION.position("errata"), TRANSACTION.position("index")
 # Index: the primary key (consensus_timestamp).

@@ -6,12 +6,12 @@ The hooks of accounts are in `contracts`.
 from typing import Any
 
 from ledger.handlers.columns import changed_staking, keys, staking, text
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles, names_entity
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles, names_entity
 from ledger.models import Entity, LiveHash
 from ledger.stream.record.item import RecordItem
-from mirror.values import alias as aliases
-from mirror.values import entity_id, timestamp
+from mirror.core.values import alias as aliases
+from mirror.core.values import entity_id, timestamp
 
 
 @names_entity("CRYPTOCREATEACCOUNT")

@@ -4,11 +4,11 @@ Transfers lower them (`transfer.py`). Allowances of tokens and NFTs, which the s
 `tokens`.
 """
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles
 from ledger.models import CryptoAllowance
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 
 
 @handles("CRYPTOAPPROVEALLOWANCE")

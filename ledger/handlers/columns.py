@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ledger.ingest.batch import Batch
+from ledger.ingest.rows.batch import Batch
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id
-from mirror.values.keys import public_key
-from mirror.values.timestamp import NANOS_PER_DAY
+from mirror.core.values import entity_id
+from mirror.core.values.keys import public_key
+from mirror.core.values.timestamp import NANOS_PER_DAY
 
 # Records have staking (HIP-406) since this HAPI version; earlier bodies have zeros that mean nothing.
 STAKING_SINCE = (0, 27, 0)

@@ -5,10 +5,10 @@ Amounts are in the smallest unit of the denominating token, or in tinybars witho
 
 from typing import Any
 
-from ledger.ingest.batch import Batch
+from ledger.ingest.rows.batch import Batch
 from ledger.models import CustomFee
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 
 Fee = dict[str, Any]
 

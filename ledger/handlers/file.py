@@ -3,12 +3,12 @@
 from typing import Any
 
 from ledger.handlers.columns import keys, text
-from ledger.ingest.batch import Batch
 from ledger.ingest.lookup.file_contents import Chunk
-from ledger.ingest.registry import handles, names_entity
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles, names_entity
 from ledger.models import FileData
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id, timestamp
+from mirror.core.values import entity_id, timestamp
 
 LAST_SYSTEM_FILE = 999
 # No stream can be verified without these, so they are stored whatever is configured.

@@ -4,15 +4,15 @@ from typing import Any
 
 from ledger.handlers.columns import keys, text
 from ledger.handlers.file import stores_content
-from ledger.ingest.batch import Batch
 from ledger.ingest.lookup.file_contents import Chunk
-from ledger.ingest.registry import at_genesis
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import at_genesis
 from ledger.models import Entity, FileData
-from ledger.stream.block.genesis import GenesisState
-from mirror.values import alias as aliases
-from mirror.values import entity_id, timestamp
-from mirror.values.hapi import Timestamp
-from mirror.values.transaction_types import NUMBERS
+from ledger.stream.block.records.genesis import GenesisState
+from mirror.core.values import alias as aliases
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.hapi.messages import Timestamp
+from mirror.core.values.hapi.transaction_types import NUMBERS
 
 # Content as of a moment is like that of an update, which replaces all.
 _FILE_UPDATE = NUMBERS["FILEUPDATE"]

@@ -1,7 +1,7 @@
 """Pseudorandom numbers (HIP-351)."""
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles
 from ledger.models import Prng
 from ledger.stream.record.item import RecordItem
 

@@ -5,15 +5,15 @@ from typing import Any
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from ledger.handlers.columns import keys, text
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import Order, every_item, handles, names_entity
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import Order, every_item, handles, names_entity
 from ledger.models import Schedule, TransactionSignature
 from ledger.stream.record.item import RecordItem
-from mirror.db.distribution import is_distributed
-from mirror.values import entity_id, timestamp
-from mirror.values.hapi import SignaturePair
-from mirror.values.transaction_types import NUMBERS
-from mirror.values.wire import LENGTH_DELIMITED
+from mirror.core.db.distribution import is_distributed
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.hapi.messages import SignaturePair
+from mirror.core.values.hapi.transaction_types import NUMBERS
+from mirror.core.values.hapi.wire import LENGTH_DELIMITED
 
 ETHEREUM_TRANSACTION = NUMBERS["ETHEREUMTRANSACTION"]
 

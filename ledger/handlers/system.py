@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles, names_entity
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles, names_entity
 from ledger.models import NetworkFreeze
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id, timestamp
-from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 
 @names_entity("FREEZE")

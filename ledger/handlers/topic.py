@@ -8,13 +8,13 @@ from typing import Any
 
 from ledger.handlers.columns import text
 from ledger.handlers.custom_fees import replace_topic_fees
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles, names_entity
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles, names_entity
 from ledger.models import Topic, TopicMessage
 from ledger.stream.record.item import RecordItem
-from mirror.db.writing.copy import RowOrder
-from mirror.values import entity_id, timestamp
-from mirror.values.hapi import FeeExemptKeyList
+from mirror.core.db.writing.copy import RowOrder
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.hapi.messages import FeeExemptKeyList
 
 # The column is null for this version, which nearly all messages have.
 USUAL_RUNNING_HASH_VERSION = 3

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from ledger.ingest.batch import TRANSACTION, Batch
-from ledger.ingest.registry import Order, every_item
+from ledger.ingest.rows.batch import TRANSACTION, Batch
+from ledger.ingest.rows.registry import Order, every_item
 from ledger.models import EntityTransaction, TransactionHash
 from ledger.stream.record.item import RecordItem
-from mirror.db.writing.copy import RowOrder
-from mirror.values import entity_id
-from mirror.values.entity_id import ImpossibleId
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.db.writing.copy import RowOrder
+from mirror.core.values import entity_id
+from mirror.core.values.entity_id import OutOfRangeEntityId
+from mirror.core.values.hapi.transaction_types import NUMBERS
 
 ATOMIC_BATCH = NUMBERS["ATOMICBATCH"]
 CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
@@ -52,7 +52,7 @@ def transaction(item: RecordItem, batch: Batch) -> None:
         initial_balance = body.cryptoCreateAccount.initialBalance
     elif item.transaction_type == CONTRACT_CREATE:
         initial_balance = body.contractCreateInstance.initialBalance
-    keep_bytes = item.transaction_type in NODE_TYPES
+    archive_bytes = item.transaction_type in NODE_TYPES
     batch_key = body.batch_key.SerializeToString() if body.HasField("batch_key") else None
     # ROWS
     batch.transaction = row = [
@@ -69,7 +69,7 @@ def transaction(item: RecordItem, batch: Batch) -> None:
         _signed(record.transactionFee),
         item.memo,
         record.transactionHash,
-        item.transaction_bytes if keep_bytes or persist.transaction_bytes else None,
+        item.transaction_bytes if archive_bytes or persist.transaction_bytes else None,
         item.scheduled,
         item.nonce,
         item.parent_consensus_timestamp,
@@ -77,7 +77,7 @@ def transaction(item: RecordItem, batch: Batch) -> None:
         item.index,
         None,  # nft_transfer
         None,  # itemized_transfer
-        item.record_bytes if keep_bytes or persist.transaction_record_bytes else None,
+        item.record_bytes if archive_bytes or persist.transaction_record_bytes else None,
         _max_custom_fees(item, batch) if body.max_custom_fees else None,
         batch_key,
         None,  # inner_transactions
@@ -102,7 +102,7 @@ def _max_custom_fees(item: RecordItem, batch: Batch) -> list[bytes] | None:
     for limit in item.body.max_custom_fees:
         entities = [entity_id.of_account(limit.account_id)]
         entities += [entity_id.of_token(fee.denominating_token_id) for fee in limit.fees]
-        if not any(isinstance(entity, ImpossibleId) for entity in entities):
+        if not any(isinstance(entity, OutOfRangeEntityId) for entity in entities):
             batch.mention(*entities)
             limits.append(limit.SerializeToString())
     return limits or None

@@ -5,14 +5,14 @@ Amounts are in tinybars.
 
 from typing import Any
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import Order, every_item, handles
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import Order, every_item, handles
 from ledger.models import CryptoAllowance, CryptoTransfer, Entity, StakingRewardTransfer
 from ledger.stream.record.item import RecordItem
-from mirror.db.writing.copy import RowOrder
-from mirror.values import entity_id
-from mirror.values.timestamp import NANOS_PER_DAY
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.db.writing.copy import RowOrder
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.transaction_types import NUMBERS
+from mirror.core.values.timestamp import NANOS_PER_DAY
 
 CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
 

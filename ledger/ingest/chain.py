@@ -11,9 +11,9 @@ from ledger.ingest.errors import IngestError
 from ledger.stream.block import block_file
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
-from mirror import config
-from mirror.metrics import ingest
-from mirror.values.hashes import where_they_differ
+from mirror.core import config
+from mirror.core.metrics import ingest
+from mirror.core.values.hashes import where_they_differ
 
 NO_HASH = "0" * 96
 

@@ -14,10 +14,10 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest.balances.start import Start
 from ledger.ingest.chain import NO_HASH, Position
 from ledger.stream.record.record_file import RecordFile
-from mirror import config
-from mirror.config.settings import SETTINGS
+from mirror.core import config
+from mirror.core.config.settings import SETTINGS
+from mirror.core.values import timestamp
 from mirror.models import LoadedRange
-from mirror.values import timestamp
 
 RestsOn = LoadedRange.RestsOn
 

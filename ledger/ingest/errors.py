@@ -1,12 +1,12 @@
 """Errors that stop the stream."""
 
-from mirror.metrics import ingest
+from mirror.core.metrics import ingest
 
 
 class IngestError(Exception):
     """A file that cannot be loaded: its name, the position in it, the cause and the cure.
 
-    `kind` says as what it is counted (`mirror.metrics.ingest.REFUSED`).
+    `kind` says as what it is counted (`mirror.core.metrics.ingest.REFUSED`).
     """
 
     def __init__(
@@ -18,7 +18,7 @@ class IngestError(Exception):
         self.kind = kind
 
 
-class MakingWay(Exception):
+class TableSwapRequested(Exception):
     """A backfill puts its tables in the place of those that a run loads into. Another run goes on in them."""
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.file_rows import FileRows
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
-from ledger.ingest.persist import Persist
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.file_rows import FileRows
+from ledger.ingest.rows.persist import Persist
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
 from ledger.stream.record.formats import read_record_file

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from ledger.ingest.trust import changes_nodes
 from ledger.stream.record.item import RecordItem
-from mirror import config
-from mirror.config.errors import OperatorError
-from mirror.values import entity_id, timestamp
-from mirror.values.entity_id import InvalidEntityId
-from mirror.values.transaction_types import NUMBERS
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.entity_id import InvalidEntityId
+from mirror.core.values.hapi.transaction_types import NUMBERS
 
 _KINDS = ("account", "token", "topic", "contract", "type")
 # Without these the nodes whose signatures count would not be known for long.

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from django.db import InterfaceError, OperationalError, connection
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.errors import IngestError, MakingWay
+from ledger.ingest.errors import IngestError, TableSwapRequested
 from mirror.models import LOADER_LOCK, REPLACING_LOCK
 
 LOADER_LOCK_SECONDS = 5.0
@@ -49,7 +49,7 @@ def loader_lock(lock: int = LOADER_LOCK, stopping: threading.Event | None = None
             # The backfill waits for a session that has the lock already.
             if lock == LOADER_LOCK and is_wanted(cursor) and not _is_held_here(cursor):
                 if stopping and stopping.is_set():
-                    raise MakingWay
+                    raise TableSwapRequested
                 deadline = time.monotonic() + LOADER_LOCK_SECONDS
                 time.sleep(0.1)
                 continue

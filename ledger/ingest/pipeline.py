@@ -17,35 +17,35 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from django.db import connection, transaction
 
+from ledger.archive.originals import ArchiveSelection
 from ledger.ingest import coverage, stored_network
-from ledger.ingest.ahead.questions import Touched
-from ledger.ingest.ahead.readers import Arrival, Readers
-from ledger.ingest.ahead.reading import Asked, ReadFile
-from ledger.ingest.ahead.taking import EntitiesInTurn, FilesInTurn, take
 from ledger.ingest.balances.start import Start
-from ledger.ingest.batch import Batch
 from ledger.ingest.chain import LoadedFiles, Position, block_number, left_out, provisional_offset
 from ledger.ingest.computed.balance_snapshots import Snapshots
 from ledger.ingest.coverage import Coverage, Range
-from ledger.ingest.errors import IngestError, MakingWay
-from ledger.ingest.file_rows import FileRows
-from ledger.ingest.keeping.originals import Wanted
+from ledger.ingest.errors import IngestError, TableSwapRequested
 from ledger.ingest.loader_lock import is_wanted, loader_lock
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
-from ledger.ingest.persist import Persist
-from ledger.ingest.registry import start_work
+from ledger.ingest.prefetch.applying import OrderedEntities, OrderedFileContents, take
+from ledger.ingest.prefetch.deferred_lookups import DirtyKeys
+from ledger.ingest.prefetch.processes import Arrival, Readers
+from ledger.ingest.prefetch.reading import PrefetchRequest, ReadFile
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.file_rows import FileRows
+from ledger.ingest.rows.persist import Persist
+from ledger.ingest.rows.registry import start_work
 from ledger.ingest.trust import Trust, changes_nodes
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
-from mirror import config, logs
-from mirror.config import clock
-from mirror.metrics import ingest
+from mirror.core import config, logs
+from mirror.core.config import clock
+from mirror.core.metrics import ingest
 from mirror.models import LOADER_LOCK
 
 if TYPE_CHECKING:
-    from ledger.ingest.keeping.keeper import Keeper, Portion
+    from ledger.archive.archiver import Archiver, Portion
 
 log = logs.logger(__name__)
 
@@ -99,9 +99,9 @@ class Pipeline:
     quorum. With `start` (ns), a gap that ends there is allowed. If nothing is stored, loading begins with
     `balances`, and with the first file that ends after them. `progress` is that of an earlier run, to be
     added to; `committed` is the part of it that is stored for certain, however the run ends. `readers` read
-    files on disk ahead. A run that `makes_way` ends with MakingWay when a backfill wants to put its tables in
-    place. With `stops_unless_kept` it ends where a file that is to be kept can't be, instead of going on
-    without. `lock` is another than the loaders' for a run that loads into tables of its own.
+    files on disk ahead. A run that `yield_to_backfill` ends with MakingWay when a backfill wants to put its
+    tables in place. With `require_archive` it ends where a file that is to be kept can't be, instead of going
+    on without. `lock` is another than the loaders' for a run that loads into tables of its own.
     """
 
     def __init__(
@@ -115,8 +115,8 @@ class Pipeline:
         progress: Progress | None = None,
         stopping: threading.Event | None = None,
         readers: Readers | None = None,
-        makes_way: bool = False,
-        stops_unless_kept: bool = False,
+        yield_to_backfill: bool = False,
+        require_archive: bool = False,
         lock: int = LOADER_LOCK,
     ) -> None:
         self.progress = progress or Progress()
@@ -127,17 +127,17 @@ class Pipeline:
         self._balances = balances
         self._report = report or (lambda progress: None)
         self._readers = readers
-        self._makes_way, self._next_look = makes_way, 0.0
-        self._stops_unless_kept = stops_unless_kept
-        self._keeper: Keeper | None = None
+        self._yield_to_backfill, self._next_look = yield_to_backfill, 0.0
+        self._require_archive = require_archive
+        self._archiver: Archiver | None = None
         # Those files of the batch at hand that are to be kept.
         self._kept: Portion | None = None
         self._lock = lock
         # The table of blocks when the run began.
         self._table = 0
-        self._touched = Touched()
-        self._lookup = EntitiesInTurn(self._touched) if readers else EntityLookup()
-        self._files = FilesInTurn(self._touched) if readers else FileContents()
+        self._touched = DirtyKeys()
+        self._lookup = OrderedEntities(self._touched) if readers else EntityLookup()
+        self._files = OrderedFileContents(self._touched) if readers else FileContents()
         self._loaded = LoadedFiles()
         self._persist = Persist()
         self._rows = FileRows(balances.last + 1) if balances else FileRows()
@@ -174,15 +174,15 @@ class Pipeline:
             elif self._balances:
                 self.progress.snapshot = self._balances.file.consensus_timestamp
             self.progress.covered = Range.ending_at(self.progress.last)
-            self._keeper = _keeper(stops=self._stops_unless_kept)
+            self._archiver = _archiver(stops=self._require_archive)
             self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
             try:
                 self._load(files)
             finally:
                 self._writer.submit(_close_connection).result()
                 self._writer.shutdown()
-                if self._keeper:
-                    self._keeper.close()
+                if self._archiver:
+                    self._archiver.close()
         return self.progress
 
     def _load(self, files: Iterable[StreamFile | None], *, ahead: bool = True) -> None:
@@ -232,16 +232,16 @@ class Pipeline:
         else:
             yield from map(Arrival, files)
 
-    def _asked(self, source: StreamFile) -> Asked | None:
+    def _asked(self, source: StreamFile) -> PrefetchRequest | None:
         """Return by what a file is to be read ahead, None for one that the stream has passed."""
         if self.progress.last and self.progress.last.reaches(source):
             return None
         if self._balances and source.instant <= self._balances.last:
             # Only a part of it is to be loaded.
             return None
-        return Asked(self._touched.committed, self._trust.latest() if self._trust else None)
+        return PrefetchRequest(self._touched.committed, self._trust.latest() if self._trust else None)
 
-    def _usable(self, asked: Asked | None, read: ReadFile | None) -> ReadFile | None:
+    def _usable(self, asked: PrefetchRequest | None, read: ReadFile | None) -> ReadFile | None:
         """Return the file as it was read ahead, unless the files before it have changed what it relied on."""
         if asked is None or read is None:
             return None
@@ -252,7 +252,7 @@ class Pipeline:
 
     def _new_batch(self) -> Batch:
         self._added, self._ranges = [], {}
-        self._kept = self._keeper.portion() if self._keeper else None
+        self._kept = self._archiver.portion() if self._archiver else None
         return Batch(self._lookup, self._persist, self._files)
 
     def _add_file(self, batch: Batch, source: StreamFile, read: ReadFile | None) -> int | None:
@@ -314,8 +314,8 @@ class Pipeline:
         )
         self._ranges[covered.consensus_start] = covered
         self.progress.last = Position.after(file, index)
-        if self._kept and self._keeper:
-            self._kept.add(file, read.originals if read else self._keeper.wanted.originals(source, file))
+        if self._kept and self._archiver:
+            self._kept.add(file, read.originals if read else self._archiver.wanted.originals(source, file))
         if rows_before is not None:
             rows, ms = len(batch) - rows_before, time.time_ns() // 1_000_000 - load_start
             self._added.append(_Added(source.name, index, count, rows, ms, file.consensus_end))
@@ -330,7 +330,7 @@ class Pipeline:
 
     @property
     def _reads_sidecars(self) -> bool:
-        return self._rows.reads_sidecars or (self._keeper is not None and self._keeper.wanted.records)
+        return self._rows.reads_sidecars or (self._archiver is not None and self._archiver.wanted.records)
 
     def _shift_blocks(self, batch: Batch, offset: int) -> None:
         batch.shift_blocks(offset)
@@ -358,12 +358,12 @@ class Pipeline:
 
     def _make_way(self) -> None:
         """Raise MakingWay if a backfill wants to put its tables in place; files so far are read again."""
-        if not self._makes_way or time.monotonic() < self._next_look:
+        if not self._yield_to_backfill or time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + _SECONDS_BETWEEN_LOOKS
         with connection.cursor() as cursor:
             if is_wanted(cursor):
-                raise MakingWay
+                raise TableSwapRequested
 
     def _finish_writing(self) -> None:
         if self._writing:
@@ -402,16 +402,16 @@ def _start() -> int:
         return int(cursor.fetchone()[0])
 
 
-def _keeper(*, stops: bool) -> "Keeper | None":
+def _archiver(*, stops: bool) -> "Archiver | None":
     """Return the keeper that the settings ask for. Errors: OperatorError."""
-    wanted = Wanted.by_settings()
+    wanted = ArchiveSelection.by_settings()
     if not wanted.anything:
         return None
     # The library of buckets takes 5 MB, which a node that keeps no files has no use for.
-    from ledger.ingest.keeping.keeper import Keeper
-    from ledger.stream.kept.writing import open_place
+    from ledger.archive.archiver import Archiver
+    from ledger.archive.store import open_place
 
-    return Keeper(wanted, open_place(), stops=stops)
+    return Archiver(wanted, open_place(), stops=stops)
 
 
 def _write(
@@ -435,7 +435,7 @@ def _write(
         cursor.execute("lock table record_file in row exclusive mode")
         cursor.execute(_TABLE)
         if cursor.fetchone() != (table,):
-            raise MakingWay
+            raise TableSwapRequested
         batch.write(cursor)
         coverage.write(cursor, ranges.values())
         if kept:

@@ -20,11 +20,11 @@ from ledger.ingest.errors import IngestError
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import NoQuorum
 from ledger.stream.source import incidents
-from mirror import logs
-from mirror.config.errors import OperatorError
-from mirror.db import outage
+from mirror.core import logs
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.availability import outage
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
-from mirror.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
 

@@ -6,8 +6,8 @@ Files do not tell their network, and accounts of different networks have the sam
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from mirror import config
-from mirror.config.errors import OperatorError
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
 
 # An empty database belongs to no network yet.
 _STORED = "select network from stored_network where exists (select from record_file)"

@@ -4,18 +4,18 @@ from fractions import Fraction
 
 from django.db import connection
 
-from ledger.stream.block.proof import identity
-from ledger.stream.block.proof.identity import LedgerIdentity
-from ledger.stream.block.proof.named import FIRST_LEDGER, named_ledger
+from ledger.proofs.threshold import identity
+from ledger.proofs.threshold.configured import FIRST_LEDGER, named_ledger
+from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.public_buckets import PUBLIC_BUCKETS
-from mirror import config
-from mirror.config.errors import OperatorError
-from mirror.values import entity_id
-from mirror.values.timestamp import MAX
-from mirror.values.transaction_types import NUMBERS
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.transaction_types import NUMBERS
+from mirror.core.values.timestamp import MAX
 
 _BOOK_FILES = (101, 102)
 _CURRENT_BOOK_FILE = 102
@@ -101,7 +101,7 @@ class Trust:
             self._mode,
             self._ratio,
             self._ledger(at),
-            first_block_believed=config.value("network") not in KNOWN_NETWORKS,
+            first_block_trusted=config.value("network") not in KNOWN_NETWORKS,
         )
 
     def _ledger(self, at: int) -> LedgerIdentity | None:

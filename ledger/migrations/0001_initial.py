@@ -2,11 +2,17 @@ import django.contrib.postgres.fields
 import django.contrib.postgres.fields.ranges
 from django.db import migrations, models
 
-import mirror.db.fields
-import mirror.db.indexes
-import mirror.db.tables
-from mirror.db.operations import CreateExtensionIfAllowed, VacuumAfterInserts
-from mirror.db.routines import DROP_LOOKUPS, DROP_TIME_PARTITIONS, HASH_PARTITIONS, LOOKUPS, TIME_PARTITIONS
+import mirror.core.db.schema.fields
+import mirror.core.db.schema.indexes
+import mirror.core.db.schema.tables
+from mirror.core.db.schema.operations import CreateExtensionIfAllowed, VacuumAfterInserts
+from mirror.core.db.schema.routines import (
+    DROP_LOOKUPS,
+    DROP_TIME_PARTITIONS,
+    HASH_PARTITIONS,
+    LOOKUPS,
+    TIME_PARTITIONS,
+)
 
 
 class Migration(migrations.Migration):
@@ -61,7 +67,7 @@ DROP TYPE errata_type;
                 ("deleted", models.BooleanField(null=True)),
                 ("expiration_timestamp", models.BigIntegerField(null=True)),
                 ("id", models.BigIntegerField(primary_key=True, serialize=False)),
-                ("key", mirror.db.fields.BytesField(null=True)),
+                ("key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("memo", models.TextField(db_default="")),
                 ("num", models.BigIntegerField()),
                 ("public_key", models.CharField(null=True)),
@@ -71,10 +77,10 @@ DROP TYPE errata_type;
                 ("receiver_sig_required", models.BooleanField(null=True)),
                 ("max_automatic_token_associations", models.IntegerField(null=True)),
                 ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
-                ("type", mirror.db.fields.EnumField("entity_type", db_default="UNKNOWN")),
-                ("alias", mirror.db.fields.BytesField(null=True)),
+                ("type", mirror.core.db.schema.fields.EnumField("entity_type", db_default="UNKNOWN")),
+                ("alias", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("ethereum_nonce", models.BigIntegerField(db_default=0, null=True)),
-                ("evm_address", mirror.db.fields.BytesField(null=True)),
+                ("evm_address", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("decline_reward", models.BooleanField(db_default=False)),
                 ("staked_account_id", models.BigIntegerField(null=True)),
                 ("staked_node_id", models.BigIntegerField(db_default=-1, null=True)),
@@ -88,20 +94,20 @@ DROP TYPE errata_type;
                 "verbose_name_plural": "entities",
                 "db_table": "entity",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         condition=models.Q(("alias__isnull", False)), fields=["alias"], name="entity__alias"
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         condition=models.Q(("evm_address__isnull", False)),
                         fields=["evm_address"],
                         name="entity__evm_address",
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         condition=models.Q(("public_key__isnull", False)),
                         fields=["public_key", "type"],
                         name="entity__public_key_type",
                     ),
-                    mirror.db.indexes.Index(fields=["type", "id"], name="entity__type_id"),
+                    mirror.core.db.schema.indexes.Index(fields=["type", "id"], name="entity__type_id"),
                 ],
             },
         ),
@@ -120,7 +126,7 @@ DROP TYPE errata_type;
                 ("deleted", models.BooleanField(null=True)),
                 ("expiration_timestamp", models.BigIntegerField(null=True)),
                 ("id", models.BigIntegerField()),
-                ("key", mirror.db.fields.BytesField(null=True)),
+                ("key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("memo", models.TextField(db_default="")),
                 ("num", models.BigIntegerField()),
                 ("public_key", models.CharField(null=True)),
@@ -130,10 +136,10 @@ DROP TYPE errata_type;
                 ("receiver_sig_required", models.BooleanField(null=True)),
                 ("max_automatic_token_associations", models.IntegerField(null=True)),
                 ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
-                ("type", mirror.db.fields.EnumField("entity_type", db_default="UNKNOWN")),
-                ("alias", mirror.db.fields.BytesField(null=True)),
+                ("type", mirror.core.db.schema.fields.EnumField("entity_type", db_default="UNKNOWN")),
+                ("alias", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("ethereum_nonce", models.BigIntegerField(db_default=0, null=True)),
-                ("evm_address", mirror.db.fields.BytesField(null=True)),
+                ("evm_address", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("decline_reward", models.BooleanField(db_default=False)),
                 ("staked_account_id", models.BigIntegerField(null=True)),
                 ("staked_node_id", models.BigIntegerField(db_default=-1, null=True)),
@@ -147,27 +153,27 @@ DROP TYPE errata_type;
                 "verbose_name_plural": "entity history",
                 "db_table": "entity_history",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         condition=models.Q(("alias__isnull", False)),
                         fields=["alias"],
                         name="entity_history__alias",
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         condition=models.Q(("evm_address__isnull", False)),
                         fields=["evm_address"],
                         name="entity_history__evm_address",
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         models.F("id"),
                         models.F("timestamp_range__startswith"),
                         name="entity_history__id_lower_timestamp",
                     ),
-                    mirror.db.indexes.GistIndex(
+                    mirror.core.db.schema.indexes.GistIndex(
                         fields=["timestamp_range"], name="entity_history__timestamp_range"
                     ),
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="EntityStake",
@@ -205,17 +211,17 @@ DROP TYPE errata_type;
                 "verbose_name_plural": "entity stake history",
                 "db_table": "entity_stake_history",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         models.F("id"),
                         models.F("timestamp_range__startswith"),
                         name="entity_stake_history__id_lower_timestamp",
                     ),
-                    mirror.db.indexes.GistIndex(
+                    mirror.core.db.schema.indexes.GistIndex(
                         fields=["timestamp_range"], name="entity_stake_history__timestamp_range"
                     ),
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="EntityTransaction",
@@ -247,32 +253,32 @@ DROP TYPE errata_type;
                 ("consensus_timestamp", models.BigIntegerField(primary_key=True, serialize=False)),
                 ("type", models.SmallIntegerField()),
                 ("result", models.SmallIntegerField()),
-                ("payer_account_id", mirror.db.fields.Int8Field(domain="entity_id")),
+                ("payer_account_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
                 ("valid_start_ns", models.BigIntegerField()),
                 ("valid_duration_seconds", models.BigIntegerField(null=True)),
-                ("node_account_id", mirror.db.fields.Int8Field(domain="entity_id", null=True)),
-                ("entity_id", mirror.db.fields.Int8Field(domain="entity_id", null=True)),
+                ("node_account_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id", null=True)),
+                ("entity_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id", null=True)),
                 ("initial_balance", models.BigIntegerField(db_default=0, null=True)),
-                ("max_fee", mirror.db.fields.Int8Field(domain="hbar_tinybars", null=True)),
+                ("max_fee", mirror.core.db.schema.fields.Int8Field(domain="hbar_tinybars", null=True)),
                 ("charged_tx_fee", models.BigIntegerField(null=True)),
-                ("memo", mirror.db.fields.BytesField(null=True)),
-                ("transaction_hash", mirror.db.fields.BytesField(null=True)),
-                ("transaction_bytes", mirror.db.fields.BytesField(null=True)),
+                ("memo", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("transaction_hash", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("transaction_bytes", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("scheduled", models.BooleanField(db_default=False)),
                 ("nonce", models.IntegerField(db_default=0)),
                 ("parent_consensus_timestamp", models.BigIntegerField(null=True)),
-                ("errata", mirror.db.fields.EnumField("errata_type", null=True)),
+                ("errata", mirror.core.db.schema.fields.EnumField("errata_type", null=True)),
                 ("index", models.IntegerField(null=True)),
                 ("nft_transfer", models.JSONField(null=True)),
                 ("itemized_transfer", models.JSONField(null=True)),
-                ("transaction_record_bytes", mirror.db.fields.BytesField(null=True)),
+                ("transaction_record_bytes", mirror.core.db.schema.fields.BytesField(null=True)),
                 (
                     "max_custom_fees",
                     django.contrib.postgres.fields.ArrayField(
-                        base_field=mirror.db.fields.BytesField(), null=True, size=None
+                        base_field=mirror.core.db.schema.fields.BytesField(), null=True, size=None
                     ),
                 ),
-                ("batch_key", mirror.db.fields.BytesField(null=True)),
+                ("batch_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 (
                     "inner_transactions",
                     django.contrib.postgres.fields.ArrayField(
@@ -283,14 +289,14 @@ DROP TYPE errata_type;
             options={
                 "db_table": "transaction",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["payer_account_id", "consensus_timestamp"],
                         name="transaction__payer_account_id_consensus_ns",
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["valid_start_ns", "payer_account_id"], name="transaction__transaction_id"
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["type", "consensus_timestamp"], name="transaction__type_consensus_timestamp"
                     ),
                 ],
@@ -311,21 +317,25 @@ DROP TYPE errata_type;
                     ),
                 ),
                 ("consensus_timestamp", models.BigIntegerField()),
-                ("hash", mirror.db.fields.BytesField()),
+                ("hash", mirror.core.db.schema.fields.BytesField()),
                 ("payer_account_id", models.BigIntegerField(null=True)),
-                ("hash_suffix", mirror.db.fields.BytesField(null=True)),
+                ("hash_suffix", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
             options={
                 "verbose_name_plural": "transaction hashes",
                 "db_table": "transaction_hash",
                 "indexes": [
-                    mirror.db.indexes.HashIndex(
+                    mirror.core.db.schema.indexes.HashIndex(
                         models.Func("hash", template="substring(%(expressions)s from 1 for 32)"),
                         name="transaction_hash__hash",
                     )
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, mirror.db.tables.HashPartitions, models.Model),
+            bases=(
+                mirror.core.db.schema.tables.KeylessTable,
+                mirror.core.db.schema.tables.HashPartitions,
+                models.Model,
+            ),
         ),
         migrations.CreateModel(
             name="TransactionSignature",
@@ -342,20 +352,20 @@ DROP TYPE errata_type;
                     ),
                 ),
                 ("consensus_timestamp", models.BigIntegerField()),
-                ("public_key_prefix", mirror.db.fields.BytesField()),
+                ("public_key_prefix", mirror.core.db.schema.fields.BytesField()),
                 ("entity_id", models.BigIntegerField(null=True)),
-                ("signature", mirror.db.fields.BytesField()),
+                ("signature", mirror.core.db.schema.fields.BytesField()),
                 ("type", models.SmallIntegerField(null=True)),
             ],
             options={
                 "db_table": "transaction_signature",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["-entity_id", "-consensus_timestamp"], name="transaction_signature__entity_id"
                     )
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="CryptoTransfer",
@@ -372,27 +382,27 @@ DROP TYPE errata_type;
                         serialize=False,
                     ),
                 ),
-                ("entity_id", mirror.db.fields.Int8Field(domain="entity_id")),
-                ("consensus_timestamp", mirror.db.fields.Int8Field(domain="nanos_timestamp")),
-                ("amount", mirror.db.fields.Int8Field(domain="hbar_tinybars")),
+                ("entity_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
+                ("consensus_timestamp", mirror.core.db.schema.fields.Int8Field(domain="nanos_timestamp")),
+                ("amount", mirror.core.db.schema.fields.Int8Field(domain="hbar_tinybars")),
                 ("payer_account_id", models.BigIntegerField()),
                 ("is_approval", models.BooleanField(null=True)),
-                ("errata", mirror.db.fields.EnumField("errata_type", null=True)),
+                ("errata", mirror.core.db.schema.fields.EnumField("errata_type", null=True)),
             ],
             options={
                 "db_table": "crypto_transfer",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["consensus_timestamp"], name="crypto_transfer__consensus_timestamp"
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         condition=models.Q(("entity_id__ne", 98)),
                         fields=["entity_id", "consensus_timestamp"],
                         name="crypto_transfer__entity_id_consensus_timestamp",
                     ),
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="NonFeeTransfer",
@@ -409,21 +419,21 @@ DROP TYPE errata_type;
                         serialize=False,
                     ),
                 ),
-                ("entity_id", mirror.db.fields.Int8Field(domain="entity_id", null=True)),
-                ("consensus_timestamp", mirror.db.fields.Int8Field(domain="nanos_timestamp")),
-                ("amount", mirror.db.fields.Int8Field(domain="hbar_tinybars")),
+                ("entity_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id", null=True)),
+                ("consensus_timestamp", mirror.core.db.schema.fields.Int8Field(domain="nanos_timestamp")),
+                ("amount", mirror.core.db.schema.fields.Int8Field(domain="hbar_tinybars")),
                 ("payer_account_id", models.BigIntegerField()),
                 ("is_approval", models.BooleanField(null=True)),
             ],
             options={
                 "db_table": "non_fee_transfer",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["consensus_timestamp"], name="non_fee_transfer__consensus_timestamp"
                     )
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="StakingRewardTransfer",
@@ -447,7 +457,7 @@ DROP TYPE errata_type;
             options={
                 "db_table": "staking_reward_transfer",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["account_id", "consensus_timestamp"],
                         name="staking_reward_transfer__account_timestamp",
                     )
@@ -500,10 +510,10 @@ DROP TYPE errata_type;
                 "verbose_name_plural": "crypto allowance history",
                 "db_table": "crypto_allowance_history",
                 "indexes": [
-                    mirror.db.indexes.GistIndex(
+                    mirror.core.db.schema.indexes.GistIndex(
                         fields=["timestamp_range"], name="crypto_allowance_history__timestamp_range"
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         models.F("owner"),
                         models.F("spender"),
                         models.F("timestamp_range__startswith"),
@@ -511,7 +521,7 @@ DROP TYPE errata_type;
                     ),
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="AccountBalance",
@@ -527,14 +537,14 @@ DROP TYPE errata_type;
                         serialize=False,
                     ),
                 ),
-                ("consensus_timestamp", mirror.db.fields.Int8Field(domain="nanos_timestamp")),
-                ("balance", mirror.db.fields.Int8Field(domain="hbar_tinybars")),
-                ("account_id", mirror.db.fields.Int8Field(domain="entity_id")),
+                ("consensus_timestamp", mirror.core.db.schema.fields.Int8Field(domain="nanos_timestamp")),
+                ("balance", mirror.core.db.schema.fields.Int8Field(domain="hbar_tinybars")),
+                ("account_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
             ],
             options={
                 "db_table": "account_balance",
             },
-            bases=(mirror.db.tables.MonthlyPartitions, models.Model),
+            bases=(mirror.core.db.schema.tables.MonthlyPartitions, models.Model),
         ),
         migrations.CreateModel(
             name="AccountBalanceFile",
@@ -545,14 +555,16 @@ DROP TYPE errata_type;
                 ("load_end", models.BigIntegerField()),
                 ("file_hash", models.CharField(max_length=96, null=True)),
                 ("name", models.CharField(max_length=250)),
-                ("bytes", mirror.db.fields.BytesField(null=True)),
+                ("bytes", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("time_offset", models.IntegerField(db_default=0)),
                 ("node_id", models.BigIntegerField()),
                 ("synthetic", models.BooleanField(db_default=False)),
             ],
             options={
                 "db_table": "account_balance_file",
-                "indexes": [mirror.db.indexes.Index(fields=["name"], name="account_balance_file__name")],
+                "indexes": [
+                    mirror.core.db.schema.indexes.Index(fields=["name"], name="account_balance_file__name")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -572,10 +584,10 @@ DROP TYPE errata_type;
                 ("hapi_version_patch", models.IntegerField(null=True)),
                 ("version", models.IntegerField()),
                 ("file_hash", models.CharField(max_length=96)),
-                ("bytes", mirror.db.fields.BytesField(null=True)),
+                ("bytes", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("index", models.BigIntegerField()),
                 ("gas_used", models.BigIntegerField(db_default=-1, null=True)),
-                ("logs_bloom", mirror.db.fields.BytesField(null=True)),
+                ("logs_bloom", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("size", models.IntegerField(null=True)),
                 ("sidecar_count", models.IntegerField(db_default=0)),
                 ("node_id", models.BigIntegerField()),
@@ -588,8 +600,8 @@ DROP TYPE errata_type;
             options={
                 "db_table": "record_file",
                 "indexes": [
-                    mirror.db.indexes.Index(fields=["hash"], name="record_file__hash"),
-                    mirror.db.indexes.Index(fields=["index"], name="record_file__index"),
+                    mirror.core.db.schema.indexes.Index(fields=["hash"], name="record_file__hash"),
+                    mirror.core.db.schema.indexes.Index(fields=["index"], name="record_file__index"),
                 ],
             },
         ),
@@ -602,11 +614,11 @@ DROP TYPE errata_type;
                         "consensus_end", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("bytes", mirror.db.fields.BytesField(null=True)),
+                ("bytes", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("count", models.IntegerField(null=True)),
                 ("consensus_end", models.BigIntegerField()),
                 ("hash_algorithm", models.IntegerField()),
-                ("hash", mirror.db.fields.BytesField()),
+                ("hash", mirror.core.db.schema.fields.BytesField()),
                 ("id", models.IntegerField()),
                 ("name", models.CharField(max_length=250)),
                 ("size", models.IntegerField(null=True)),
@@ -622,12 +634,12 @@ DROP TYPE errata_type;
         migrations.CreateModel(
             name="Topic",
             fields=[
-                ("admin_key", mirror.db.fields.BytesField(null=True)),
+                ("admin_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("created_timestamp", models.BigIntegerField(null=True)),
                 ("id", models.BigIntegerField(primary_key=True, serialize=False)),
-                ("fee_exempt_key_list", mirror.db.fields.BytesField(null=True)),
-                ("fee_schedule_key", mirror.db.fields.BytesField(null=True)),
-                ("submit_key", mirror.db.fields.BytesField(null=True)),
+                ("fee_exempt_key_list", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("fee_schedule_key", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("submit_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
             ],
             options={
@@ -643,29 +655,29 @@ DROP TYPE errata_type;
                         "id", "timestamp_range", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("admin_key", mirror.db.fields.BytesField(null=True)),
+                ("admin_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("created_timestamp", models.BigIntegerField(null=True)),
                 ("id", models.BigIntegerField()),
-                ("fee_exempt_key_list", mirror.db.fields.BytesField(null=True)),
-                ("fee_schedule_key", mirror.db.fields.BytesField(null=True)),
-                ("submit_key", mirror.db.fields.BytesField(null=True)),
+                ("fee_exempt_key_list", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("fee_schedule_key", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("submit_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
             ],
             options={
                 "verbose_name_plural": "topic history",
                 "db_table": "topic_history",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         models.F("id"),
                         models.F("timestamp_range__startswith"),
                         name="topic_history__id_lower_timestamp_range",
                     ),
-                    mirror.db.indexes.GistIndex(
+                    mirror.core.db.schema.indexes.GistIndex(
                         fields=["timestamp_range"], name="topic_history__timestamp_range"
                     ),
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="TopicMessage",
@@ -681,22 +693,25 @@ DROP TYPE errata_type;
                         serialize=False,
                     ),
                 ),
-                ("consensus_timestamp", mirror.db.fields.Int8Field(domain="nanos_timestamp")),
-                ("message", mirror.db.fields.BytesField()),
-                ("running_hash", mirror.db.fields.BytesField()),
+                ("consensus_timestamp", mirror.core.db.schema.fields.Int8Field(domain="nanos_timestamp")),
+                ("message", mirror.core.db.schema.fields.BytesField()),
+                ("running_hash", mirror.core.db.schema.fields.BytesField()),
                 ("sequence_number", models.BigIntegerField()),
                 ("running_hash_version", models.SmallIntegerField(null=True)),
                 ("chunk_num", models.IntegerField(null=True)),
                 ("chunk_total", models.IntegerField(null=True)),
-                ("payer_account_id", mirror.db.fields.Int8Field(domain="entity_id", null=True)),
-                ("valid_start_timestamp", mirror.db.fields.Int8Field(domain="nanos_timestamp", null=True)),
+                ("payer_account_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id", null=True)),
+                (
+                    "valid_start_timestamp",
+                    mirror.core.db.schema.fields.Int8Field(domain="nanos_timestamp", null=True),
+                ),
                 ("topic_id", models.BigIntegerField()),
-                ("initial_transaction_id", mirror.db.fields.BytesField(null=True)),
+                ("initial_transaction_id", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
             options={
                 "db_table": "topic_message",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["topic_id", "consensus_timestamp"], name="topic_message__topic_id_timestamp"
                     )
                 ],
@@ -708,7 +723,7 @@ DROP TYPE errata_type;
                     )
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="TopicMessageLookup",
@@ -736,14 +751,14 @@ DROP TYPE errata_type;
                 ("executed_timestamp", models.BigIntegerField(null=True)),
                 ("payer_account_id", models.BigIntegerField()),
                 ("schedule_id", models.BigIntegerField(primary_key=True, serialize=False)),
-                ("transaction_body", mirror.db.fields.BytesField()),
+                ("transaction_body", mirror.core.db.schema.fields.BytesField()),
                 ("expiration_time", models.BigIntegerField(null=True)),
                 ("wait_for_expiry", models.BooleanField(db_default=False)),
             ],
             options={
                 "db_table": "schedule",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["-creator_account_id"], name="schedule__creator_account_id"
                     )
                 ],
@@ -752,18 +767,20 @@ DROP TYPE errata_type;
         migrations.CreateModel(
             name="FileData",
             fields=[
-                ("file_data", mirror.db.fields.BytesField(null=True)),
+                ("file_data", mirror.core.db.schema.fields.BytesField(null=True)),
                 (
                     "consensus_timestamp",
-                    mirror.db.fields.Int8Field(domain="nanos_timestamp", primary_key=True, serialize=False),
+                    mirror.core.db.schema.fields.Int8Field(
+                        domain="nanos_timestamp", primary_key=True, serialize=False
+                    ),
                 ),
-                ("entity_id", mirror.db.fields.Int8Field(domain="entity_id")),
+                ("entity_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
                 ("transaction_type", models.SmallIntegerField()),
             ],
             options={
                 "db_table": "file_data",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["entity_id", "consensus_timestamp"], name="file_data__id_timestamp"
                     )
                 ],
@@ -772,10 +789,12 @@ DROP TYPE errata_type;
         migrations.CreateModel(
             name="LiveHash",
             fields=[
-                ("livehash", mirror.db.fields.BytesField(null=True)),
+                ("livehash", mirror.core.db.schema.fields.BytesField(null=True)),
                 (
                     "consensus_timestamp",
-                    mirror.db.fields.Int8Field(domain="nanos_timestamp", primary_key=True, serialize=False),
+                    mirror.core.db.schema.fields.Int8Field(
+                        domain="nanos_timestamp", primary_key=True, serialize=False
+                    ),
                 ),
             ],
             options={
@@ -788,7 +807,7 @@ DROP TYPE errata_type;
             fields=[
                 ("consensus_timestamp", models.BigIntegerField(primary_key=True, serialize=False)),
                 ("end_time", models.BigIntegerField(null=True)),
-                ("file_hash", mirror.db.fields.BytesField()),
+                ("file_hash", mirror.core.db.schema.fields.BytesField()),
                 ("file_id", models.BigIntegerField(null=True)),
                 ("payer_account_id", models.BigIntegerField()),
                 ("start_time", models.BigIntegerField()),
@@ -803,7 +822,7 @@ DROP TYPE errata_type;
             fields=[
                 ("consensus_timestamp", models.BigIntegerField(primary_key=True, serialize=False)),
                 ("range", models.IntegerField()),
-                ("prng_bytes", mirror.db.fields.BytesField(null=True)),
+                ("prng_bytes", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("prng_number", models.IntegerField(null=True)),
                 ("payer_account_id", models.BigIntegerField()),
             ],

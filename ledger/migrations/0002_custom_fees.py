@@ -1,8 +1,8 @@
 import django.contrib.postgres.fields.ranges
 from django.db import migrations, models
 
-import mirror.db.indexes
-import mirror.db.tables
+import mirror.core.db.schema.indexes
+import mirror.core.db.schema.tables
 
 
 class Migration(migrations.Migration):
@@ -50,17 +50,17 @@ class Migration(migrations.Migration):
                         "verbose_name_plural": "custom fee history",
                         "db_table": "custom_fee_history",
                         "indexes": [
-                            mirror.db.indexes.GistIndex(
+                            mirror.core.db.schema.indexes.GistIndex(
                                 fields=["timestamp_range"], name="custom_fee_history__timestamp_range"
                             ),
-                            mirror.db.indexes.Index(
+                            mirror.core.db.schema.indexes.Index(
                                 models.F("entity_id"),
                                 models.F("timestamp_range__startswith"),
                                 name="custom_fee_history__token_id_timestamp_range",
                             ),
                         ],
                     },
-                    bases=(mirror.db.tables.KeylessTable, models.Model),
+                    bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
                 ),
             ]
         )

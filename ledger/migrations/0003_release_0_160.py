@@ -1,7 +1,7 @@
 from django.db import migrations, models
 
-import mirror.db.fields
-from mirror.db.operations import AddFieldIfMissing, RemoveFieldIfPresent
+import mirror.core.db.schema.fields
+from mirror.core.db.schema.operations import AddFieldIfMissing, RemoveFieldIfPresent
 
 
 class Migration(migrations.Migration):
@@ -18,13 +18,15 @@ class Migration(migrations.Migration):
         RemoveFieldIfPresent(model_name="accountbalancefile", name="node_id"),
         *(
             AddFieldIfMissing(
-                model_name=model, name="delegation_address", field=mirror.db.fields.BytesField(null=True)
+                model_name=model,
+                name="delegation_address",
+                field=mirror.core.db.schema.fields.BytesField(null=True),
             )
             for model in ("entity", "entityhistory")
         ),
         *(
             AddFieldIfMissing(
-                model_name="recordfile", name=name, field=mirror.db.fields.BytesField(null=True)
+                model_name="recordfile", name=name, field=mirror.core.db.schema.fields.BytesField(null=True)
             )
             for name in (
                 "previous_wrapped_record_block_hash",

@@ -1,7 +1,7 @@
 from django.db import migrations, models
 
-import mirror.db.indexes
-from mirror.db.operations import AddIndexOrBackfill
+import mirror.core.db.schema.indexes
+from mirror.core.db.schema.operations import AddIndexOrBackfill
 
 
 class Migration(migrations.Migration):
@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     operations = [
         AddIndexOrBackfill(
             model_name="entity",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 condition=models.Q(("type__in", ["ACCOUNT", "CONTRACT"])),
                 fields=["balance", "id"],
                 name="entity__balance",

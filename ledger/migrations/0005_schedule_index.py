@@ -1,7 +1,7 @@
 from django.db import migrations
 
-import mirror.db.indexes
-from mirror.db.operations import AddIndexOrBackfill
+import mirror.core.db.schema.indexes
+from mirror.core.db.schema.operations import AddIndexOrBackfill
 
 
 class Migration(migrations.Migration):
@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     operations = [
         AddIndexOrBackfill(
             model_name="schedule",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 fields=["creator_account_id", "schedule_id"], name="schedule__creator_schedule"
             ),
             backfill="schedule_index",

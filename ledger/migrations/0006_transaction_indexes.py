@@ -1,7 +1,7 @@
 from django.db import migrations, models
 
-import mirror.db.indexes
-from mirror.db.operations import AddIndexOrBackfill
+import mirror.core.db.schema.indexes
+from mirror.core.db.schema.operations import AddIndexOrBackfill
 
 _FAILED = ~models.Q(result__in=(22, 104, 220))
 
@@ -15,21 +15,21 @@ class Migration(migrations.Migration):
     operations = [
         AddIndexOrBackfill(
             model_name="transaction",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 fields=["consensus_timestamp"], condition=_FAILED, name="transaction__failed"
             ),
             backfill="failed_index",
         ),
         AddIndexOrBackfill(
             model_name="transaction",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 fields=["type", "consensus_timestamp"], condition=_FAILED, name="transaction__failed_type"
             ),
             backfill="failed_type_index",
         ),
         AddIndexOrBackfill(
             model_name="cryptotransfer",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 fields=["entity_id", "consensus_timestamp"],
                 condition=models.Q(amount__gt=0, entity_id__gt=1000),
                 name="crypto_transfer__credit",
@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
         ),
         AddIndexOrBackfill(
             model_name="cryptotransfer",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 fields=["entity_id", "consensus_timestamp"],
                 condition=models.Q(amount__lt=0) & models.Q(entity_id__ne=models.F("payer_account_id")),
                 name="crypto_transfer__debit_of_others",
@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
         ),
         AddIndexOrBackfill(
             model_name="entitytransaction",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 fields=["consensus_timestamp"], name="entity_transaction__consensus_timestamp"
             ),
             backfill="entity_transaction_index",

@@ -1,7 +1,7 @@
 from django.db import migrations, models
 
-import mirror.db.fields
-from mirror.db.operations import CreateModelIfMissing
+import mirror.core.db.schema.fields
+from mirror.core.db.schema.operations import CreateModelIfMissing
 
 
 class Migration(migrations.Migration):
@@ -25,11 +25,11 @@ class Migration(migrations.Migration):
                         serialize=False,
                     ),
                 ),
-                ("consensus_timestamp", mirror.db.fields.SnapshotTimestampField()),
-                ("account_id", mirror.db.fields.EntityIdField()),
-                ("token_id", mirror.db.fields.EntityIdField()),
-                ("ours", mirror.db.fields.NumberField()),
-                ("theirs", mirror.db.fields.NumberField()),
+                ("consensus_timestamp", mirror.core.db.schema.fields.SnapshotTimestampField()),
+                ("account_id", mirror.core.db.schema.fields.EntityIdField()),
+                ("token_id", mirror.core.db.schema.fields.EntityIdField()),
+                ("ours", mirror.core.db.schema.fields.NumberField()),
+                ("theirs", mirror.core.db.schema.fields.NumberField()),
                 ("file", models.TextField()),
             ],
             options={"db_table": "balance_difference"},

@@ -2,10 +2,10 @@
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.indexes import GistIndex, Index
-from mirror.db.tables import KeylessTable
-from mirror.db.writing.merge import MergeRule
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.indexes import GistIndex, Index
+from mirror.core.db.schema.tables import KeylessTable
+from mirror.core.db.writing.merge import MergeRule
 
 
 class CryptoAllowanceColumns(models.Model):

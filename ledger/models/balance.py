@@ -2,9 +2,9 @@
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.indexes import Index
-from mirror.db.tables import MonthlyPartitions
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.indexes import Index
+from mirror.core.db.schema.tables import MonthlyPartitions
 
 
 class AccountBalance(MonthlyPartitions, models.Model):

@@ -4,9 +4,9 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from ledger.stream.block.version import BLOCK_VERSION
-from mirror.db import fields
-from mirror.db.indexes import Index
-from mirror.db.tables import Compared
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.indexes import Index
+from mirror.core.db.schema.tables import Compared
 
 # Block nodes send a block without a name and compressed otherwise than it lies in a bucket.
 _UNLESS_IN_A_BLOCK = (

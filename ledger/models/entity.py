@@ -5,11 +5,11 @@ from typing import Any
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.enums import EntityType
-from mirror.db.indexes import GistIndex, Index
-from mirror.db.tables import GrowingTable, KeylessTable
-from mirror.db.writing.merge import Change, MergeRule, added_up
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.enums import EntityType
+from mirror.core.db.schema.indexes import GistIndex, Index
+from mirror.core.db.schema.tables import GrowingTable, KeylessTable
+from mirror.core.db.writing.merge import Change, MergeRule, added_up
 
 # Id, balance and its timestamp.
 _COLUMNS_OF_MOVE = 3

@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.indexes import Index
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.indexes import Index
 
 
 class FileData(models.Model):

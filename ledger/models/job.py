@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from mirror.db import fields
+from mirror.core.db.schema import fields
 
 
 class ReconciliationJob(models.Model):

@@ -2,9 +2,9 @@
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.indexes import Index
-from mirror.db.writing.merge import MergeRule
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.indexes import Index
+from mirror.core.db.writing.merge import MergeRule
 
 
 class Schedule(models.Model):

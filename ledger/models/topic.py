@@ -3,10 +3,10 @@
 from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.indexes import GistIndex, Index
-from mirror.db.tables import GrowingTable, KeylessTable
-from mirror.db.writing.merge import MergeRule
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.indexes import GistIndex, Index
+from mirror.core.db.schema.tables import GrowingTable, KeylessTable
+from mirror.core.db.writing.merge import MergeRule
 
 
 class TopicColumns(models.Model):

@@ -3,11 +3,11 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.enums import ErrataType
-from mirror.db.indexes import HashIndex, Index
-from mirror.db.tables import Compared, GrowingTable, HashPartitions, KeylessTable
-from mirror.values import result_codes
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.enums import ErrataType
+from mirror.core.db.schema.indexes import HashIndex, Index
+from mirror.core.db.schema.tables import Compared, GrowingTable, HashPartitions, KeylessTable
+from mirror.core.values.hapi import result_codes
 
 # Few transactions fail, so these indexes are small, and find failures among any number of others.
 _FAILED = ~models.Q(result__in=sorted(result_codes.SUCCESS))

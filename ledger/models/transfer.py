@@ -2,10 +2,10 @@
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.enums import ErrataType
-from mirror.db.indexes import Index
-from mirror.db.tables import GrowingTable, KeylessTable
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.enums import ErrataType
+from mirror.core.db.schema.indexes import Index
+from mirror.core.db.schema.tables import GrowingTable, KeylessTable
 
 
 class CryptoTransfer(KeylessTable, GrowingTable, models.Model):

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mirror.db.bounds import Bounds
-from mirror.db.distribution import is_distributed
-from mirror.db.few import MOST, page_of_few
-from mirror.db.pairs import Statement
-from mirror.db.query import Query
-from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.db.walks import FIRST_IDS, walk
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.pair_bounds import Statement
+from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.selective_page import MOST, page_of_few
+from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 IS_ACCOUNT = "type in ('ACCOUNT', 'CONTRACT')"
 

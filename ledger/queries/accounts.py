@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ledger.queries.account_pages import IS_ACCOUNT, Filters, page
-from ledger.queries.moments import Moment
-from mirror.db.query import Query
-from mirror.db.sql import Where, fetch_one
+from ledger.queries.versions_at import Moment
+from mirror.core.db.reading.sql import Where, fetch_one
+from mirror.core.db.sql.query import Query
 
 Holdings = list[list[int]]  # pairs of token and balance
 

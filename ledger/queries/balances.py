@@ -18,16 +18,16 @@ from ledger.queries.account_pages import (
     names_few,
 )
 from ledger.queries.accounts import Holdings
-from mirror import config
-from mirror.db.bounds import Bounds
-from mirror.db.distribution import is_distributed
-from mirror.db.few import page_of_few
-from mirror.db.pairs import Statement
-from mirror.db.query import Query
-from mirror.db.sql import MAX_INT64, Comparison, Where, compare, fetch, fetch_one
-from mirror.db.walks import FIRST_IDS, walk
-from mirror.values import entity_id
-from mirror.values.timestamp import NANOS_PER_DAY, month_start
+from mirror.core import config
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import MAX_INT64, Comparison, Where, compare, fetch, fetch_one
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.pair_bounds import Statement
+from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.selective_page import page_of_few
+from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
+from mirror.core.values import entity_id
+from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 
 _TREASURY_NUM = 2
 _BALANCE_INDEX = "account_balance__balance_account"

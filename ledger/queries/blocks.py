@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, Row, Where, compare, fetch
+from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
+from mirror.core.db.sql.query import Query
 
 # The columns of a block, in the order ledger.api.blocks reads them.
 _COLUMNS = """

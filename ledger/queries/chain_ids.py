@@ -3,10 +3,10 @@
 import re
 from functools import cache
 
-from ledger.queries.remembered import Remembered
+from ledger.queries.cached_files import Cached
 from ledger.queries.system_files import system_file
-from mirror.db.bounds import Bounds
-from mirror.values.hapi import ServicesConfigurationList
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.values.hapi.messages import ServicesConfigurationList
 
 _PROPERTIES, _NAME = 121, "contracts.chainId"
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -30,8 +30,8 @@ def chain_id() -> int | None:
 
 
 @cache
-def _remembered() -> Remembered[str, int]:
-    return Remembered()
+def _remembered() -> Cached[str, int]:
+    return Cached()
 
 
 def forget() -> None:

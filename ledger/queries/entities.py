@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from mirror.db.sql import Where, fetch, fetch_one
+from mirror.core.db.reading.sql import Where, fetch, fetch_one
 
 
 def exists(entity_id: int) -> bool:

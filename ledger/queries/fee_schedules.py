@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from ledger.queries.remembered import Remembered
+from ledger.queries.cached_files import Cached
 from ledger.queries.system_files import EXCHANGE_RATES, FEE_SCHEDULE, system_file_at_each
-from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule, ExchangeRateSet
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 # A fee schedule states thousandths of a tinycent.
 SCHEDULE_UNITS_PER_TINYCENT = 1000
@@ -81,8 +81,8 @@ def gas_of_schedule(schedule: Any) -> int | None:
 
 
 @cache
-def _remembered() -> Remembered[int, int]:
-    return Remembered()
+def _remembered() -> Cached[int, int]:
+    return Cached()
 
 
 def forget() -> None:

@@ -1,8 +1,8 @@
 """Contents of files at a time."""
 
 from ledger.file_content import content_parts
-from mirror.db.bounds import Bounds
-from mirror.db.sql import MAX_INT64, fetch
+from mirror.core.db.reading.sql import MAX_INT64, fetch
+from mirror.core.db.sql.bounds import Bounds
 
 
 def content(file_id: int, until: int = MAX_INT64) -> bytes | None:

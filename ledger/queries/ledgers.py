@@ -1,9 +1,9 @@
 """The ledger that the network has published, by whose nodes blocks are signed."""
 
-from ledger.stream.block.proof import identity
-from ledger.stream.block.proof.identity import LedgerIdentity
-from ledger.stream.block.proof.named import named_ledger
-from mirror.db.sql import fetch
+from ledger.proofs.threshold import identity
+from ledger.proofs.threshold.configured import named_ledger
+from ledger.proofs.threshold.identity import LedgerIdentity
+from mirror.core.db.reading.sql import fetch
 
 
 def published() -> LedgerIdentity | None:

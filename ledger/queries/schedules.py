@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mirror.db.bounds import Bounds
-from mirror.db.distribution import is_distributed
-from mirror.db.query import Query
-from mirror.db.skipping import different_values
-from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, compare, fetch, fetch_one
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, compare, fetch, fetch_one
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.loose_index_scan import different_values
+from mirror.core.db.sql.query import Query
 
 # A page reads the first schedules of so many creators one by one.
 _MOST_CREATORS = 100

@@ -6,11 +6,11 @@ from typing import TypeVar
 
 from ledger.file_content import content_parts
 from ledger.queries import files
-from mirror import config
-from mirror.db.bounds import Bounds
-from mirror.db.sql import fetch
-from mirror.values import entity_id
-from mirror.values.hapi import DecodeError
+from mirror.core import config
+from mirror.core.db.reading.sql import fetch
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import DecodeError
 
 FEE_SCHEDULE, EXCHANGE_RATES = 111, 112
 

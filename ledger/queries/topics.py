@@ -8,11 +8,11 @@ of a topic's messages by time.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mirror.db.bounds import Bounds
-from mirror.db.distribution import is_distributed
-from mirror.db.query import Query
-from mirror.db.sql import MAX_INT64, Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.values import result_codes, transaction_types
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import MAX_INT64, Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
+from mirror.core.values.hapi import result_codes, transaction_types
 
 SUBMIT_MESSAGE = transaction_types.NUMBERS["CONSENSUSSUBMITMESSAGE"]
 

@@ -26,13 +26,13 @@ from ledger.queries.transaction_sides import (
 )
 from ledger.queries.transaction_streams import Side, Sql, Window, meetings
 from ledger.queries.transactions import FullTransaction, columns
-from mirror import config
-from mirror.db import budget
-from mirror.db.bounds import Bounds
-from mirror.db.distribution import is_distributed
-from mirror.db.partitions.reading import EVER, also, is_divided, windows
-from mirror.db.query import Query
-from mirror.db.sql import TIMEOUT, fetch
+from mirror.core import config
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.partitions.reading import EVER, also, is_divided, windows
+from mirror.core.db.reading import budget
+from mirror.core.db.reading.sql import TIMEOUT, fetch
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
 
 # The rows of each stream that the first step looks at, and the last ones.
 _FEW, _MANY = 256, 65_536

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream
-from mirror.db.bounds import Bounds
-from mirror.db.distribution import is_distributed
-from mirror.db.partitions.reading import also
-from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch
-from mirror.values import result_codes
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.partitions.reading import also
+from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.values.hapi import result_codes
 
 # The index of transfers by account lacks the account that collects all fees, as nearly every transaction has
 # it. The condition tells PostgreSQL that the index has all rows of another account.

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from mirror.db.bounds import Bounds
-from mirror.db.partitions.reading import also, months_of
-from mirror.db.sql import MAX_INT64, Where
+from mirror.core.db.partitions.reading import also, months_of
+from mirror.core.db.reading.sql import MAX_INT64, Where
+from mirror.core.db.sql.bounds import Bounds
 
 TRANSACTION = "transaction t"
 

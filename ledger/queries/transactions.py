@@ -7,12 +7,12 @@ sub-selects. For a page this costs about a third of fetching the transfers with 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mirror.db.bounds import Bounds
-from mirror.db.distribution import is_distributed
-from mirror.db.partitions.reading import EVER, also, is_divided, spanned
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, Row, Where, compare, fetch
-from mirror.values import result_codes
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.partitions.reading import EVER, also, is_divided, spanned
+from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
+from mirror.core.values.hapi import result_codes
 
 # Indexes: crypto_transfer__consensus_timestamp, token_transfer__token_account_timestamp; both start with the
 # time.

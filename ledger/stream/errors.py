@@ -1,6 +1,6 @@
 """The one exception of this package."""
 
-from mirror.metrics import ingest
+from mirror.core.metrics import ingest
 
 
 class StreamFileError(Exception):
@@ -8,7 +8,7 @@ class StreamFileError(Exception):
 
     `position` is the byte where reading stopped, of the decompressed content unless the decompression itself
     failed. `cause` says what is wrong there, `cure` what an operator can do about it, `kind` as what it is
-    counted (`mirror.metrics.ingest.REFUSED`).
+    counted (`mirror.core.metrics.ingest.REFUSED`).
     """
 
     kind = ingest.CONTENT
@@ -31,7 +31,7 @@ class StreamFileError(Exception):
         return f"{message}. {self.cure}" if self.cure else message
 
 
-class NobodyTrusted(StreamFileError):
+class NoTrustedSigners(StreamFileError):
     """A file that can't be verified, as nobody is known whose signature would count.
 
     The operator has to name somebody. No other source has a copy that would be accepted.

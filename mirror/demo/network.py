@@ -12,8 +12,17 @@ from functools import cached_property
 from random import Random
 from typing import Any, TypeVar
 
-from ledger.stream.block.proof.identity import LedgerIdentity
-from ledger.stream.record.compose import (
+from ledger.proofs.threshold.identity import LedgerIdentity
+from ledger.stream.record.item import HapiVersion
+from ledger.stream.signature.node_key import SigningNode
+from mirror.core.values.hapi.messages import (
+    ResponseCodeEnum,
+    TransactionBody,
+    TransactionID,
+    TransactionReceipt,
+    TransactionRecord,
+)
+from mirror.demo.streams.record_files import (
     FEE_COLLECTION,
     Block,
     ComposedTransaction,
@@ -21,18 +30,9 @@ from ledger.stream.record.compose import (
     account,
     timestamp,
 )
-from ledger.stream.record.item import HapiVersion
-from ledger.stream.signature.node_key import SigningNode
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.fees import Price
 from mirror.demo.world.world import World
-from mirror.values.hapi import (
-    ResponseCodeEnum,
-    TransactionBody,
-    TransactionID,
-    TransactionReceipt,
-    TransactionRecord,
-)
 from network.fees.high_volume import ONCE
 
 LOGGING_SINCE: HapiVersion = (0, 71, 0)

@@ -15,12 +15,12 @@ from ledger.ingest.trust import Trust
 from ledger.stream.signature.address_book import address_book
 from ledger.stream.source.local import FileOnDisk
 from ledger.stream.source.stream_file import StreamFile
-from mirror import config
-from mirror.config.errors import OperatorError
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
+from mirror.core.processes import signals
+from mirror.core.processes.progress import shown
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.publisher import Publisher
-from mirror.processes import signals
-from mirror.processes.progress import shown
 
 NETWORK = "demo"
 ADDRESS_BOOK_FILE = "addressbook.bin"

@@ -9,12 +9,12 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name="PassedOver",
+            name="SkippedTransaction",
             fields=[
                 ("consensus_timestamp", models.BigIntegerField(primary_key=True, serialize=False)),
                 ("type", models.SmallIntegerField()),
                 ("file", models.TextField()),
             ],
-            options={"db_table": "passed_over"},
+            options={"db_table": "skipped_transaction"},
         ),
     ]

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.db import migrations, models
 
-from mirror.db.operations import CreateModelIfMissing, column_types
+from mirror.core.db.schema.operations import CreateModelIfMissing, column_types
 
 # From its schema 1.125 on the original computes these itself, and doing it twice would be wrong.
 _DONE_AT_1_125 = ("contract_allowances", "duplicate_logs", "gone_nodes_rewards", "long_stakes_rewards")

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from mirror.db.routines import BALANCE_PARTITIONS
+from mirror.core.db.schema.routines import BALANCE_PARTITIONS
 
 
 class Migration(migrations.Migration):

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from mirror.db.operations import CreateModelIfMissing
+from mirror.core.db.schema.operations import CreateModelIfMissing
 
 
 class Migration(migrations.Migration):

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.db import migrations, models
 
-from mirror.db.operations import CreateModelIfMissing
+from mirror.core.db.schema.operations import CreateModelIfMissing
 
 # Months were dropped before this table was there: what the divided table of transactions begins with.
 _BEGINS = """

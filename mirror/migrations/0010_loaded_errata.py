@@ -1,7 +1,7 @@
 import django.contrib.postgres.fields
 from django.db import migrations, models
 
-from mirror.db.operations import CreateModelIfMissing
+from mirror.core.db.schema.operations import CreateModelIfMissing
 
 
 class Migration(migrations.Migration):

@@ -1,7 +1,7 @@
 from django.db import migrations, models
 
-import mirror.db.fields
-from mirror.db.operations import CreateModelIfMissing
+import mirror.core.db.schema.fields
+from mirror.core.db.schema.operations import CreateModelIfMissing
 
 
 class Migration(migrations.Migration):
@@ -11,13 +11,16 @@ class Migration(migrations.Migration):
 
     operations = [
         CreateModelIfMissing(
-            name="NotKept",
+            name="ArchiveFailure",
             fields=[
-                ("consensus_end", mirror.db.fields.BlockTimestampField(primary_key=True, serialize=False)),
+                (
+                    "consensus_end",
+                    mirror.core.db.schema.fields.BlockTimestampField(primary_key=True, serialize=False),
+                ),
                 ("name", models.TextField()),
                 ("since", models.DateTimeField()),
                 ("reason", models.TextField()),
             ],
-            options={"db_table": "not_kept"},
+            options={"db_table": "archive_failure"},
         ),
     ]

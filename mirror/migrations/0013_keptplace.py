@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from mirror.db.operations import CreateModelIfMissing
+from mirror.core.db.schema.operations import CreateModelIfMissing
 
 
 class Migration(migrations.Migration):
@@ -10,11 +10,11 @@ class Migration(migrations.Migration):
 
     operations = [
         CreateModelIfMissing(
-            name="KeptPlace",
+            name="ArchiveLocation",
             fields=[
                 ("location", models.TextField(primary_key=True, serialize=False)),
                 ("since", models.DateTimeField()),
             ],
-            options={"db_table": "kept_place"},
+            options={"db_table": "archive_location"},
         ),
     ]

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from mirror.db.operations import AddFieldIfMissing
+from mirror.core.db.schema.operations import AddFieldIfMissing
 
 
 class Migration(migrations.Migration):

@@ -7,13 +7,13 @@ Errors: 400 malformed parameter; 404 if there is no readable version of the file
 from typing import Any, TypedDict
 
 from ledger.queries import system_files
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import NotFound
-from mirror.rest.answers.views import NewerReadView
-from mirror.rest.parameters.newer import NewerParameterSet, NewerTimestampParameter, time_window
-from mirror.values import entity_id, timestamp
-from mirror.values.hapi import ExchangeRateSet
-from mirror.values.shapes import Int32, Int64, Timestamp
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import NotFound
+from mirror.core.rest.answers.views import NewerReadView
+from mirror.core.rest.parameters.newer import NewerParameterSet, NewerTimestampParameter, time_window
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.hapi.messages import ExchangeRateSet
+from mirror.core.values.json_types import Int32, Int64, Timestamp
 
 
 # PARAMETERS
@@ -71,4 +71,6 @@ class ExchangeRate(NewerReadView):
 
 
 def no_file(num: int) -> NotFound:
-    return NotFound(f"File {entity_id.text(system_files.system_id(num))} not found", detail=absent.entity())
+    return NotFound(
+        f"File {entity_id.text(system_files.system_id(num))} not found", detail=not_loaded.entity()
+    )

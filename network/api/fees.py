@@ -15,12 +15,12 @@ from rest_framework.response import Response
 
 from ledger.queries import system_files
 from ledger.queries.fee_schedules import SCHEDULE_UNITS_PER_TINYCENT, rate_in_force, schedule_in_force
-from mirror.db.bounds import Bounds
-from mirror.db.sql import MAX_INT64
-from mirror.rest.answers.errors import BadRequest
-from mirror.rest.answers.views import NewerReadView, Posted
-from mirror.rest.parameters.bodies import UNREADABLE, read_body
-from mirror.rest.parameters.newer import (
+from mirror.core.db.reading.sql import MAX_INT64
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.rest.answers.errors import BadRequest
+from mirror.core.rest.answers.views import NewerReadView, PostedBody
+from mirror.core.rest.parameters.bodies import UNREADABLE, read_body
+from mirror.core.rest.parameters.newer import (
     NewerChoiceParameter,
     NewerOrderParameter,
     NewerParameter,
@@ -29,9 +29,9 @@ from mirror.rest.parameters.newer import (
     read_int32,
     time_window,
 )
-from mirror.rest.parameters.parameter_set import ONLY_EQ
-from mirror.values import timestamp
-from mirror.values.hapi import (
+from mirror.core.rest.parameters.parameter_set import ONLY_EQ
+from mirror.core.values import timestamp
+from mirror.core.values.hapi.messages import (
     CurrentAndNextFeeSchedule,
     DecodeError,
     ExchangeRateSet,
@@ -39,7 +39,7 @@ from mirror.values.hapi import (
     Transaction,
     TransactionBody,
 )
-from mirror.values.shapes import Int64, Timestamp
+from mirror.core.values.json_types import Int64, Timestamp
 from network.api.exchange_rate import no_file
 from network.fees.estimate import Estimate, Part
 from network.fees.high_volume import MOST_BUSY, ONCE
@@ -206,7 +206,7 @@ class Fees(NewerReadView):
     """
 
     parameters, max_age, answers = FeeParameters, 60, FeesJson
-    posted = Posted(EstimateParameters, _PROTOBUF, bytes, EstimateJson, _EXAMPLES)
+    posted = PostedBody(EstimateParameters, _PROTOBUF, bytes, EstimateJson, _EXAMPLES)
     actions = {"get": "answer", "post": "estimate"}
 
     def read(self, parameters: FeeParameters) -> FeesJson:

@@ -11,22 +11,22 @@ from typing import Any, ClassVar, NotRequired, TypedDict
 from rest_framework.response import Response
 
 from ledger.queries.system_files import system_id
-from mirror import config
-from mirror.db.sql import Comparison, Where
-from mirror.rest.answers.errors import BadRequest
-from mirror.rest.answers.views import Answer, NewerReadView
-from mirror.rest.parameters.newer import NewerIdParameter, NewerOrderParameter
-from mirror.rest.parameters.parameter_set import ONLY_EQ, OPERATORS, InvalidValue
-from mirror.rest.parameters.strict import (
+from mirror.core import config
+from mirror.core.db.reading.sql import Comparison, Where
+from mirror.core.rest.answers.errors import BadRequest
+from mirror.core.rest.answers.views import Answer, NewerReadView
+from mirror.core.rest.parameters.newer import NewerIdParameter, NewerOrderParameter
+from mirror.core.rest.parameters.parameter_set import ONLY_EQ, OPERATORS, InvalidValue
+from mirror.core.rest.parameters.strict import (
     CappedLimitParameter,
     StrictIdParameter,
     StrictParameterSet,
     id_bounds,
 )
-from mirror.values import entity_id, timestamp
-from mirror.values.keys import key_json
-from mirror.values.shapes import EntityId, Int32, Int64, KeyJson, Page, TimestampRangeJson
-from mirror.values.timestamp import newer_staking_period_json
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import EntityId, Int32, Int64, KeyJson, Page, TimestampRangeJson
+from mirror.core.values.keys import key_json
+from mirror.core.values.timestamp import newer_staking_period_json
 from network.queries import nodes as queries
 from network.queries.nodes import Node
 

@@ -11,19 +11,15 @@ from typing import Any, Literal, TypedDict
 
 from rest_framework.response import Response
 
-from mirror.db.sql import Comparison
-from mirror.rest.answers.errors import BadRequest
-from mirror.rest.answers.views import Answer, NewerReadView
-from mirror.rest.parameters.newer import (
-    NewerChoiceParameter,
-    NewerLimitParameter,
-    NewerOrderParameter,
-)
-from mirror.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
-from mirror.rest.parameters.strict import StrictIdParameter, StrictParameterSet, id_bounds
-from mirror.values import timestamp
-from mirror.values.keys import key_json
-from mirror.values.shapes import Int32, Int64, KeyJson, Page, Timestamp, TimestampRangeJson
+from mirror.core.db.reading.sql import Comparison
+from mirror.core.rest.answers.errors import BadRequest
+from mirror.core.rest.answers.views import Answer, NewerReadView
+from mirror.core.rest.parameters.newer import NewerChoiceParameter, NewerLimitParameter, NewerOrderParameter
+from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
+from mirror.core.rest.parameters.strict import StrictIdParameter, StrictParameterSet, id_bounds
+from mirror.core.values import timestamp
+from mirror.core.values.json_types import Int32, Int64, KeyJson, Page, Timestamp, TimestampRangeJson
+from mirror.core.values.keys import key_json
 from network.models.registered_node import Kind
 from network.queries import registered_nodes as queries
 from network.queries.registered_nodes import RegisteredNode

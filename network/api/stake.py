@@ -8,13 +8,13 @@ import struct
 from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple, TypedDict
 
-from mirror.db.sql import fetch_one
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import NotFound
-from mirror.rest.answers.views import NewerReadView
-from mirror.rest.parameters.newer import NewerParameterSet
-from mirror.values.shapes import Int64, TimestampRangeJson
-from mirror.values.timestamp import newer_staking_period_json
+from mirror.core.db.reading.sql import fetch_one
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import NotFound
+from mirror.core.rest.answers.views import NewerReadView
+from mirror.core.rest.parameters.newer import NewerParameterSet
+from mirror.core.values.json_types import Int64, TimestampRangeJson
+from mirror.core.values.timestamp import newer_staking_period_json
 
 _NINE_DECIMALS = Decimal("1e-9")
 _FLOAT_DIGITS = 9  # that name every 32-bit float
@@ -125,5 +125,5 @@ class Stake(NewerReadView):
     def read(self, parameters: StakeParameters) -> StakeJson:
         stake = latest()
         if stake is None:
-            raise NotFound("No network stake data found", detail=absent.entity())
+            raise NotFound("No network stake data found", detail=not_loaded.entity())
         return stake_json(stake)

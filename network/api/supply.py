@@ -9,20 +9,20 @@ from typing import Annotated, TypedDict
 
 from rest_framework.response import Response
 
-from mirror.db.sql import MAX_INT64
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import BadRequest, NotFound
-from mirror.rest.answers.rendering import PlainTextRenderer
-from mirror.rest.answers.response import ApiResponse
-from mirror.rest.answers.views import NewerReadView
-from mirror.rest.parameters.newer import (
+from mirror.core.db.reading.sql import MAX_INT64
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import BadRequest, NotFound
+from mirror.core.rest.answers.rendering import PlainTextRenderer
+from mirror.core.rest.answers.response import ApiResponse
+from mirror.core.rest.answers.views import NewerReadView
+from mirror.core.rest.parameters.newer import (
     NewerChoiceParameter,
     NewerParameterSet,
     NewerTimestampParameter,
     time_window,
 )
-from mirror.values import timestamp
-from mirror.values.shapes import DecimalText, SchemaMetadata, Timestamp
+from mirror.core.values import timestamp
+from mirror.core.values.json_types import DecimalText, SchemaMetadata, Timestamp
 from network.queries import supply as queries
 from network.queries.supply import Unreleased
 
@@ -94,7 +94,7 @@ class Supply(NewerReadView):
     def read(self, parameters: SupplyParameters) -> SupplyJson | Response:
         found = unreleased(parameters)
         if found is None:
-            raise NotFound("Network supply not found", detail=absent.entity())
+            raise NotFound("Network supply not found", detail=not_loaded.entity())
         if not parameters.q:
             return supply_json(found)
         self.renderer = PlainTextRenderer()

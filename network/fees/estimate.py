@@ -7,7 +7,7 @@ depends on the type. Each unit of an extra beyond the number that an entry inclu
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from mirror.values.hapi import FeeExtra, HederaFunctionality
+from mirror.core.values.hapi.messages import FeeExtra, HederaFunctionality
 from network.fees.high_volume import FUNCTIONALITIES, ONCE, multiplier
 from network.fees.usage import KINDS, State, UnknownType, is_waived
 

@@ -6,7 +6,7 @@ The prices are those that the Hiero networks publish.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from mirror.values.hapi import FeeExtra, FeeSchedule, HederaFunctionality
+from mirror.core.values.hapi.messages import FeeExtra, FeeSchedule, HederaFunctionality
 
 _CENT = 100_000_000
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from itertools import chain
 from typing import Any, NamedTuple
 
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 
 # Accounts, and the system files that they may update: the treasury and the administrators of the system all,
 # those of address books, fees, exchange rates and upgrades theirs.

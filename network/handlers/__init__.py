@@ -1,4 +1,4 @@
-"""Importing the modules registers their handlers (`ledger.ingest.registry.load_handlers`)."""
+"""Importing the modules registers their handlers (`ledger.ingest.rows.registry.load_handlers`)."""
 
 from network.handlers import address_book, ledger, node, registered_node, stake
 

@@ -11,16 +11,17 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.file_content import content_parts
 from ledger.handlers.columns import text
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import at_genesis, at_start, handles
-from ledger.stream.block.genesis import GenesisState
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import at_genesis, at_start, handles
+from ledger.stream.block.records.genesis import GenesisState
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import account_of, node_id_of
-from mirror import config, logs
-from mirror.db.writing.copy import columns_of, copy_rows
-from mirror.values import entity_id, hapi
-from mirror.values.hapi import DecodeError, NodeAddressBook
+from mirror.core import config, logs
+from mirror.core.db.writing.copy import columns_of, copy_rows
+from mirror.core.values import entity_id
+from mirror.core.values.hapi import messages
+from mirror.core.values.hapi.messages import DecodeError, NodeAddressBook
 from network import bundled
 from network.models import AddressBookEntry, AddressBookServiceEndpoint
 
@@ -102,7 +103,7 @@ def store_address_book(cursor: CursorWrapper, content: bytes, *, file: int, at: 
     """
     name, start = f"address book of {at}", at + 1
     try:
-        book = hapi.parse(NodeAddressBook, content)
+        book = messages.parse(NodeAddressBook, content)
     except DecodeError as error:
         raise StreamFileError(name, 0, f"not an address book ({error})") from error
     if not book.nodeAddress:

@@ -2,8 +2,8 @@
 
 from base64 import b64encode
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles
 from ledger.stream.record.item import RecordItem
 from network.models import Ledger
 

@@ -6,10 +6,10 @@ same transactions.
 
 from typing import Any
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles, names_entity
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles, names_entity
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 from network.handlers.address_book import ip_address
 from network.models import Node
 

@@ -4,10 +4,10 @@ from ipaddress import IPv4Address, ip_address
 from typing import Any
 
 from ledger.handlers.columns import text
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles
 from ledger.stream.record.item import RecordItem
-from mirror.values.hapi import RegisteredServiceEndpoint
+from mirror.core.values.hapi.messages import RegisteredServiceEndpoint
 from network.models import RegisteredNode
 from network.models.registered_node import Kind
 

@@ -2,13 +2,13 @@
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.batch import Batch
 from ledger.ingest.computed.staking_rewards import compute_rewards
-from ledger.ingest.registry import at_start, handles
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import at_start, handles
 from ledger.stream.record.item import RecordItem
-from mirror import config
-from mirror.values import timestamp
-from mirror.values.timestamp import NANOS_PER_DAY
+from mirror.core import config
+from mirror.core.values import timestamp
+from mirror.core.values.timestamp import NANOS_PER_DAY
 from network.models import NetworkStake, NodeStake
 
 

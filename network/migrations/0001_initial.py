@@ -1,9 +1,9 @@
 import django.contrib.postgres.fields.ranges
 from django.db import migrations, models
 
-import mirror.db.fields
-import mirror.db.indexes
-import mirror.db.tables
+import mirror.core.db.schema.fields
+import mirror.core.db.schema.indexes
+import mirror.core.db.schema.tables
 
 
 class Migration(migrations.Migration):
@@ -19,12 +19,17 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "start_consensus_timestamp",
-                    mirror.db.fields.Int8Field(domain="nanos_timestamp", primary_key=True, serialize=False),
+                    mirror.core.db.schema.fields.Int8Field(
+                        domain="nanos_timestamp", primary_key=True, serialize=False
+                    ),
                 ),
-                ("end_consensus_timestamp", mirror.db.fields.Int8Field(domain="nanos_timestamp", null=True)),
-                ("file_id", mirror.db.fields.Int8Field(domain="entity_id")),
+                (
+                    "end_consensus_timestamp",
+                    mirror.core.db.schema.fields.Int8Field(domain="nanos_timestamp", null=True),
+                ),
+                ("file_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
                 ("node_count", models.IntegerField(null=True)),
-                ("file_data", mirror.db.fields.BytesField()),
+                ("file_data", mirror.core.db.schema.fields.BytesField()),
             ],
             options={
                 "db_table": "address_book",
@@ -44,12 +49,12 @@ class Migration(migrations.Migration):
                         serialize=False,
                     ),
                 ),
-                ("consensus_timestamp", mirror.db.fields.Int8Field(domain="nanos_timestamp")),
+                ("consensus_timestamp", mirror.core.db.schema.fields.Int8Field(domain="nanos_timestamp")),
                 ("memo", models.CharField(max_length=128, null=True)),
                 ("public_key", models.CharField(max_length=1024, null=True)),
                 ("node_id", models.BigIntegerField()),
-                ("node_account_id", mirror.db.fields.Int8Field(domain="entity_id")),
-                ("node_cert_hash", mirror.db.fields.BytesField(null=True)),
+                ("node_account_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
+                ("node_cert_hash", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("description", models.CharField(max_length=100, null=True)),
                 ("stake", models.BigIntegerField(null=True)),
             ],
@@ -57,7 +62,7 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "address book entries",
                 "db_table": "address_book_entry",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["consensus_timestamp"], name="address_book_entry__timestamp"
                     )
                 ],
@@ -89,18 +94,18 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "address_book_service_endpoint",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["consensus_timestamp", "node_id"],
                         name="address_book_service_endpoint__timestamp_node_id",
                     )
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="Node",
             fields=[
-                ("admin_key", mirror.db.fields.BytesField(null=True)),
+                ("admin_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("created_timestamp", models.BigIntegerField(null=True)),
                 ("deleted", models.BooleanField(db_default=False)),
                 ("node_id", models.BigIntegerField(primary_key=True, serialize=False)),
@@ -127,7 +132,7 @@ class Migration(migrations.Migration):
                         serialize=False,
                     ),
                 ),
-                ("admin_key", mirror.db.fields.BytesField(null=True)),
+                ("admin_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("created_timestamp", models.BigIntegerField(null=True)),
                 ("deleted", models.BooleanField(db_default=False)),
                 ("node_id", models.BigIntegerField()),
@@ -140,14 +145,14 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "node history",
                 "db_table": "node_history",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         models.F("node_id"),
                         models.F("timestamp_range__startswith"),
                         name="node_history__node_id_lower_timestamp",
                     )
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="NetworkStake",
@@ -202,7 +207,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "db_table": "node_stake",
-                "indexes": [mirror.db.indexes.Index(fields=["epoch_day"], name="node_stake__epoch_day")],
+                "indexes": [
+                    mirror.core.db.schema.indexes.Index(fields=["epoch_day"], name="node_stake__epoch_day")
+                ],
             },
         ),
     ]

@@ -2,13 +2,13 @@ import django.contrib.postgres.fields
 import django.contrib.postgres.fields.ranges
 from django.db import migrations, models
 
-import mirror.db.fields
-import mirror.db.indexes
-import mirror.db.tables
-from mirror.db.operations import AddFieldIfMissing, CreateModelIfMissing
+import mirror.core.db.schema.fields
+import mirror.core.db.schema.indexes
+import mirror.core.db.schema.tables
+from mirror.core.db.schema.operations import AddFieldIfMissing, CreateModelIfMissing
 
 REGISTERED_NODE = [
-    ("admin_key", mirror.db.fields.BytesField(null=True)),
+    ("admin_key", mirror.core.db.schema.fields.BytesField(null=True)),
     ("created_timestamp", models.BigIntegerField(null=True)),
     ("deleted", models.BooleanField(db_default=False)),
     ("description", models.CharField(max_length=100, null=True)),
@@ -33,9 +33,9 @@ class Migration(migrations.Migration):
         CreateModelIfMissing(
             name="Ledger",
             fields=[
-                ("ledger_id", mirror.db.fields.BytesField(primary_key=True, serialize=False)),
+                ("ledger_id", mirror.core.db.schema.fields.BytesField(primary_key=True, serialize=False)),
                 ("consensus_timestamp", models.BigIntegerField()),
-                ("history_proof_verification_key", mirror.db.fields.BytesField()),
+                ("history_proof_verification_key", mirror.core.db.schema.fields.BytesField()),
                 ("node_contributions", models.JSONField()),
             ],
             options={"db_table": "ledger"},
@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "registered_node",
                 "indexes": [
-                    mirror.db.indexes.GinIndex(
+                    mirror.core.db.schema.indexes.GinIndex(
                         condition=models.Q(deleted__is=False), fields=["type"], name="registered_node__type"
                     )
                 ],
@@ -86,13 +86,13 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "registered node history",
                 "db_table": "registered_node_history",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         models.F("registered_node_id"),
                         models.F("timestamp_range__startswith"),
                         name="registered_node_history__node_id_lower_timestamp",
                     )
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
     ]

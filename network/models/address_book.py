@@ -2,9 +2,9 @@
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.indexes import Index
-from mirror.db.tables import KeylessTable
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.indexes import Index
+from mirror.core.db.schema.tables import KeylessTable
 
 
 class AddressBook(models.Model):

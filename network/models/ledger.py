@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.writing.merge import MergeRule
+from mirror.core.db.schema import fields
+from mirror.core.db.writing.merge import MergeRule
 
 
 class Ledger(models.Model):

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from mirror.db.query import Query
-from mirror.db.sql import fetch
+from mirror.core.db.reading.sql import fetch
+from mirror.core.db.sql.query import Query
 
 
 class Node(NamedTuple):

@@ -5,10 +5,10 @@ from collections.abc import Collection
 from threading import Lock
 
 from ledger.queries.system_files import system_file
-from mirror import config
-from mirror.db.bounds import Bounds
-from mirror.db.sql import fetch
-from mirror.values.hapi import DecodeError, FeeSchedule
+from mirror.core import config
+from mirror.core.db.reading.sql import fetch
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.values.hapi.messages import DecodeError, FeeSchedule
 from network.fees.estimate import Schedule
 from network.fees.genesis import genesis
 from network.fees.usage import Facts

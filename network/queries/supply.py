@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from ledger.queries.system_files import system_id
-from mirror import config
-from mirror.db.bounds import Bounds
-from mirror.db.sql import MAX_INT64, fetch_one
-from mirror.values.timestamp import month_start
+from mirror.core import config
+from mirror.core.db.reading.sql import MAX_INT64, fetch_one
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.values.timestamp import month_start
 
 
 class Unreleased(NamedTuple):

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import psycopg
 
-from mirror.node.backup.manifest import Manifest
+from mirror.operations.backup.manifest import Manifest
 from tests.benchmarks import reading_while_loading as following
 from tests.benchmarks.scale.places import ROOT, reachable
 

@@ -38,8 +38,8 @@ def main(points: int = 10, blocks: int = 400) -> None:
         import django
 
         django.setup()
-        from mirror.node import database
-        from mirror.node.tables import make_tables
+        from mirror.node.start import database
+        from mirror.node.start.tables import make_tables
 
         stream = Path(folder) / "stream"
         with database.ready(print):
@@ -56,7 +56,7 @@ def _measure(stream: Path, points: int, blocks: int) -> None:
     from ledger.ingest.trust import Trust
     from ledger.stream.balance.files import find_balance_files
     from ledger.stream.source.local import find_record_files
-    from mirror.db.partitions.making import create_partitions_ahead
+    from mirror.core.db.partitions.making import create_partitions_ahead
     from mirror.demo.keys.nodes import nodes
     from mirror.demo.publish.balances import BalanceWriter
     from mirror.demo.publish.history import History

@@ -47,9 +47,9 @@ def main() -> None:
         import django
 
         django.setup()
-        from mirror import config
-        from mirror.node import database
-        from mirror.node.tables import make_tables
+        from mirror.core import config
+        from mirror.node.start import database
+        from mirror.node.start.tables import make_tables
         from tests.ledger.ingest.both_forms import EVERYTHING
 
         config.overridden(EVERYTHING)
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _compare(folder: Path, seeds: range, size: tuple[int, float, float]) -> None:
-    from mirror.values.hapi import TransactionBody
+    from mirror.core.values.hapi.messages import TransactionBody
     from tests.ledger.ingest.both_forms import Tables, differences, load, play, stored_tables
 
     blocks, tps, hours = size
@@ -104,7 +104,7 @@ def _compare(folder: Path, seeds: range, size: tuple[int, float, float]) -> None
 def _empty_tables() -> None:
     from django.db import connection
 
-    from mirror.db.partitions.making import create_partitions_ahead
+    from mirror.core.db.partitions.making import create_partitions_ahead
 
     with connection.cursor() as cursor:
         cursor.execute(_TABLES)

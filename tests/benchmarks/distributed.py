@@ -196,7 +196,7 @@ def _table(compared: list[Compared]) -> str:
 
 
 def _answer_orders() -> int:
-    from mirror.db import sql
+    from mirror.core.db.reading import sql
     from tests.benchmarks.scale.asking import timed
 
     count, failed = 0, list[tuple[str, str]]()

@@ -124,7 +124,7 @@ def _measure_urls(given: argparse.Namespace) -> None:
 
 
 def _answer_orders() -> None:
-    from mirror.db import sql
+    from mirror.core.db.reading import sql
     from tests.benchmarks.scale.asking import timed
 
     noted: list[tuple[str, Any]] = []
@@ -146,7 +146,7 @@ def _answer_orders() -> None:
 
 
 def _plans(noted: list[tuple[str, Any]]) -> Plans:
-    from mirror.db import plans
+    from mirror.core.db.reading import plans
 
     most = []
     for statement, values in noted:

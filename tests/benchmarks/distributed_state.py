@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mirror.db.sql import Row, Values
+from mirror.core.db.reading.sql import Row, Values
 from web3sim.state.database import Reading
 from web3sim.state.tables.choice import tables_at
 from web3sim.state.tables.interface import AirdropKey

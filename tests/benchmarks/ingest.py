@@ -24,10 +24,10 @@ from psycopg import sql
 
 from ledger.stream.content import content_of
 from ledger.stream.record import names
+from mirror.core.values.hapi.messages import RecordStreamFile, SidecarFile, SignedTransaction, TransactionBody
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.place import PORT, place
 from mirror.node.postgres.server import in_use
-from mirror.values.hapi import RecordStreamFile, SidecarFile, SignedTransaction, TransactionBody
 from tests.benchmarks import streams
 
 ROOT = Path(__file__).resolve().parents[2]

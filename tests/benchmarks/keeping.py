@@ -24,8 +24,8 @@ from typing import Any
 
 import psycopg
 
-from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
+from mirror.demo.streams.record_files import Composer
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.place import PORT, place
 from mirror.node.postgres.server import in_use
@@ -85,7 +85,7 @@ class Bench:
         self.environment = os.environ | {
             "SVC_MIRROR_DATA": str(self._data),
             "SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": str(folder / "book"),
-            "SVC_MIRROR_IMPORTER_KEPT_PLACE": str(self.kept),
+            "SVC_MIRROR_IMPORTER_ARCHIVE_LOCATION": str(self.kept),
             "SVC_MIRROR_IMPORTER_PARSER_PROCESSES": str(processes),
         }
 

@@ -27,7 +27,7 @@ class _Nothing:
     """Stands for what observes requests, and does nothing."""
 
     def begin(self, environment: dict[str, Any]) -> str:
-        from mirror.node.web.observing import ENVIRONMENT_ID
+        from mirror.web.requests.observer import ENVIRONMENT_ID
 
         environment[ENVIRONMENT_ID] = ""
         return ""
@@ -63,16 +63,16 @@ def main() -> None:
 
 
 def _compare(name: str, count: int, rounds: int, *, cached: bool) -> None:
-    from mirror import config
-    from mirror.db import slots
-    from mirror.metrics import http as counts
-    from mirror.node.web.gateway import Gateway
+    from mirror.core import config
+    from mirror.core.db.scheduling import slow_slot
+    from mirror.core.metrics import http as counts
+    from mirror.web.requests.gateway import Gateway
     from mirror.wsgi import ApiHandler
 
     restore = config.overridden({"rest.cache.response.enabled": cached})
-    slot = slots.Slot(slots.files())
+    slot = slow_slot.SlowRequestSlot(slow_slot.files())
     gateway: Any = Gateway(ApiHandler(), [slot])
-    threading.Thread(target=gateway.turns.keep, args=(slot,), daemon=True).start()
+    threading.Thread(target=gateway.scheduler.keep, args=(slot,), daemon=True).start()
     restore()
     observers: dict[str, Any] = {"with": gateway.observer, "without": _Nothing()}
     counters: dict[str, Any] = {"with": counts.CACHE, "without": _Nothing()}
@@ -97,10 +97,10 @@ def _of_node(count: int, *, cached: bool) -> float:
     """Return the processor seconds that the web workers of the node take for a request."""
     from django.conf import settings
 
-    from mirror import config
-    from mirror.metrics import files
+    from mirror.core import config
+    from mirror.core.metrics import files
+    from mirror.node.health.processes import WEB_WORKER, of_node
     from mirror.node.postgres.place import place
-    from mirror.node.processes import WEB_WORKER, of_node
 
     def seconds() -> float:
         processes = of_node(files.read().processes, place(settings.DATA_DIR).data)
@@ -140,8 +140,8 @@ def _ask(gateway: Any, path: str) -> None:
 
 
 def _show_writing() -> None:
-    from mirror.metrics import files
-    from mirror.metrics import http as counts
+    from mirror.core.metrics import files
+    from mirror.core.metrics import http as counts
 
     writer = files.Writer("benchmark")
     took = []

@@ -22,9 +22,9 @@ from typing import Any
 import django
 import psycopg
 
-from mirror.node.backup.manifest import Manifest
 from mirror.node.postgres import cluster
 from mirror.node.postgres.place import place
+from mirror.operations.backup.manifest import Manifest
 from tests.benchmarks.backfill import last_quarter
 from tests.benchmarks.backup import digests
 from tests.benchmarks.scale.places import reachable
@@ -195,7 +195,7 @@ def own_tables() -> tuple[str, ...]:
     """Return the tables that the original does not have."""
     from django.apps import apps
 
-    from mirror.node.tables import LEDGER_APPS
+    from mirror.node.start.tables import LEDGER_APPS
 
     models = apps.get_models(include_auto_created=True)
     own = (model._meta.db_table for model in models if model._meta.app_label not in LEDGER_APPS)
@@ -204,8 +204,8 @@ def own_tables() -> tuple[str, ...]:
 
 def to_form_of_original() -> list[str]:
     """Return the statements that remove from a database what the original does not have."""
-    from mirror.db.backfill import IndexBuild
-    from mirror.node.upgrading.backfills import BACKFILLS
+    from mirror.core.db.backfill import IndexBuild
+    from mirror.operations.upgrade.backfills import BACKFILLS
 
     indexes = [build.index for build in BACKFILLS.values() if isinstance(build, IndexBuild)]
     return [

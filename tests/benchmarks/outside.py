@@ -19,7 +19,7 @@ _PATIENCE_SECONDS = 10.0
 _DEATHS = re.compile(r"^mirror_deaths_last_hour\{.*\} (\S+)$", re.M)
 
 
-class Seen(NamedTuple):
+class ServerState(NamedTuple):
     """The answer to a question of that time: whether the node is ready, and the deaths of its processes."""
 
     at: float
@@ -28,7 +28,7 @@ class Seen(NamedTuple):
     deaths: float
 
 
-class Told(NamedTuple):
+class AnnouncedTransaction(NamedTuple):
     """What a fault looked like to one of them, in seconds after its beginning; None if it was not seen."""
 
     name: str
@@ -43,7 +43,7 @@ class Outside:
     def __init__(self, node: LiveNode) -> None:
         self._node = node
         self._ended = threading.Event()
-        self.seen: dict[str, list[Seen]] = {}
+        self.seen: dict[str, list[ServerState]] = {}
         watches: dict[str, tuple[Callable[[], tuple[bool, float]], float]] = {
             "health": (self._health, 0.1),
             "metrics": (self._metrics, 0.1),
@@ -72,21 +72,21 @@ class Outside:
         """Return whether each of them has looked since then, and saw the node ready."""
         return self.all_ready() and all(seen[-1].at > at for seen in self.seen.values())
 
-    def told(self, began: float) -> list[Told]:
+    def told(self, began: float) -> list[AnnouncedTransaction]:
         return [self._told(name, seen, began) for name, seen in self.seen.items()]
 
-    def _told(self, name: str, seen: list[Seen], began: float) -> Told:
+    def _told(self, name: str, seen: list[ServerState], began: float) -> AnnouncedTransaction:
         before = max((each.deaths for each in seen if each.at < began), default=0)
         after = [each for each in seen if each.at >= began]
         death = next((each.at - began for each in after if each.deaths > before), None)
         no = [number for number, each in enumerate(after) if not each.ready]
         first_no = after[no[0]].at - began if no else None
-        return Told(name, death, first_no, after[no[-1] + 1].at - began if no else 0.0)
+        return AnnouncedTransaction(name, death, first_no, after[no[-1] + 1].at - began if no else 0.0)
 
     def _watch(self, name: str, look: Callable[[], tuple[bool, float]], pause: float) -> None:
         while not self._ended.is_set():
             began = time.monotonic()
-            self.seen[name].append(Seen(began, *look()))
+            self.seen[name].append(ServerState(began, *look()))
             self._ended.wait(pause)
 
     def _health(self) -> tuple[bool, float]:

@@ -27,7 +27,7 @@ def _answer() -> None:
     """Answer the paths of standard input, each with the seconds that it took and the answer."""
     from django.core.wsgi import get_wsgi_application
 
-    from mirror import config
+    from mirror.core import config
 
     config.overridden({"rest.cache.response.enabled": False})
     application = get_wsgi_application()

@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.proofs [COUNT]
 
-Each document is one of `tests.ledger.stream.transaction_proof`: a block with its own signature, one with that
+Each document is one of `tests.ledger.proofs.portable`: a block with its own signature, one with that
 of a later block, and record files of every format. Every change has to be refused.
 """
 
@@ -21,11 +21,11 @@ from typing import Any
 
 import django
 
-from ledger.stream.block.proof.identity import publication
-from ledger.stream.transaction_proof.document import NotProved
-from ledger.stream.transaction_proof.verdict import Trusted
-from ledger.stream.transaction_proof.verification import verify
-from tests.ledger.stream.transaction_proof.changes import flipped, values_of
+from ledger.proofs.portable.document import NotProved
+from ledger.proofs.portable.verdict import Trusted
+from ledger.proofs.portable.verification import verify
+from ledger.proofs.threshold.identity import publication
+from tests.ledger.proofs.portable.changes import flipped, values_of
 
 _COUNT = 5_000
 _RUNS = 5
@@ -35,9 +35,9 @@ _PROJECT = Path(__file__).parents[2]
 def documents() -> Iterator[tuple[str, dict[str, Any], Trusted, list[str]]]:
     """Yield documents: what each is of, what its reader knows, and that as options of `verify-proof`."""
     from tests.ledger.proofs.files import BOOK, VERSIONS, published
+    from tests.ledger.proofs.portable import block_proofs, record_proofs
     from tests.ledger.stream.block.blocks import BlockStream
     from tests.ledger.stream.block.state_proofs import proved_by_later
-    from tests.ledger.stream.transaction_proof import block_proofs, record_proofs
 
     folder = Path(tempfile.mkdtemp(prefix="proofs"))
     (folder / "publication").write_bytes(publication(block_proofs.NODES.identity))

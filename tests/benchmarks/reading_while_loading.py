@@ -25,7 +25,7 @@ from pathlib import Path
 import psycopg
 
 from tests.benchmarks.scale import cases
-from tests.benchmarks.scale.isolation import Seen, connected, filled, one, serving
+from tests.benchmarks.scale.isolation import ServerState, connected, filled, one, serving
 from tests.benchmarks.scale.places import ROOT, reachable
 from tests.benchmarks.scale.values import values
 
@@ -153,7 +153,7 @@ def _running(command: list[str], environment: dict[str, str]) -> Iterator[None]:
 # THE CLIENTS
 
 
-def _asked(port: int, urls: list[str], seconds: float) -> Seen:
+def _asked(port: int, urls: list[str], seconds: float) -> ServerState:
     """Ask from a process of its own, whose work others do not wait for."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
@@ -161,11 +161,11 @@ def _asked(port: int, urls: list[str], seconds: float) -> Seen:
     process.start()
     milliseconds, statuses = receiver.recv()
     process.join()
-    return Seen(milliseconds, statuses)
+    return ServerState(milliseconds, statuses)
 
 
 def _ask_all(port: int, urls: list[str], seconds: float, sender: Connection) -> None:
-    seen, ends = Seen(), time.monotonic() + seconds
+    seen, ends = ServerState(), time.monotonic() + seconds
     clients = [
         threading.Thread(target=_ask, args=(port, urls, ends, seen, number)) for number in range(_CLIENTS)
     ]
@@ -176,7 +176,7 @@ def _ask_all(port: int, urls: list[str], seconds: float, sender: Connection) -> 
     sender.send((seen.milliseconds, seen.statuses))
 
 
-def _ask(port: int, urls: list[str], ends: float, seen: Seen, number: int) -> None:
+def _ask(port: int, urls: list[str], ends: float, seen: ServerState, number: int) -> None:
     connection, dice = connected(port), random.Random(number)
     while time.monotonic() < ends:
         milliseconds, status = one(connection, dice.choice(urls))

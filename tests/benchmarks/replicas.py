@@ -193,11 +193,11 @@ class Reads:
 
 def _client(port: int, number: int, reads: Reads) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
-    gives, given, turn = number % 2 == 0, 0, number
+    gives, given, lease = number % 2 == 0, 0, number
     while reads.go_on():
-        turn += 1
-        is_call = turn % _SHARE_OF_CALLS == 0
-        url = "/api/v1/contracts/call" if is_call else _URLS[turn % len(_URLS) if turn % 2 else 0]
+        lease += 1
+        is_call = lease % _SHARE_OF_CALLS == 0
+        url = "/api/v1/contracts/call" if is_call else _URLS[lease % len(_URLS) if lease % 2 else 0]
         headers = {"Mirror-Block": str(given)} if gives else {}
         before, block = reads.newest, None
         try:

@@ -20,11 +20,11 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
 
-from mirror import config  # noqa: E402
-from mirror.db import statements  # noqa: E402
-from mirror.logs import access  # noqa: E402
-from mirror.node.web.gateway import Gateway  # noqa: E402
-from mirror.node.web.observing import ENVIRONMENT_ID, Observer  # noqa: E402
+from mirror.core import config  # noqa: E402
+from mirror.core.db.reading import statements  # noqa: E402
+from mirror.core.logs import access  # noqa: E402
+from mirror.web.requests.gateway import Gateway  # noqa: E402
+from mirror.web.requests.observer import ENVIRONMENT_ID, Observer  # noqa: E402
 from mirror.wsgi import application  # noqa: E402
 
 # Every request of the first two is another one; the answer to the third is kept in memory.

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import psycopg
 
-from mirror.node.backup.manifest import SNAPSHOT, Manifest
+from mirror.operations.backup.manifest import SNAPSHOT, Manifest
 from tests.benchmarks import streams
 from tests.benchmarks.backup import compare
 from tests.benchmarks.scale.places import ROOT, reachable

@@ -4,9 +4,9 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from ledger.stream.record.compose import TREASURY, Block, Composer
 from ledger.stream.record.item import HapiVersion
-from mirror.values.hapi import CryptoUpdateTransactionBody
+from mirror.core.values.hapi.messages import CryptoUpdateTransactionBody
+from mirror.demo.streams.record_files import TREASURY, Block, Composer
 from tests.contracts.compose import ContractStream, change, contract, function_result, log, state
 from tests.tokens.compose import TokenStream, serials, units
 

@@ -40,7 +40,7 @@ def measure(url: str) -> None:
     bodies = _bodies(url)
     took: dict[str, list[float]] = {name: [] for name in bodies}
     client = HTTPConnection(urlsplit(url).netloc)
-    for turn in range(_TURNS + _UNTIMED):
+    for lease in range(_TURNS + _UNTIMED):
         for name, body in bodies.items():
             began = time.perf_counter()
             client.request(
@@ -49,7 +49,7 @@ def measure(url: str) -> None:
             answer = client.getresponse()
             answer.read()
             assert answer.status == 200, answer.status
-            if turn >= _UNTIMED:
+            if lease >= _UNTIMED:
                 took[name].append(time.perf_counter() - began)
     client.close()
     for name, times in took.items():

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from mirror import config
+from mirror.core import config
 from mirror.wsgi import ApiHandler
 from tests.conformance.serve import CONTROL, environment
 

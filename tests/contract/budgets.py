@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from mirror.db.distribution import is_distributed
+from mirror.core.db.distribution import is_distributed
 
 FILE = Path(__file__).with_name("budgets.json")
 

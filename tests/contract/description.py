@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from mirror.rest.schema.description import document
+from mirror.core.rest.schema.description import document
 
 if TYPE_CHECKING:
     from tests.api import Answer

@@ -5,8 +5,8 @@ import pytest
 import yaml
 from django.contrib.staticfiles import finders
 
-from mirror.rest.schema.description import Generator, switches
-from mirror.rest.schema.description import document as made_document
+from mirror.core.rest.schema.description import Generator, switches
+from mirror.core.rest.schema.description import document as made_document
 from mirror.urls import ROUTES
 from tests.api import Answer
 from tests.contract import description

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 
-from mirror.rest.schema.description import document
+from mirror.core.rest.schema.description import document
 from mirror.urls import ROUTES
 
 

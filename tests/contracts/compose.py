@@ -5,8 +5,7 @@ from typing import Any
 
 import rlp
 
-from ledger.stream.record.compose import Composer, account, timestamp
-from mirror.values.hapi import (
+from mirror.core.values.hapi.messages import (
     ContractActions,
     ContractBytecode,
     ContractID,
@@ -17,6 +16,7 @@ from mirror.values.hapi import (
     TransactionRecord,
     TransactionSidecarRecord,
 )
+from mirror.demo.streams.record_files import Composer, account, timestamp
 
 CALLER, CONTRACT, OTHER, FILE = 1001, 2001, 2002, 3001
 TOPIC = bytes(31) + b"\7"

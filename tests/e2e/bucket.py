@@ -11,9 +11,9 @@ from django.db import DatabaseError, connection
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
-from ledger.stream.record.compose import Block
 from ledger.stream.source.local import find_record_files
 from mirror.demo.actions.network.files import address_book
+from mirror.demo.streams.record_files import Block
 from tests import forking
 
 # Each of them gets rows of every file, so the loader always comes to them.

@@ -2,7 +2,7 @@
 
 import base64
 
-from mirror.values.hapi import Key
+from mirror.core.values.hapi.messages import Key
 
 NANOS_PER_SECOND = 1_000_000_000
 NANOS_PER_DAY = 86_400 * NANOS_PER_SECOND

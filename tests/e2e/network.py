@@ -3,13 +3,13 @@
 from random import Random
 from typing import Any
 
+from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule, ExchangeRateSet, NodeAddressBook
 from mirror.demo.actions.network.files import FEE_SCHEDULE, NODE_DETAILS
 from mirror.demo.actions.network.periods import LEAST_STAKE, MOST_STAKE, counted
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.fees import EXCHANGE_RATES
 from mirror.demo.world.staking import MOST_REWARD_RATE
 from mirror.demo.world.world import World
-from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet, NodeAddressBook
 from tests.e2e.forms import NANOS_PER_DAY, NANOS_PER_SECOND, at, entity, since
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest, same

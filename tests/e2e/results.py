@@ -3,11 +3,11 @@
 from random import Random
 from typing import Any
 
+from mirror.core.values.hapi.messages import ExchangeRateSet
 from mirror.demo.actions.network.files import GAS
 from mirror.demo.world.contracts import Result
 from mirror.demo.world.fees import EXCHANGE_RATES
 from mirror.demo.world.world import World
-from mirror.values.hapi import ExchangeRateSet
 from tests.e2e import ethereum
 from tests.e2e.forms import address, at, entity, hexed, word
 from tests.e2e.rest import Rest, same

@@ -3,9 +3,9 @@
 from random import Random
 from typing import Any
 
-from ledger.stream.record.compose import Block, ComposedTransaction
-from mirror.values import result_codes, transaction_types
-from mirror.values import timestamp as timestamps
+from mirror.core.values import timestamp as timestamps
+from mirror.core.values.hapi import result_codes, transaction_types
+from mirror.demo.streams.record_files import Block, ComposedTransaction
 from tests.e2e.forms import at, base_64, entity, hexed
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest, same

@@ -13,8 +13,9 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
-from mirror.db import budget, walks
-from mirror.db.sql import fetch
+from mirror.core.db.reading import budget
+from mirror.core.db.reading.sql import fetch
+from mirror.core.db.sql import windowed_scan
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.urls import ROUTES
@@ -167,7 +168,7 @@ def _late(_loaded, settings_of, monkeypatch):
     monkeypatch.setattr(budgets, "check", lambda *_: None)
     # Only reading a whole list at once may fail, on however busy a machine; and each list may.
     monkeypatch.setattr(budget, "_LEAST_SECONDS", PATIENCE_SECONDS)
-    monkeypatch.setattr(walks, "WHOLE", 0.0)
+    monkeypatch.setattr(windowed_scan, "WHOLE", 0.0)
     yield
     # The connection keeps the limit of its last statement.
     settings_of({"rest.query.timeBudget": 0.0, "rest.db.statementTimeout": PATIENCE_SECONDS})

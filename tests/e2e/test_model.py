@@ -13,9 +13,9 @@ from random import Random
 
 import pytest
 
-from ledger.stream.record.compose import Block
+from mirror.core.values.hapi import transaction_types
+from mirror.demo.streams.record_files import Block
 from mirror.demo.world.world import World
-from mirror.values import transaction_types
 from tests.e2e import (
     accounts,
     allowances,

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from ledger.stream.record.compose import Block
+from mirror.demo.streams.record_files import Block
 from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, Relationship, RoyaltyFee, Token
 from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_SECOND, at, base_64, entity, key, numbered

@@ -3,9 +3,9 @@
 from random import Random
 from typing import Any
 
+from mirror.core.values.hapi.messages import TransactionID
 from mirror.demo.world.topics import RUNNING_HASH_VERSION, Message, Topic
 from mirror.demo.world.world import World
-from mirror.values.hapi import TransactionID
 from tests.e2e.forms import at, base_64, entity, key, since
 from tests.e2e.rest import Rest, same
 

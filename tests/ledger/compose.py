@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ledger.stream.record.compose import Composer
-from mirror.values.hapi import TransactionBody, TransactionRecord
+from mirror.core.values.hapi.messages import TransactionBody, TransactionRecord
+from mirror.demo.streams.record_files import Composer
 
 KEY = {"ed25519": bytes(range(32))}
 OTHER_KEY = {"ed25519": bytes(range(1, 33))}

@@ -13,7 +13,7 @@ from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.test import Client
 
-from mirror.db.turns import Turns
+from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -129,7 +129,7 @@ def test_a_request_leaves_nothing_for_the_garbage_collector(method: str, path: s
 
 def test_a_connection_that_broke_is_gone_after_the_turn_that_broke_it() -> None:
     own = connections[DEFAULT_DB_ALIAS]
-    turns = Turns(1)
+    turns = RequestScheduler(1)
     with turns.taken():
         connection.ensure_connection()
         broken = connection.connection

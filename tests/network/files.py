@@ -1,6 +1,6 @@
 """Parts of system files for reader tests."""
 
-from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet
+from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule, ExchangeRateSet
 from tests.build import START, insert
 
 CREATE, UPDATE, APPEND = 17, 19, 16

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ledger.stream.record.compose import TREASURY, Composer, account
-from mirror.values.hapi import (
+from mirror.core.values.hapi.messages import (
     AccountAmount,
     NftTransfer,
     TokenID,
@@ -13,6 +12,7 @@ from mirror.values.hapi import (
     TransactionReceipt,
     TransactionRecord,
 )
+from mirror.demo.streams.record_files import TREASURY, Composer, account
 
 KEY = {"ed25519": bytes(range(32))}
 OTHER_KEY = {"ed25519": bytes(range(1, 33))}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from ledger.stream.record.compose import Block, account
+from mirror.demo.streams.record_files import Block, account
 from tests.tokens.compose import ALL_SERIALS, KEY, TokenStream, serials, token, units
 
 PEOPLE = range(1001, 1006)

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 import pytest
 from django.db import connection
 
-from mirror import config
-from mirror.db.distribution import is_distributed
-from mirror.processes import running
+from mirror.core import config
+from mirror.core.db.distribution import is_distributed
+from mirror.core.processes import process_table
 from tests.build import Build
 from tests.node import Node, stat
 from tests.reading import make_reader
@@ -60,7 +60,7 @@ class ServingNode(Node):
         return self.call(LOOPS, gas=GAS)
 
     def workers(self) -> list[int]:
-        return [pid for pid in self.processes() if "mirror: simulation" in running.command(pid)]
+        return [pid for pid in self.processes() if "mirror: simulation" in process_table.command(pid)]
 
     def working(self) -> list[int]:
         """Return the processes that have worked on a call for a while."""

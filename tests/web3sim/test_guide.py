@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from mirror.config.settings import SETTINGS
+from mirror.core.config.settings import SETTINGS
 from web3sim.limits import filters, throttle
 from web3sim.limits.conditions import FIELDS
 from web3sim.models import ContractCallFilter

@@ -11,22 +11,22 @@ from typing import Any, TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.accounts import OfAccount
-from mirror.db.distribution import is_distributed
-from mirror.db.pairs import PairBounds, among_pairs, page_of_pairs
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, Row, compare, fetch
-from mirror.rest.answers.errors import BadRequest
-from mirror.rest.paging.pairs import classic_pair
-from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
-from mirror.rest.parameters.types import (
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
+from mirror.core.db.sql.pair_bounds import PairBounds, among_pairs, page_of_pairs
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.answers.errors import BadRequest
+from mirror.core.rest.paging.pairs import classic_pair
+from mirror.core.rest.parameters.parameter_set import ParameterSet, refuse_ne
+from mirror.core.rest.parameters.types import (
     EntityIdParameter,
     LimitParameter,
     NumberParameter,
     OrderParameter,
     TokenIdParameter,
 )
-from mirror.values import entity_id, hexes, timestamp
-from mirror.values.shapes import Base64, EntityId, Int64, Page, Timestamp
+from mirror.core.values import entity_id, hexadecimal, timestamp
+from mirror.core.values.json_types import Base64, EntityId, Int64, Page, Timestamp
 
 _PAIR = ("token_id", "serial_number")
 
@@ -113,7 +113,7 @@ def nft_json(row: Row) -> NftJson:
         "created_timestamp": timestamp.text(created),
         "delegating_spender": entity_id.text(delegating),
         "deleted": deleted,
-        "metadata": hexes.base64_text(metadata),
+        "metadata": hexadecimal.base64_text(metadata),
         "modified_timestamp": timestamp.text(modified),
         "serial_number": serial_number,
         "spender": entity_id.text(spender),

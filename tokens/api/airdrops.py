@@ -10,19 +10,19 @@ from typing import TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.accounts import NewerOfAccount, newer_account_id
-from mirror.db.bounds import Ends
-from mirror.db.query import Query
-from mirror.rest.paging.pairs import check_newer_range
-from mirror.rest.parameters.entity_ids import AccountName
-from mirror.rest.parameters.newer import (
+from mirror.core.db.sql.bounds import Ends
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.paging.pairs import check_newer_range
+from mirror.core.rest.parameters.entity_ids import AccountName
+from mirror.core.rest.parameters.newer import (
     NewerEntityIdParameter,
     NewerLimitParameter,
     NewerNumberParameter,
     NewerOrderParameter,
     NewerParameterSet,
 )
-from mirror.values import entity_id, timestamp
-from mirror.values.shapes import EntityId, Int64, Page, TimestampRangeJson
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import EntityId, Int64, Page, TimestampRangeJson
 from tokens.queries import airdrops as queries
 from tokens.queries.airdrops import Airdrop
 

@@ -12,22 +12,27 @@ from typing import TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.accounts import NewerOfAccount, OfAccount, newer_account_id
-from mirror.db.pairs import PairBounds, page_of_pairs
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, Row, Where, compare, fetch
-from mirror.rest.paging.pairs import classic_pair, newer_pair
-from mirror.rest.parameters.entity_ids import AccountName
-from mirror.rest.parameters.newer import (
+from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
+from mirror.core.db.sql.pair_bounds import PairBounds, page_of_pairs
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.paging.pairs import classic_pair, newer_pair
+from mirror.core.rest.parameters.entity_ids import AccountName
+from mirror.core.rest.parameters.newer import (
     NewerBooleanParameter,
     NewerEntityIdParameter,
     NewerLimitParameter,
     NewerOrderParameter,
     NewerParameterSet,
 )
-from mirror.rest.parameters.parameter_set import ParameterSet
-from mirror.rest.parameters.types import EntityIdParameter, LimitParameter, OrderParameter, TokenIdParameter
-from mirror.values import entity_id, timestamp
-from mirror.values.shapes import EntityId, Int64, Page, TimestampRangeJson
+from mirror.core.rest.parameters.parameter_set import ParameterSet
+from mirror.core.rest.parameters.types import (
+    EntityIdParameter,
+    LimitParameter,
+    OrderParameter,
+    TokenIdParameter,
+)
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import EntityId, Int64, Page, TimestampRangeJson
 
 
 # PARAMETERS

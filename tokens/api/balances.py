@@ -11,10 +11,10 @@ from rest_framework.response import Response
 
 from ledger.api.names.tokens import OfToken
 from ledger.queries import balances as snapshots
-from mirror.config.clock import now_ns
-from mirror.db.query import Query
-from mirror.rest.parameters.parameter_set import ParameterSet
-from mirror.rest.parameters.types import (
+from mirror.core.config.clock import now_ns
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.parameters.parameter_set import ParameterSet
+from mirror.core.rest.parameters.types import (
     EntityIdParameter,
     LimitParameter,
     NumberParameter,
@@ -22,8 +22,8 @@ from mirror.rest.parameters.types import (
     PublicKeyParameter,
     TimestampParameter,
 )
-from mirror.values import entity_id, timestamp
-from mirror.values.shapes import EntityId, Int64, Page, Timestamp
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import EntityId, Int64, Page, Timestamp
 from tokens.queries import holdings
 from tokens.queries.holdings import Holders, Holding
 

@@ -10,10 +10,10 @@ from typing import Any, TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.tokens import OfToken
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import InvalidParameter, NotFound
-from mirror.rest.parameters.parameter_set import InvalidValue, NoParameters, ParameterSet
-from mirror.rest.parameters.types import (
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import InvalidParameter, NotFound
+from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters, ParameterSet
+from mirror.core.rest.parameters.types import (
     EntityIdParameter,
     LimitParameter,
     NumberParameter,
@@ -21,8 +21,9 @@ from mirror.rest.parameters.types import (
     TimestampParameter,
     read_number,
 )
-from mirror.values import entity_id, timestamp, transaction_id, transaction_types
-from mirror.values.shapes import EntityId, Int32, Page, Timestamp, TransactionId
+from mirror.core.values import entity_id, timestamp, transaction_id
+from mirror.core.values.hapi import transaction_types
+from mirror.core.values.json_types import EntityId, Int32, Page, Timestamp, TransactionId
 from tokens.api.account_nfts import NftJson, NftsJson, nft_json
 from tokens.queries import nfts as queries
 from tokens.queries.nfts import Transaction
@@ -125,7 +126,7 @@ class Nft(OfNft):
     def read(self, parameters: NoParameters, token_id: int, serial_number: int) -> NftJson:
         row = queries.nft(token_id, serial_number)
         if row is None:
-            raise NotFound(detail=absent.entity())
+            raise NotFound(detail=not_loaded.entity())
         return nft_json(row)
 
 

@@ -11,13 +11,13 @@ from rest_framework.response import Response
 
 from ledger.api.names.accounts import OfAccount
 from ledger.queries import entities
-from mirror.db.distribution import is_distributed
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, Row, compare, fetch
-from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
-from mirror.rest.parameters.types import LimitParameter, OrderParameter, TokenIdParameter
-from mirror.values import entity_id, timestamp
-from mirror.values.shapes import EntityId, Int64, Page, Timestamp
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.parameters.parameter_set import ParameterSet, refuse_ne
+from mirror.core.rest.parameters.types import LimitParameter, OrderParameter, TokenIdParameter
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import EntityId, Int64, Page, Timestamp
 
 _FREEZE_STATUS: Final = ("NOT_APPLICABLE", "FROZEN", "UNFROZEN")
 _KYC_STATUS: Final = ("NOT_APPLICABLE", "GRANTED", "REVOKED")

@@ -13,14 +13,14 @@ from typing import Any, NotRequired, TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.tokens import OfToken
-from mirror.db.query import Query
-from mirror.db.sql import Comparison
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import BadRequest, InvalidParameter, NotFound
-from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, Parameter, ParameterSet
-from mirror.rest.parameters.query_string import Texts
-from mirror.rest.parameters.types import (
+from mirror.core.db.reading.sql import Comparison
+from mirror.core.db.sql.query import Query
+from mirror.core.rest.answers import not_loaded as absent
+from mirror.core.rest.answers.errors import BadRequest, InvalidParameter, NotFound
+from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, Parameter, ParameterSet
+from mirror.core.rest.parameters.query_string import Texts
+from mirror.core.rest.parameters.types import (
     ChoicesParameter,
     EntityIdParameter,
     LimitParameter,
@@ -29,10 +29,10 @@ from mirror.rest.parameters.types import (
     TimestampParameter,
     TokenIdParameter,
 )
-from mirror.values import entity_id, timestamp
-from mirror.values.keys import key_json
-from mirror.values.shapes import Base64, DecimalText, EntityId, Int64, KeyJson, Page, Timestamp
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.json_types import Base64, DecimalText, EntityId, Int64, KeyJson, Page, Timestamp
+from mirror.core.values.keys import key_json
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from tokens.queries import tokens as queries
 from tokens.queries.tokens import ListedToken, Selection
 from tokens.queries.tokens import Token as TokenRow

@@ -1,6 +1,6 @@
 """Indexes of a database that an older release has filled."""
 
-from mirror.db.backfill import IndexBuild
+from mirror.core.db.backfill import IndexBuild
 
 HOLDINGS = IndexBuild(
     name="holdings_index",

@@ -1,4 +1,4 @@
-"""Importing the modules registers their handlers (`ledger.ingest.registry.load_handlers`)."""
+"""Importing the modules registers their handlers (`ledger.ingest.rows.registry.load_handlers`)."""
 
 from tokens.handlers import airdrop, allowance, nft, relationship, supply, token, transfer
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles
 from ledger.stream.record.item import RecordItem
-from mirror.db.enums import AirdropState
-from mirror.values import entity_id
+from mirror.core.db.schema.enums import AirdropState
+from mirror.core.values import entity_id
 from tokens.handlers.relationship import association
 from tokens.models import TokenAccount, TokenAirdrop
 

@@ -5,10 +5,10 @@ Where a body repeats itself, its last entry counts.
 
 from typing import Any
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 from tokens.models import Nft, NftAllowance, TokenAllowance
 from tokens.models.nft import KEEP
 

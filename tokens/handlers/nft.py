@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 from tokens.handlers.relationship import move_balance
 from tokens.models import Nft
 from tokens.models.nft import KEEP

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import Order, every_item, handles, names_entity
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import Order, every_item, handles, names_entity
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id
-from mirror.values.transaction_types import NUMBERS, name
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.transaction_types import NUMBERS, name
 from tokens.models import TokenAccount
 
 # freeze_status and kyc_status of token and token_account; null in the latter means the token's own status.

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles
 from ledger.stream.record.item import RecordItem
 from tokens.models import Nft, Token
 

@@ -4,12 +4,12 @@ from typing import Any
 
 from ledger.handlers.columns import keys, text
 from ledger.handlers.custom_fees import replace_token_fees
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles, names_entity
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles, names_entity
 from ledger.stream.record.item import RecordItem
-from mirror.db.enums import TokenPauseStatus, TokenSupplyType, TokenType
-from mirror.values import entity_id, timestamp
-from mirror.values.transaction_types import NUMBERS, name
+from mirror.core.db.schema.enums import TokenPauseStatus, TokenSupplyType, TokenType
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.hapi.transaction_types import NUMBERS, name
 from tokens.handlers.relationship import (
     FROZEN,
     GRANTED,

@@ -5,12 +5,12 @@ A transaction that ended with FAIL_INVALID may have moved tokens too, so its rec
 
 from typing import Any
 
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import Order, every_item
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import Order, every_item
 from ledger.stream.record.item import RecordItem
-from mirror.db.writing.copy import RowOrder
-from mirror.values import entity_id
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.db.writing.copy import RowOrder
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.transaction_types import NUMBERS
 from tokens.handlers.dissociation import Dissociation, dissociate_deleted
 from tokens.handlers.nft import nft_transfers
 from tokens.handlers.relationship import FAIL_INVALID, move_balance

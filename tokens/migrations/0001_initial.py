@@ -3,10 +3,10 @@ import django.contrib.postgres.fields.ranges
 from django.contrib.postgres.operations import BtreeGistExtension, TrigramExtension
 from django.db import migrations, models
 
-import mirror.db.fields
-import mirror.db.indexes
-import mirror.db.tables
-from mirror.db.operations import VacuumAfterInserts
+import mirror.core.db.schema.fields
+import mirror.core.db.schema.indexes
+import mirror.core.db.schema.tables
+from mirror.core.db.schema.operations import VacuumAfterInserts
 
 
 class Migration(migrations.Migration):
@@ -38,39 +38,44 @@ DROP TYPE token_type;
             fields=[
                 (
                     "token_id",
-                    mirror.db.fields.Int8Field(domain="entity_id", primary_key=True, serialize=False),
+                    mirror.core.db.schema.fields.Int8Field(
+                        domain="entity_id", primary_key=True, serialize=False
+                    ),
                 ),
                 ("created_timestamp", models.BigIntegerField()),
                 ("decimals", models.BigIntegerField()),
                 ("freeze_default", models.BooleanField(db_default=False)),
-                ("freeze_key", mirror.db.fields.BytesField(null=True)),
+                ("freeze_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("initial_supply", models.BigIntegerField()),
-                ("kyc_key", mirror.db.fields.BytesField(null=True)),
+                ("kyc_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("name", models.CharField(max_length=100)),
-                ("supply_key", mirror.db.fields.BytesField(null=True)),
+                ("supply_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("symbol", models.CharField(max_length=100)),
                 ("total_supply", models.BigIntegerField(db_default=0)),
-                ("treasury_account_id", mirror.db.fields.Int8Field(domain="entity_id")),
-                ("wipe_key", mirror.db.fields.BytesField(null=True)),
+                ("treasury_account_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
+                ("wipe_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("max_supply", models.BigIntegerField(db_default=9223372036854775807)),
-                ("supply_type", mirror.db.fields.EnumField("token_supply_type", db_default="INFINITE")),
-                ("type", mirror.db.fields.EnumField("token_type", db_default="FUNGIBLE_COMMON")),
-                ("fee_schedule_key", mirror.db.fields.BytesField(null=True)),
-                ("pause_key", mirror.db.fields.BytesField(null=True)),
+                (
+                    "supply_type",
+                    mirror.core.db.schema.fields.EnumField("token_supply_type", db_default="INFINITE"),
+                ),
+                ("type", mirror.core.db.schema.fields.EnumField("token_type", db_default="FUNGIBLE_COMMON")),
+                ("fee_schedule_key", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("pause_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 (
                     "pause_status",
-                    mirror.db.fields.EnumField("token_pause_status", db_default="NOT_APPLICABLE"),
+                    mirror.core.db.schema.fields.EnumField("token_pause_status", db_default="NOT_APPLICABLE"),
                 ),
                 ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
                 ("freeze_status", models.SmallIntegerField()),
                 ("kyc_status", models.SmallIntegerField()),
-                ("metadata", mirror.db.fields.BytesField(null=True)),
-                ("metadata_key", mirror.db.fields.BytesField(null=True)),
+                ("metadata", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("metadata_key", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
             options={
                 "db_table": "token",
                 "indexes": [
-                    mirror.db.indexes.GinIndex(
+                    mirror.core.db.schema.indexes.GinIndex(
                         fields=["name"], name="token__name", opclasses=["gin_trgm_ops"]
                     )
                 ],
@@ -90,49 +95,52 @@ DROP TYPE token_type;
                         serialize=False,
                     ),
                 ),
-                ("token_id", mirror.db.fields.Int8Field(domain="entity_id")),
+                ("token_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
                 ("created_timestamp", models.BigIntegerField()),
                 ("decimals", models.BigIntegerField()),
                 ("freeze_default", models.BooleanField(db_default=False)),
-                ("freeze_key", mirror.db.fields.BytesField(null=True)),
+                ("freeze_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("initial_supply", models.BigIntegerField()),
-                ("kyc_key", mirror.db.fields.BytesField(null=True)),
+                ("kyc_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("name", models.CharField(max_length=100)),
-                ("supply_key", mirror.db.fields.BytesField(null=True)),
+                ("supply_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("symbol", models.CharField(max_length=100)),
                 ("total_supply", models.BigIntegerField(db_default=0)),
-                ("treasury_account_id", mirror.db.fields.Int8Field(domain="entity_id")),
-                ("wipe_key", mirror.db.fields.BytesField(null=True)),
+                ("treasury_account_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
+                ("wipe_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("max_supply", models.BigIntegerField(db_default=9223372036854775807)),
-                ("supply_type", mirror.db.fields.EnumField("token_supply_type", db_default="INFINITE")),
-                ("type", mirror.db.fields.EnumField("token_type", db_default="FUNGIBLE_COMMON")),
-                ("fee_schedule_key", mirror.db.fields.BytesField(null=True)),
-                ("pause_key", mirror.db.fields.BytesField(null=True)),
+                (
+                    "supply_type",
+                    mirror.core.db.schema.fields.EnumField("token_supply_type", db_default="INFINITE"),
+                ),
+                ("type", mirror.core.db.schema.fields.EnumField("token_type", db_default="FUNGIBLE_COMMON")),
+                ("fee_schedule_key", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("pause_key", mirror.core.db.schema.fields.BytesField(null=True)),
                 (
                     "pause_status",
-                    mirror.db.fields.EnumField("token_pause_status", db_default="NOT_APPLICABLE"),
+                    mirror.core.db.schema.fields.EnumField("token_pause_status", db_default="NOT_APPLICABLE"),
                 ),
                 ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
                 ("freeze_status", models.SmallIntegerField()),
                 ("kyc_status", models.SmallIntegerField()),
-                ("metadata", mirror.db.fields.BytesField(null=True)),
-                ("metadata_key", mirror.db.fields.BytesField(null=True)),
+                ("metadata", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("metadata_key", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
             options={
                 "verbose_name_plural": "token history",
                 "db_table": "token_history",
                 "indexes": [
-                    mirror.db.indexes.GistIndex(
+                    mirror.core.db.schema.indexes.GistIndex(
                         fields=["timestamp_range"], name="token_history__timestamp_range"
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         models.F("token_id"),
                         models.F("timestamp_range__startswith"),
                         name="token_history__token_id_timestamp_range",
                     ),
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="CustomFee",
@@ -171,17 +179,17 @@ DROP TYPE token_type;
                 "verbose_name_plural": "custom fee history",
                 "db_table": "custom_fee_history",
                 "indexes": [
-                    mirror.db.indexes.GistIndex(
+                    mirror.core.db.schema.indexes.GistIndex(
                         fields=["timestamp_range"], name="custom_fee_history__timestamp_range"
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         models.F("entity_id"),
                         models.F("timestamp_range__startswith"),
                         name="custom_fee_history__token_id_timestamp_range",
                     ),
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="TokenAccount",
@@ -211,7 +219,7 @@ DROP TYPE token_type;
             options={
                 "db_table": "token_account",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["token_id", "account_id"], name="token_account__token_id_account_id"
                     )
                 ],
@@ -247,18 +255,18 @@ DROP TYPE token_type;
                 "verbose_name_plural": "token account history",
                 "db_table": "token_account_history",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         models.F("account_id"),
                         models.F("token_id"),
                         models.F("timestamp_range__startswith"),
                         name="token_account_history__account_token_lower_timestamp",
                     ),
-                    mirror.db.indexes.GistIndex(
+                    mirror.core.db.schema.indexes.GistIndex(
                         fields=["timestamp_range"], name="token_account_history__timestamp_range"
                     ),
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="Nft",
@@ -277,7 +285,7 @@ DROP TYPE token_type;
                 ("account_id", models.BigIntegerField(null=True)),
                 ("created_timestamp", models.BigIntegerField(null=True)),
                 ("deleted", models.BooleanField(db_default=False, null=True)),
-                ("metadata", mirror.db.fields.BytesField(null=True)),
+                ("metadata", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("serial_number", models.BigIntegerField()),
                 ("token_id", models.BigIntegerField()),
                 ("delegating_spender", models.BigIntegerField(null=True)),
@@ -287,11 +295,11 @@ DROP TYPE token_type;
             options={
                 "db_table": "nft",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["account_id", "token_id", "serial_number"],
                         name="nft__account_token_serialnumber",
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         condition=models.Q(("account_id__isnull", False), ("spender__isnull", False)),
                         fields=["account_id", "spender", "token_id", "serial_number"],
                         name="nft__allowance",
@@ -317,7 +325,7 @@ DROP TYPE token_type;
                 ("account_id", models.BigIntegerField(null=True)),
                 ("created_timestamp", models.BigIntegerField(null=True)),
                 ("deleted", models.BooleanField(db_default=False, null=True)),
-                ("metadata", mirror.db.fields.BytesField(null=True)),
+                ("metadata", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("serial_number", models.BigIntegerField()),
                 ("token_id", models.BigIntegerField()),
                 ("delegating_spender", models.BigIntegerField(null=True)),
@@ -328,10 +336,10 @@ DROP TYPE token_type;
                 "verbose_name_plural": "nft history",
                 "db_table": "nft_history",
                 "indexes": [
-                    mirror.db.indexes.GistIndex(
+                    mirror.core.db.schema.indexes.GistIndex(
                         fields=["account_id", "timestamp_range"], name="nft_history__account_timestamp_range"
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         models.F("token_id"),
                         models.F("serial_number"),
                         models.F("timestamp_range__startswith"),
@@ -339,7 +347,7 @@ DROP TYPE token_type;
                     ),
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="TokenTransfer",
@@ -357,27 +365,27 @@ DROP TYPE token_type;
                         serialize=False,
                     ),
                 ),
-                ("token_id", mirror.db.fields.Int8Field(domain="entity_id")),
-                ("account_id", mirror.db.fields.Int8Field(domain="entity_id")),
+                ("token_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
+                ("account_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
                 ("consensus_timestamp", models.BigIntegerField()),
-                ("amount", mirror.db.fields.Int8Field(domain="hbar_tinybars")),
+                ("amount", mirror.core.db.schema.fields.Int8Field(domain="hbar_tinybars")),
                 ("payer_account_id", models.BigIntegerField()),
                 ("is_approval", models.BooleanField(null=True)),
             ],
             options={
                 "db_table": "token_transfer",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["account_id", "-consensus_timestamp"],
                         name="token_transfer__account_timestamp",
                     ),
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["-consensus_timestamp", "-token_id", "-account_id"],
                         name="token_transfer__token_account_timestamp",
                     ),
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="AssessedCustomFee",
@@ -407,12 +415,12 @@ DROP TYPE token_type;
             options={
                 "db_table": "assessed_custom_fee",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["consensus_timestamp"], name="assessed_custom_fee__consensus_timestamp"
                     )
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="TokenBalance",
@@ -430,20 +438,20 @@ DROP TYPE token_type;
                     ),
                 ),
                 ("consensus_timestamp", models.BigIntegerField()),
-                ("account_id", mirror.db.fields.Int8Field(domain="entity_id")),
+                ("account_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
                 ("balance", models.BigIntegerField()),
-                ("token_id", mirror.db.fields.Int8Field(domain="entity_id")),
+                ("token_id", mirror.core.db.schema.fields.Int8Field(domain="entity_id")),
             ],
             options={
                 "db_table": "token_balance",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["token_id", "account_id", "consensus_timestamp"],
                         name="token_balance__token_account_timestamp",
                     )
                 ],
             },
-            bases=(mirror.db.tables.MonthlyPartitions, models.Model),
+            bases=(mirror.core.db.schema.tables.MonthlyPartitions, models.Model),
         ),
         migrations.CreateModel(
             name="TokenAllowance",
@@ -500,19 +508,19 @@ DROP TYPE token_type;
                 "verbose_name_plural": "token allowance history",
                 "db_table": "token_allowance_history",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         models.F("owner"),
                         models.F("spender"),
                         models.F("token_id"),
                         models.F("timestamp_range__startswith"),
                         name="token_allowance_history__owner_spender_token_lower_timestamp",
                     ),
-                    mirror.db.indexes.GistIndex(
+                    mirror.core.db.schema.indexes.GistIndex(
                         fields=["timestamp_range"], name="token_allowance_history__timestamp_range"
                     ),
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="NftAllowance",
@@ -539,7 +547,7 @@ DROP TYPE token_type;
             options={
                 "db_table": "nft_allowance",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["spender", "owner", "token_id"], name="nft_allowance__spender_owner_token"
                     )
                 ],
@@ -572,19 +580,19 @@ DROP TYPE token_type;
                 "verbose_name_plural": "nft allowance history",
                 "db_table": "nft_allowance_history",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         models.F("owner"),
                         models.F("spender"),
                         models.F("token_id"),
                         models.F("timestamp_range__startswith"),
                         name="nft_allowance_history__owner_spender_token_lower_timestamp",
                     ),
-                    mirror.db.indexes.GistIndex(
+                    mirror.core.db.schema.indexes.GistIndex(
                         fields=["timestamp_range"], name="nft_allowance_history__timestamp_range"
                     ),
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="TokenAirdrop",
@@ -606,14 +614,14 @@ DROP TYPE token_type;
                 ("receiver_account_id", models.BigIntegerField()),
                 ("sender_account_id", models.BigIntegerField()),
                 ("serial_number", models.BigIntegerField()),
-                ("state", mirror.db.fields.EnumField("airdrop_state", db_default="PENDING")),
+                ("state", mirror.core.db.schema.fields.EnumField("airdrop_state", db_default="PENDING")),
                 ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
                 ("token_id", models.BigIntegerField()),
             ],
             options={
                 "db_table": "token_airdrop",
                 "indexes": [
-                    mirror.db.indexes.Index(
+                    mirror.core.db.schema.indexes.Index(
                         fields=["receiver_account_id", "sender_account_id", "token_id", "serial_number"],
                         name="token_airdrop__receiver_id",
                     )
@@ -628,7 +636,7 @@ DROP TYPE token_type;
                     )
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
             name="TokenAirdropHistory",
@@ -651,7 +659,7 @@ DROP TYPE token_type;
                 ("receiver_account_id", models.BigIntegerField()),
                 ("sender_account_id", models.BigIntegerField()),
                 ("serial_number", models.BigIntegerField()),
-                ("state", mirror.db.fields.EnumField("airdrop_state", db_default="PENDING")),
+                ("state", mirror.core.db.schema.fields.EnumField("airdrop_state", db_default="PENDING")),
                 ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
                 ("token_id", models.BigIntegerField()),
             ],
@@ -659,12 +667,12 @@ DROP TYPE token_type;
                 "verbose_name_plural": "token airdrop history",
                 "db_table": "token_airdrop_history",
                 "indexes": [
-                    mirror.db.indexes.GistIndex(
+                    mirror.core.db.schema.indexes.GistIndex(
                         fields=["timestamp_range"], name="token_airdrop_history__timestamp_range"
                     )
                 ],
             },
-            bases=(mirror.db.tables.KeylessTable, models.Model),
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         VacuumAfterInserts(
             {

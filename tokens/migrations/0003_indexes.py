@@ -1,7 +1,7 @@
 from django.db import migrations, models
 
-import mirror.db.indexes
-from mirror.db.operations import AddIndexOrBackfill
+import mirror.core.db.schema.indexes
+from mirror.core.db.schema.operations import AddIndexOrBackfill
 
 
 class Migration(migrations.Migration):
@@ -13,14 +13,14 @@ class Migration(migrations.Migration):
     operations = [
         AddIndexOrBackfill(
             model_name="tokenaccount",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 fields=["token_id", "balance", "account_id"], name="token_account__token_balance_account"
             ),
             backfill="holdings_index",
         ),
         AddIndexOrBackfill(
             model_name="tokenairdrop",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 condition=models.Q(("state", "PENDING")),
                 fields=["sender_account_id", "receiver_account_id", "token_id", "serial_number"],
                 name="token_airdrop__pending_of_sender",
@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
         ),
         AddIndexOrBackfill(
             model_name="tokenairdrop",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 condition=models.Q(("state", "PENDING")),
                 fields=["receiver_account_id", "sender_account_id", "token_id", "serial_number"],
                 name="token_airdrop__pending_of_receiver",

@@ -1,7 +1,7 @@
 from django.db import migrations, models
 
-import mirror.db.indexes
-from mirror.db.operations import AddIndexOrBackfill
+import mirror.core.db.schema.indexes
+from mirror.core.db.schema.operations import AddIndexOrBackfill
 
 
 class Migration(migrations.Migration):
@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     operations = [
         AddIndexOrBackfill(
             model_name="tokentransfer",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 fields=["account_id", "consensus_timestamp"],
                 condition=models.Q(amount__lt=0) & models.Q(account_id__ne=models.F("payer_account_id")),
                 name="token_transfer__debit_of_others",

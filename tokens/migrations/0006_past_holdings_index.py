@@ -1,7 +1,7 @@
 from django.db import migrations
 
-import mirror.db.indexes
-from mirror.db.operations import AddIndexOrBackfill
+import mirror.core.db.schema.indexes
+from mirror.core.db.schema.operations import AddIndexOrBackfill
 
 
 class Migration(migrations.Migration):
@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     operations = [
         AddIndexOrBackfill(
             model_name="tokenbalance",
-            index=mirror.db.indexes.Index(
+            index=mirror.core.db.schema.indexes.Index(
                 fields=["token_id", "balance", "account_id"], name="token_balance__token_balance_account"
             ),
             backfill="past_holdings_index",

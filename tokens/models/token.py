@@ -5,11 +5,11 @@ from typing import Any
 
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.enums import TokenPauseStatus, TokenSupplyType, TokenType
-from mirror.db.indexes import GinIndex, GistIndex, Index
-from mirror.db.tables import KeylessTable
-from mirror.db.writing.merge import Change, MergeRule, added_up
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.enums import TokenPauseStatus, TokenSupplyType, TokenType
+from mirror.core.db.schema.indexes import GinIndex, GistIndex, Index
+from mirror.core.db.schema.tables import KeylessTable
+from mirror.core.db.writing.merge import Change, MergeRule, added_up
 
 _SUPPLY = added_up("e.total_supply", "s.total_supply")
 

@@ -3,9 +3,9 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from mirror.db import fields
-from mirror.db.indexes import Index
-from mirror.db.tables import Compared, GrowingTable, KeylessTable
+from mirror.core.db.schema import fields
+from mirror.core.db.schema.indexes import Index
+from mirror.core.db.schema.tables import Compared, GrowingTable, KeylessTable
 
 
 class TokenTransfer(KeylessTable, GrowingTable, models.Model):

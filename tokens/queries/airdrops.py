@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from mirror.db.bounds import Ends
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, Where, compare, fetch
+from mirror.core.db.reading.sql import Comparison, Where, compare, fetch
+from mirror.core.db.sql.bounds import Ends
+from mirror.core.db.sql.query import Query
 
 
 class Airdrop(NamedTuple):

@@ -14,13 +14,13 @@ from ledger.queries.account_pages import (
     names_few,
 )
 from ledger.queries.balances import Window
-from mirror.db.bounds import Bounds
-from mirror.db.distribution import is_distributed
-from mirror.db.few import page_of_few
-from mirror.db.pairs import Statement
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.db.walks import FIRST_IDS, walk
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.pair_bounds import Statement
+from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.selective_page import page_of_few
+from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 _BALANCE_INDEX = "token_account__token_balance_account"
 _PAST_BALANCE_INDEX = "token_balance__token_balance_account"

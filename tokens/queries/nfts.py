@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mirror.db.bounds import Bounds
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.db.walks import FIRST_IDS, walk
+from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 
 class Transaction(NamedTuple):

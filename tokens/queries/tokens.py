@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ledger.queries.account_pages import entities_of_keys, is_selective
-from mirror.db.bounds import Bounds
-from mirror.db.distribution import is_distributed
-from mirror.db.few import page_of_few
-from mirror.db.pairs import Statement
-from mirror.db.query import Query
-from mirror.db.sql import Comparison, Where, compare, fetch, fetch_one
-from mirror.db.walks import FIRST_IDS, walk
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import Comparison, Where, compare, fetch, fetch_one
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.pair_bounds import Statement
+from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.selective_page import page_of_few
+from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 # The first tokens, in order of id, that are searched for a name before the index of names is: more of them if
 # that is likely to fill the page, as the index knows all tokens of a common name in no order.

@@ -14,20 +14,20 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from django.http import HttpRequest, HttpResponse
 
-from mirror import config, logs
-from mirror.metrics import simulation
-from mirror.rest.answers.errors import BadRequest, TooManyRequests, Unavailable, WrongMethod, failure_of
-from mirror.rest.answers.views import Posted
-from mirror.rest.parameters.bodies import read_body
-from mirror.rest.parameters.parameter_set import NoParameters
-from mirror.values.shapes import Hex, Int64, SchemaMetadata
+from mirror.core import config, logs
+from mirror.core.metrics import simulation
+from mirror.core.rest.answers.errors import BadRequest, TooManyRequests, Unavailable, WrongMethod, failure_of
+from mirror.core.rest.answers.views import PostedBody
+from mirror.core.rest.parameters.bodies import read_body
+from mirror.core.rest.parameters.parameter_set import NoParameters
+from mirror.core.values.json_types import Hex, Int64, SchemaMetadata
 from web3sim.api.view import ContractCallErrorJson, SimulationView, Unsuccessful
 from web3sim.calls.body import CallBody, InvalidBody, parse
 from web3sim.calls.call import Answer, Call
 from web3sim.calls.overrides import decoded
 from web3sim.limits import buckets, filters, throttle
 from web3sim.processes import pool
-from web3sim.processes.pool import Unanswered
+from web3sim.processes.pool import CallUnavailable
 
 log = logs.logger("mirror.web3")
 
@@ -108,7 +108,7 @@ class ContractCall(SimulationView):
 
     actions = {"post": "call"}
     answers = ContractCallResultJson
-    posted = Posted(
+    posted = PostedBody(
         NoParameters,
         ("application/json",),
         ContractCallJson,
@@ -160,7 +160,7 @@ class ContractCall(SimulationView):
         except throttle.Throttled as error:
             simulation.REFUSED.add(str(error).rstrip("."))
             raise TooManyRequests(str(error)) from None
-        except Unanswered as error:
+        except CallUnavailable as error:
             raise Unavailable(f"Not simulated: {error}") from None
         if answer.status is not HTTPStatus.OK:
             raise Unsuccessful(answer)

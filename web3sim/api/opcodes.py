@@ -15,30 +15,24 @@ from django.http import HttpResponse, StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from mirror import config
-from mirror.db import outage
-from mirror.db.sql import MAX_INT64
-from mirror.metrics import simulation
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import (
-    BadRequest,
-    Failure,
-    NotFound,
-    TooManyRequests,
-    Unavailable,
-)
-from mirror.rest.parameters.newer import NewerBooleanParameter, NewerParameterSet
-from mirror.rest.parameters.parameter_set import InvalidValue
-from mirror.values import transaction_id
-from mirror.values.entity_id import InvalidEntityId
-from mirror.values.shapes import EntityId, EvmAddress, Hex, Int32, Int64
-from mirror.values.transaction_id import InvalidTransactionId, TransactionId
+from mirror.core import config
+from mirror.core.db.availability import outage
+from mirror.core.db.reading.sql import MAX_INT64
+from mirror.core.metrics import simulation
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import BadRequest, Failure, NotFound, TooManyRequests, Unavailable
+from mirror.core.rest.parameters.newer import NewerBooleanParameter, NewerParameterSet
+from mirror.core.rest.parameters.parameter_set import InvalidValue
+from mirror.core.values import transaction_id
+from mirror.core.values.entity_id import InvalidEntityId
+from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64
+from mirror.core.values.transaction_id import InvalidTransactionId, TransactionId
 from web3sim.api.view import SimulationView, Unsuccessful
 from web3sim.limits import buckets, throttle
 from web3sim.past import transactions
 from web3sim.past.trace import Trace
 from web3sim.processes import pool
-from web3sim.processes.pool import Unanswered
+from web3sim.processes.pool import CallUnavailable
 from web3sim.state.database import DatabaseUnavailable, Reading
 
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})")
@@ -110,7 +104,7 @@ def find(name: bytes | TransactionId) -> int:
         if first is None:
             raise NotFound(
                 f"Contract transaction hash not found: 0x{name.hex()}",
-                detail=absent.anything("contract_result"),
+                detail=not_loaded.anything("contract_result"),
             )
         return first
     payer, valid_start = name
@@ -118,10 +112,10 @@ def find(name: bytes | TransactionId) -> int:
     if first is None:
         raise NotFound(
             f"Transaction not found: {transaction_id.text(payer, valid_start)}",
-            detail=absent.transaction(valid_start),
+            detail=not_loaded.transaction(valid_start),
         )
     if not transactions.has_result(first, reading):
-        raise NotFound(f"Contract result not found: {first}", detail=absent.at(first, "contract_result"))
+        raise NotFound(f"Contract result not found: {first}", detail=not_loaded.at(first, "contract_result"))
     return first
 
 
@@ -165,7 +159,7 @@ class Opcodes(SimulationView):
             raise TooManyRequests(str(error)) from None
         except DatabaseUnavailable:
             raise Unavailable(outage.SENTENCE) from None
-        except Unanswered as error:
+        except CallUnavailable as error:
             raise Unavailable(f"Not simulated: {error}") from None
         if pieces is not None:
             return StreamingHttpResponse(pieces, content_type=self.renderer.media_type)

@@ -6,9 +6,9 @@ from typing import Any, TypedDict
 
 from django.http import HttpResponse
 
-from mirror.rest.answers.errors import Failure, Unavailable, WrongMethod, newer_texts
-from mirror.rest.answers.rendering import PlainJsonRenderer, render
-from mirror.rest.answers.views import NewerReadView
+from mirror.core.rest.answers.errors import Failure, Unavailable, WrongMethod, newer_texts
+from mirror.core.rest.answers.rendering import PlainJsonRenderer, render
+from mirror.core.rest.answers.views import NewerReadView
 from web3sim.calls.call import Answer, Problem
 
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from mirror import config
-from mirror.db.sql import MAX_INT64, MIN_INT64
+from mirror.core import config
+from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from web3sim.calls import overrides
 from web3sim.calls.json_text import LongList, Members, Number, UnreadableJson, Value, read_object
 from web3sim.calls.overrides import OverrideText

@@ -11,13 +11,12 @@ import psycopg
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from mirror import config, logs
-from mirror.db import outage
+from mirror.core import config, logs
+from mirror.core.db.availability import outage
 from web3sim.calls.estimate import Search, least_gas
 from web3sim.calls.evm_version import evm_version
 from web3sim.calls.gas_price import prices
 from web3sim.engine import registry
-from web3sim.engine.gas import intrinsic_gas
 from web3sim.engine.interface import (
     AccountRecord,
     Address,
@@ -31,6 +30,7 @@ from web3sim.engine.interface import (
     StateReader,
     Status,
 )
+from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.state.blocks import BlockSelector, SelectedBlock, UnknownBlock, find_block
 from web3sim.state.database import DatabaseUnavailable, Reading
 from web3sim.state.ledger import LedgerState

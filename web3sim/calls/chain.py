@@ -5,7 +5,7 @@ Source: the setting `web3.evm.network`; with AUTO the property contracts.chainId
 """
 
 from ledger.queries.chain_ids import read_chain_id
-from mirror import config
+from mirror.core import config
 from web3sim.state.cache import caches
 
 MAINNET_CHAIN_ID = 295

@@ -9,8 +9,8 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from functools import cache
 
-from mirror import config
-from mirror.config.setting import InvalidSetting
+from mirror.core import config
+from mirror.core.config.setting import InvalidSetting
 from web3sim.calls.chain import MAINNET_CHAIN_ID, chain_id
 from web3sim.engine.versions import MAINNET, VERSIONS, EvmVersion
 from web3sim.state.blocks import SelectedBlock

@@ -10,11 +10,11 @@ from ledger.queries.fee_schedules import (
     rate_in_force,
     schedule_in_force,
 )
-from mirror import config
-from mirror.config import clock
-from mirror.db.bounds import Bounds
-from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core import config
+from mirror.core.config import clock
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule, ExchangeRateSet
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations.prices import WITHOUT_FILES, Prices
 from web3sim.state.blocks import SelectedBlock
 from web3sim.state.cache import caches

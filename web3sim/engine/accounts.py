@@ -12,7 +12,7 @@ from eth.abc import AccountDatabaseAPI, MetaWitnessAPI
 from eth.typing import JournalDBCheckpoint
 from eth_typing import Address, Hash32
 
-from mirror.values.hashes import keccak256
+from mirror.core.values.hashes import keccak256
 from web3sim.engine.interface import AccountRecord, SlotChange, StateReader
 
 _MISSING: Any = object()

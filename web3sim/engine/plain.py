@@ -10,7 +10,6 @@ from eth.vm.message import Message
 from eth_typing import Address
 
 from web3sim.engine.computation import EngineComputation
-from web3sim.engine.gas import intrinsic_gas
 from web3sim.engine.halts import halt_of
 from web3sim.engine.interface import (
     BlockEnvironment,
@@ -26,6 +25,7 @@ from web3sim.engine.interface import (
     Tracer,
 )
 from web3sim.engine.ledger.computation import LedgerComputation
+from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.engine.ledger.older import computation_of
 from web3sim.engine.messages import KnownMessage
 from web3sim.engine.state import EngineState

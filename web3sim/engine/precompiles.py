@@ -15,7 +15,7 @@ from coincurve import PublicKey
 from eth.abc import ComputationAPI
 from eth_typing import Address
 
-from mirror.values.hashes import keccak256
+from mirror.core.values.hashes import keccak256
 from web3sim.engine.halts import RuleBroken
 from web3sim.engine.interface import Halt
 

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 from django.conf import settings
 
-from mirror import config, logs
-from mirror.rest.answers.circuit import Circuit
+from mirror.core import config, logs
+from mirror.core.rest.cache.circuit_breaker import Circuit
 
 log = logs.logger("mirror.web3")
 

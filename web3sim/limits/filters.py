@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from django.db import DatabaseError
 
-from mirror import config, logs
-from mirror.config.setting import InvalidSetting
-from mirror.db import outage
+from mirror.core import config, logs
+from mirror.core.config.setting import InvalidSetting
+from mirror.core.db.availability import outage
 from web3sim.calls.body import CallBody
 from web3sim.limits.buckets import Buckets
 from web3sim.limits.conditions import FIELDS, Condition, InvalidCondition, condition, conditions_of

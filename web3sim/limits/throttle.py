@@ -4,7 +4,7 @@ Gas is counted in units of `web3.throttle.gasUnit`. A call takes its whole gas l
 it did not use is given back.
 """
 
-from mirror import config
+from mirror.core import config
 from web3sim.limits.buckets import Buckets
 
 REQUESTS_EXCEEDED = "Requests per second rate limit exceeded"

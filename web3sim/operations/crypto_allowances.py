@@ -3,7 +3,7 @@
 from web3sim.engine.interface import Address
 from web3sim.operations.refusals import Refused
 from web3sim.operations.signers import Signers
-from web3sim.operations.token_allowances import check_allowances
+from web3sim.operations.tokens.allowances import check_allowances
 from web3sim.state.overlay import Overlay
 
 

@@ -6,7 +6,7 @@ that look first raise Refused.
 
 from dataclasses import replace
 
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 from web3sim.operations.refusals import Refused
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Nft, Relationship, Token

@@ -1,6 +1,6 @@
 """How the ledger says no."""
 
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.result_codes import NAMES
 
 _NUMBERS = {name: number for number, name in NAMES.items()}
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from mirror.values import entity_id
-from mirror.values.hapi import ContractID, DecodeError, Key
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import ContractID, DecodeError, Key
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind
 from web3sim.operations.refusals import Refused
 from web3sim.operations.signatures import is_signed, signatures_of

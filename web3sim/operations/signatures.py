@@ -5,7 +5,7 @@ from typing import Any
 
 from coincurve import PublicKey
 
-from mirror.values.hashes import keccak256
+from mirror.core.values.hashes import keccak256
 
 SIGNATURE_LENGTH = 64
 

@@ -7,8 +7,8 @@ another one.
 
 from typing import Any
 
-from mirror.values import entity_id
-from mirror.values.hapi import DecodeError, Key
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import DecodeError, Key
 from web3sim.state.tables.interface import Entity
 
 _OF_PEOPLE = frozenset({"ed25519", "ECDSA_secp256k1", "ECDSA_384", "RSA_3072"})

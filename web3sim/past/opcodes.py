@@ -7,7 +7,7 @@ a precompiled or system contract has one more entry, of that contract: without s
 
 from collections.abc import Callable, Mapping, Sequence
 
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.result_codes import NAMES
 from web3sim.engine.interface import Address, FrameEnd, FrameStart, Status, Step
 from web3sim.system_contracts.abi import ERROR_SELECTOR, one_string
 

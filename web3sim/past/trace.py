@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import orjson
 
-from mirror import config
-from mirror.values import entity_id
+from mirror.core import config
+from mirror.core.values import entity_id
 from web3sim.calls.call import (
     DATABASE_FAILURES,
     TOOK_TOO_LONG,

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ledger.queries import files
-from mirror import config
-from mirror.db.distribution import is_distributed
-from mirror.db.sql import Row, Values
-from mirror.values import entity_id
-from mirror.values.ethereum import created_address
-from mirror.values.result_codes import NAMES, SUCCESS, WRONG_NONCE
-from mirror.values.transaction_types import NUMBERS
+from mirror.core import config
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import Row, Values
+from mirror.core.values import entity_id
+from mirror.core.values.ethereum import created_address
+from mirror.core.values.hapi.result_codes import NAMES, SUCCESS, WRONG_NONCE
+from mirror.core.values.hapi.transaction_types import NUMBERS
 from web3sim.calls.evm_version import evm_version
 from web3sim.calls.gas_price import prices_at
 from web3sim.engine.interface import AccountRecord, Address, BlockEnvironment, CallRequest, StateReader

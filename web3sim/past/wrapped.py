@@ -6,8 +6,8 @@ tinybars.
 
 from dataclasses import dataclass
 
-from mirror.values import ethereum
-from mirror.values.ethereum import WEIBARS_PER_TINYBAR, InvalidEthereumData
+from mirror.core.values import ethereum
+from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR, InvalidEthereumData
 from web3sim.engine.interface import Address
 
 

@@ -15,14 +15,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from mirror import config, logs
-from mirror.db import silence, sql, turns
-from mirror.db.replicas import moments
-from mirror.db.replicas.board import NO_BLOCK
-from mirror.metrics import simulation
-from web3sim.processes.starter import LOOK_SECONDS, Starter, Unanswered, WorkerProcess
+from mirror.core import config, logs
+from mirror.core.db.availability import silence
+from mirror.core.db.reading import sql
+from mirror.core.db.replicas import block_requirement
+from mirror.core.db.replicas.board import NO_BLOCK
+from mirror.core.db.scheduling import request_scheduler
+from mirror.core.metrics import simulation
+from web3sim.processes.starter import LOOK_SECONDS, CallUnavailable, Starter, WorkerProcess
 
-__all__ = ["Pieces", "Pool", "Unanswered", "pool", "stop", "trace_pool"]
+__all__ = ["Pieces", "Pool", "CallUnavailable", "pool", "stop", "trace_pool"]
 
 log = logs.logger("mirror.web3")
 
@@ -82,7 +84,7 @@ class Pool:
             yield
             return
         try:
-            with turns.left():
+            with request_scheduler.left():
                 yield
         finally:
             self._leaving.release()
@@ -93,7 +95,7 @@ class Pool:
         try:
             yield
             outcome = "answered"
-        except Unanswered as error:
+        except CallUnavailable as error:
             simulation.REFUSED.add(str(error))
             raise
         finally:
@@ -101,7 +103,7 @@ class Pool:
 
     def _ask(self, request: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
         """A process, which has to be released, its answer, and whether that is its last."""
-        moment = moments.current()
+        moment = block_requirement.current()
         while time.monotonic() < deadline:
             worker, late = self._acquire(deadline)
             answered = False
@@ -123,7 +125,7 @@ class Pool:
             finally:
                 if not answered:
                     self.release(worker, usable=False)
-        raise Unanswered("no process lived long enough")
+        raise CallUnavailable("no process lived long enough")
 
     def _fill(self) -> None:
         """Start processes until there are enough, and another for each that ends, until this is closed."""
@@ -146,7 +148,7 @@ class Pool:
     def _start(self, alive: selectors.BaseSelector) -> None:
         try:
             worker = self._starter.worker()
-        except Unanswered as error:
+        except CallUnavailable as error:
             self._failure = str(error)
             self._closed.wait(_RETRY_SECONDS)
             return
@@ -193,39 +195,39 @@ class Pool:
 
     def _wait(self, deadline: float) -> float:
         """Wait for a turn; the answer is as that of `_acquire`. Errors: Unanswered, ServerSilent."""
-        turn = threading.Condition(self._lock)
-        self._turns.append(turn)
+        lease = threading.Condition(self._lock)
+        self._turns.append(lease)
         late = 0.0
         try:
-            while self._turns[0] is not turn or not self._idle:
+            while self._turns[0] is not lease or not self._idle:
                 began = time.monotonic()
                 is_starting = len(self._idle) + len(self._busy) < self._size
-                turn.wait(self._patience(turn, deadline + late))
+                lease.wait(self._patience(lease, deadline + late))
                 if is_starting:
                     late += time.monotonic() - began
-        except (Unanswered, silence.ServerSilent):
-            self._turns.remove(turn)
+        except (CallUnavailable, silence.ServerSilent):
+            self._turns.remove(lease)
             self._wake_next()
             raise
         self._turns.popleft()
         return late
 
-    def _patience(self, turn: threading.Condition, deadline: float) -> float:
+    def _patience(self, lease: threading.Condition, deadline: float) -> float:
         """Return how many seconds to wait before looking again. Errors: Unanswered, ServerSilent."""
         if not sql.reads_elsewhere():
             silence.check()
         if self._failure and not (self._idle or self._busy):
-            raise Unanswered(self._failure)
+            raise CallUnavailable(self._failure)
         left = deadline - time.monotonic()
         if left <= 0:
-            raise Unanswered("no process was free in time")
+            raise CallUnavailable("no process was free in time")
         # Most of them would wait in vain.
         if (
-            self._turns.index(turn) >= self._patient
+            self._turns.index(lease) >= self._patient
             and len(self._busy) >= self._size
             and all(worker.is_long for worker in self._busy)
         ):
-            raise Unanswered("all processes are busy with long calls")
+            raise CallUnavailable("all processes are busy with long calls")
         return min(left, LOOK_SECONDS)
 
     def release(self, worker: WorkerProcess, *, usable: bool) -> None:
@@ -239,11 +241,11 @@ class Pool:
             self._wake_next()
 
 
-def _lost(worker: WorkerProcess, error: OSError) -> Unanswered:
+def _lost(worker: WorkerProcess, error: OSError) -> CallUnavailable:
     why = "took too long" if isinstance(error, TimeoutError) else "died"
     simulation.LOST.add(why)
     log.warning("call_lost", process=f"simulation worker (process {worker.pid})", reason=why)
-    return Unanswered(f"its process {why}")
+    return CallUnavailable(f"its process {why}")
 
 
 class Pieces:
@@ -272,7 +274,7 @@ class Pieces:
             raise lost from error
         self._end(usable=not last)
         if not complete:
-            raise Unanswered("took too long")
+            raise CallUnavailable("took too long")
         raise StopIteration
 
     def close(self) -> None:

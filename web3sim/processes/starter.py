@@ -16,11 +16,12 @@ from typing import Any
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from mirror import config, logs
-from mirror.db import silence, sql
-from mirror.db.replicas import reading
-from mirror.processes import deaths
-from mirror.processes.pauses import Pauses
+from mirror.core import config, logs
+from mirror.core.db.availability import silence
+from mirror.core.db.reading import sql
+from mirror.core.db.replicas import reading
+from mirror.core.processes import deaths
+from mirror.core.processes.backoff import Pauses
 from web3sim.processes.channel import Inbox, receive, send
 
 log = logs.logger("mirror.web3")
@@ -39,7 +40,7 @@ ENDED_ON_PURPOSE = signal.SIGTERM
 _START_SECONDS = 60.0
 
 
-class Unanswered(Exception):
+class CallUnavailable(Exception):
     """A call that came to no answer: no process was free in time, or its process was killed or died."""
 
 
@@ -157,7 +158,7 @@ class Starter:
                     self._tell()
                     self.close()
                 log.error("worker_not_started", reason=str(error))
-                raise Unanswered("no process could be started") from error
+                raise CallUnavailable("no process could be started") from error
 
     def _worker(self) -> WorkerProcess:
         """Errors: as `_hand_over`."""
@@ -181,7 +182,7 @@ class Starter:
                 self._tell()
                 self.close()
         if time.monotonic() < self._due:
-            raise Unanswered("the process that starts others died, and is started again in a while")
+            raise CallUnavailable("the process that starts others died, and is started again in a while")
         control = self._control = self._start()
         socket.send_fds(control, [b"\0"], [connection.fileno()])
 

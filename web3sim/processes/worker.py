@@ -24,11 +24,11 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self
 
-from mirror import logs
-from mirror.db.replicas import moments
-from mirror.db.replicas.board import NO_BLOCK
-from mirror.db.replicas.moments import NotThereYet
-from mirror.processes import running, signals
+from mirror.core import logs
+from mirror.core.db.replicas import block_requirement
+from mirror.core.db.replicas.block_requirement import BlockNotAvailable
+from mirror.core.db.replicas.board import NO_BLOCK
+from mirror.core.processes import process_table, signals
 from web3sim.engine.interface import DeadlinePassed
 from web3sim.processes.channel import receive, send
 
@@ -53,7 +53,7 @@ def main(descriptor: int) -> None:
     signals.end_with_parent()
     # Ctrl-C in a terminal is for the web server, which ends and takes this with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    running.name_this("simulation starter")
+    process_table.name_this("simulation starter")
     with socket.socket(fileno=descriptor) as control, _Ends() as ends:
         _prepare(*pickle.loads(receive(control)))
         while True:
@@ -117,7 +117,7 @@ class _Ends:
 
 def _collect() -> None:
     """Let go of copies that have ended, and say which ones died."""
-    from mirror.processes import deaths
+    from mirror.core.processes import deaths
     from web3sim.processes.starter import ENDED_ON_PURPOSE
 
     with suppress(ChildProcessError):
@@ -134,14 +134,14 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int |
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
     from django.conf import settings as django_settings
 
-    from mirror import config
-    from mirror.logs import configuring
+    from mirror.core import config
+    from mirror.core.logs import configuring
 
     config.overridden(settings)
     configuring.configure()
     django_settings.DATABASES = {"default": database}
-    from mirror.db import timeouts
-    from mirror.db.replicas import reading
+    from mirror.core.db.reading import timeouts
+    from mirror.core.db.replicas import reading
     from web3sim.calls import call
     from web3sim.engine import precompiles
     from web3sim.past import trace
@@ -183,12 +183,12 @@ class _Worker:
     """
 
     def __init__(self, connection: socket.socket) -> None:
-        from mirror.db.turns import Turns
+        from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 
         self._connection = connection
         self._calls = 0
         # Hands the database connection from one thread to the next.
-        self._turn = Turns(1)
+        self._scheduler = RequestScheduler(1)
         # All state that is remembered is that of this block, or later.
         self._remembered_from = NO_BLOCK
         # A call that was received, but is left to the next thread.
@@ -196,13 +196,13 @@ class _Worker:
 
     def run(self) -> None:
         """Answer calls until the socket is closed, or this process has become too large or too old."""
-        from mirror import config
+        from mirror.core import config
 
         parent = os.getppid()
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             return
-        running.name_this("simulation worker")
+        process_table.name_this("simulation worker")
         memory: int = config.value("web3.workerMemory") << 20
         most_calls: int = config.value("web3.workerCalls")
         size, self._resident = _memory()
@@ -224,7 +224,7 @@ class _Worker:
     def _answer_calls(self, memory: int, most_calls: int) -> None:
         """Answer calls, until the priority of this thread has been lowered and there is another call."""
         priority = os.getpriority(os.PRIO_PROCESS, 0)
-        with self._turn.taken():
+        with self._scheduler.taken():
             while True:
                 try:
                     message = self._received or receive(self._connection)
@@ -256,7 +256,7 @@ class _Worker:
             spent = spent or _memory()[1] - self._resident > memory // 2
         last = spent or self._calls >= most_calls
         if not pieces.began:
-            send(self._connection, pickle.dumps((answer, last, moments.newest_read())))
+            send(self._connection, pickle.dumps((answer, last, block_requirement.newest_read())))
         else:
             pieces.end(complete=answer.status is HTTPStatus.OK, last=last)
         return not last
@@ -265,12 +265,12 @@ class _Worker:
         """Let the call read no state that is older, nor any that the node has answered from already."""
         from web3sim.state.cache import caches
 
-        moments.go_on(since)
-        answered = moments.answered()
+        block_requirement.go_on(since)
+        answered = block_requirement.answered()
         if max(since, answered) > self._remembered_from:
             caches().forget_state()
             # Where there are replicas the block of a client may be one that none of them has.
-            self._remembered_from = since if moments.reader is None else answered
+            self._remembered_from = since if block_requirement.reader is None else answered
 
     def _answer(self, request: Any, pieces: "_Pieces") -> tuple[Any, bool]:
         """The answer, and whether this process should answer no more."""
@@ -283,7 +283,7 @@ class _Worker:
             pieces.seconds = request.seconds
             answer = trace.answer(request, pieces.add)
             return answer._replace(result=pieces.held), False
-        except NotThereYet as error:
+        except BlockNotAvailable as error:
             return call.unavailable(str(error)), False
         except MemoryError:
             log.warning("call_took_too_much_memory")
@@ -324,7 +324,7 @@ class _Pieces:
         if self._size > _HELD_BYTES:
             self.began = True
             self._last = time.monotonic() + self.seconds
-            send(self._connection, pickle.dumps((None, False, moments.newest_read())))
+            send(self._connection, pickle.dumps((None, False, block_requirement.newest_read())))
             send(self._connection, self.held)
             self._held.clear()
 

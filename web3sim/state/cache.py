@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from mirror import config
+from mirror.core import config
 
 Clock = Callable[[], float]
 Key = TypeVar("Key", bound=Hashable)

@@ -5,7 +5,7 @@ import time
 import psycopg
 from django.db import OperationalError
 
-from mirror.db.sql import Row, Values, fetch
+from mirror.core.db.reading.sql import Row, Values, fetch
 from web3sim.engine.interface import DeadlinePassed
 
 _TIMEOUT = "web3.db.statementTimeout"

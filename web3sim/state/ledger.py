@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property, partial
 
-from mirror import config
-from mirror.values import entity_id
+from mirror.core import config
+from mirror.core.values import entity_id
 from web3sim.engine.interface import AccountKind, AccountRecord, Address
 from web3sim.state import blocks
 from web3sim.state.blocks import BlockHashes, SelectedBlock
 from web3sim.state.database import Reading
 from web3sim.state.proxies import TOKEN_SERVICE, proxy_code
+from web3sim.state.tables.cached import CachedTables, EntityKey
 from web3sim.state.tables.choice import tables_at
 from web3sim.state.tables.interface import (
     AirdropKey,
@@ -21,7 +22,6 @@ from web3sim.state.tables.interface import (
     Schedule,
     Token,
 )
-from web3sim.state.tables.remembered import EntityKey, RememberedTables
 
 # Numbers of the network's own entities; others are above.
 _LAST_RESERVED_NUM = 1000
@@ -44,7 +44,7 @@ class LedgerState:
         self.block = selected.block
         self._reading = reading
         self.check_deadline = reading.check_deadline
-        self._tables = RememberedTables(tables_at(selected.state_time, reading), reading)
+        self._tables = CachedTables(tables_at(selected.state_time, reading), reading)
         self._accounts: dict[Address, AccountRecord | None] = {}
         self._block_hashes = BlockHashes(reading)
         #: The numbers of the tokens and schedules that the call makes, if they are known, in their order.

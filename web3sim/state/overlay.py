@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 from web3sim.engine.interface import AccountKind, AccountRecord, Address, Journal
 from web3sim.state.ledger import LedgerState
 from web3sim.state.proxies import proxy_code

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 from web3sim.engine.interface import AccountKind, AccountRecord, Address
 from web3sim.state.ledger import LedgerState
 

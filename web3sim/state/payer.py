@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 from web3sim.engine.interface import AccountKind, Address, StateReader
 from web3sim.state.ledger import LedgerState
 

@@ -17,7 +17,7 @@ from eth_abi.grammar import parse
 from eth_abi.registry import BaseEquals
 from eth_abi.registry import registry as library_registry
 
-from mirror.db.sql import MAX_INT64
+from mirror.core.db.reading.sql import MAX_INT64
 
 WORD = 32
 SELECTOR_LENGTH = 4

@@ -7,14 +7,14 @@ one that is executed on the signature of its payer, and the creation or change o
 from dataclasses import replace
 from typing import Any
 
-from mirror.values import entity_id
-from mirror.values.hapi import ContractID, DecodeError, SchedulableTransactionBody, SignatureMap
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import ContractID, DecodeError, SchedulableTransactionBody, SignatureMap
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import Address
 from web3sim.operations import prices, schedules
 from web3sim.operations.refusals import Refused
 from web3sim.operations.schedules import NewSchedule
-from web3sim.operations.token_messages import creation_message, scheduled_token, update_message
+from web3sim.operations.tokens.messages import creation_message, scheduled_token, update_message
 from web3sim.state.proxies import TOKEN_SERVICE
 from web3sim.state.tables.interface import Entity, Token
 from web3sim.system_contracts.abi import (

@@ -7,7 +7,7 @@ from functools import cache
 
 from eth_abi.grammar import parse
 
-from mirror.values.hashes import keccak256
+from mirror.core.values.hashes import keccak256
 from web3sim.system_contracts.abi import SELECTOR_LENGTH
 
 _KEY = "(bool,address,bytes,bytes,address)"

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from contracts.handlers.hooks.storage import StorageChanges
-from ledger.ingest.batch import Batch
+from ledger.ingest.rows.batch import Batch
 from ledger.stream.record.hook_calls import HookCall, calls_of
 from ledger.stream.record.item import RecordItem
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values.hapi.transaction_types import NUMBERS
 
 _CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from contracts.handlers.hooks.storage import add_updates
 from contracts.models import Hook
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles
 from ledger.stream.record.item import RecordItem
 
 

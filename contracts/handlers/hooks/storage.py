@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from contracts.models import HookStorage, HookStorageChange
-from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles, names_entity
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.registry import handles, names_entity
 from ledger.stream.record.item import RecordItem
-from mirror.values.hashes import keccak256
+from mirror.core.values.hashes import keccak256
 
 KEY_LENGTH = 32
 

@@ -2,9 +2,9 @@
 
 from contracts.queries.actions import Action
 from contracts.queries.searches import Search
-from mirror.db.partitions.reading import also
-from mirror.db.query import Query
-from mirror.db.sql import fetch, fetch_one
+from mirror.core.db.partitions.reading import also
+from mirror.core.db.reading.sql import fetch, fetch_one
+from mirror.core.db.sql.query import Query
 
 
 def actions(search: Search, query: Query) -> list[Action] | None:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from contracts.queries import ethereum
-from mirror.db.bounds import Bounds
-from mirror.db.partitions.reading import also
-from mirror.db.sql import Row, fetch
+from mirror.core.db.partitions.reading import also
+from mirror.core.db.reading.sql import Row, fetch
+from mirror.core.db.sql.bounds import Bounds
 
 
 def evm_addresses(ids: Iterable[int]) -> dict[int, bytes | None]:

@@ -1,7 +1,7 @@
 """Contracts where tables are distributed: ids first, then the rows."""
 
-from mirror.db.query import Query
-from mirror.db.sql import Row, fetch
+from mirror.core.db.reading.sql import Row, fetch
+from mirror.core.db.sql.query import Query
 
 
 def contracts(query: Query, columns: str) -> list[Row]:

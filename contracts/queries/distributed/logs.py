@@ -2,9 +2,9 @@
 
 from contracts.queries.distributed import belongings
 from contracts.queries.logs import Log
-from mirror.db.pairs import Statement
-from mirror.db.query import Query
-from mirror.db.sql import fetch
+from mirror.core.db.reading.sql import fetch
+from mirror.core.db.sql.pair_bounds import Statement
+from mirror.core.db.sql.query import Query
 
 
 def logs(page: Statement, query: Query, longest_block: int) -> list[Log]:

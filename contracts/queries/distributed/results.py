@@ -9,11 +9,11 @@ from contracts.queries import ethereum
 from contracts.queries.distributed import belongings
 from contracts.queries.results import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders
 from contracts.queries.searches import Search
-from mirror.db.bounds import Bounds
-from mirror.db.built import built
-from mirror.db.partitions.reading import also
-from mirror.db.query import Query
-from mirror.db.sql import Row, Where, fetch, fetch_one
+from mirror.core.db.partitions.reading import also
+from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.built_indexes import built
+from mirror.core.db.sql.query import Query
 
 _RESULT = """
     r.amount, r.bloom, r.call_result, r.consensus_timestamp, r.contract_id, r.created_contract_ids,

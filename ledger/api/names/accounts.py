@@ -11,15 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ledger.queries import entities
-from mirror.rest.answers import absent
-from mirror.rest.answers.errors import (
-    NOT_FOUND,
-    BadRequest,
-    InternalError,
-    NotFound,
-)
-from mirror.rest.answers.views import NewerReadView, ReadView, Record
-from mirror.rest.parameters.entity_ids import (
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import NOT_FOUND, BadRequest, InternalError, NotFound
+from mirror.core.rest.answers.views import NewerReadView, ReadView, Record
+from mirror.core.rest.parameters.entity_ids import (
     AccountName,
     Alias,
     EvmAddress,
@@ -27,8 +22,8 @@ from mirror.rest.parameters.entity_ids import (
     read_in_path,
     read_newer_account,
 )
-from mirror.rest.parameters.newer import read_newer_in_path
-from mirror.rest.routes import snake_case
+from mirror.core.rest.parameters.newer import read_newer_in_path
+from mirror.core.rest.routes import snake_case
 
 _NO_ALIAS = "No account with a matching alias found"
 _NO_ACCOUNT = "No account found for the given ID"
@@ -49,7 +44,7 @@ def account_id(text: str) -> int:
     account_id = find_account(name)
     if account_id is None:
         message = _NO_ALIAS if isinstance(name, Alias) else NOT_FOUND
-        raise NotFound(message, detail=absent.entity())
+        raise NotFound(message, detail=not_loaded.entity())
     return account_id
 
 
@@ -70,7 +65,7 @@ def newer_account_id(name: AccountName) -> int:
     is_alias = isinstance(name, Alias)
     account_id = _only(entities.ids_of_live_alias(name) if is_alias else entities.ids_of_evm_address(name))
     if account_id is None:
-        raise NotFound(_NO_ACCOUNT, detail=absent.entity())
+        raise NotFound(_NO_ACCOUNT, detail=not_loaded.entity())
     return account_id
 
 
@@ -112,7 +107,7 @@ class OfAccount(ReadView):
 
     def _check_existence(self) -> None:
         if self.must_exist and self._account_id is not None and not entities.exists(self._account_id):
-            raise NotFound(detail=absent.entity())
+            raise NotFound(detail=not_loaded.entity())
 
 
 class NewerOfAccount(NewerReadView):

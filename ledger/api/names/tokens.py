@@ -8,9 +8,9 @@ for nothing.
 from typing import Any
 
 from ledger.api.names.accounts import find_account
-from mirror.rest.answers.errors import InvalidParameter
-from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.entity_ids import read_entity_id, read_in_path
+from mirror.core.rest.answers.errors import InvalidParameter
+from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.parameters.entity_ids import read_entity_id, read_in_path
 
 _TOKEN = "tokenid"
 

@@ -1,9 +1,9 @@
 """The transaction in a path, where it is an id: shard.realm.num-sss-nnn."""
 
-from mirror.rest.answers.errors import BadRequest
-from mirror.rest.parameters.entity_ids import named_if_out_of_range
-from mirror.values import transaction_id
-from mirror.values.transaction_id import TransactionId
+from mirror.core.rest.answers.errors import BadRequest
+from mirror.core.rest.parameters.entity_ids import named_if_out_of_range
+from mirror.core.values import transaction_id
+from mirror.core.values.transaction_id import TransactionId
 
 _NO_ID = (
     'Invalid Transaction id. Please use "shard.realm.num-sss-nnn" format where sss are seconds and nnn are '

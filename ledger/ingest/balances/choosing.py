@@ -11,8 +11,8 @@ from ledger.stream.balance.files import find_balance_files
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.balances import BalanceDownload
 from ledger.stream.source.stream_file import StreamFile
-from mirror import config, logs
-from mirror.values import timestamp
+from mirror.core import config, logs
+from mirror.core.values import timestamp
 
 log = logs.logger(__name__)
 

@@ -6,10 +6,10 @@ from ledger.ingest.balances.offsets import offset_of
 from ledger.ingest.balances.reconciliation import Compared, reconcile
 from ledger.ingest.trust import Trust
 from ledger.stream.source.balances import BalanceDownload, PublishedBalances
-from mirror import config
-from mirror.db import coverage
+from mirror.core import config
+from mirror.core.db import coverage
+from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.models import LoadedRange
-from mirror.values.timestamp import NANOS_PER_DAY
 
 _SNAPSHOTS = "importer.parser.record.historicalBalance.enabled"
 _BASES = (LoadedRange.RestsOn.GENESIS, LoadedRange.RestsOn.BALANCES)

@@ -16,11 +16,11 @@ from ledger.ingest.balances.offsets import offset_of
 from ledger.ingest.balances.staging import stage
 from ledger.ingest.computed.balance_snapshots import TREASURY_NUM
 from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
-from mirror import config
-from mirror.db import coverage
+from mirror.core import config
+from mirror.core.db import coverage
+from mirror.core.values import entity_id
+from mirror.core.values.timestamp import month_start
 from mirror.models import LoadedRange
-from mirror.values import entity_id
-from mirror.values.timestamp import month_start
 
 # Index: the primary key (account_id, consensus_timestamp).
 _BASE = """

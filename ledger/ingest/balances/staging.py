@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.db.backends.utils import CursorWrapper
 
 from ledger.stream.balance.balance_file import BalanceFile
-from mirror.db.writing.copy import Column, copy_rows
+from mirror.core.db.writing.copy import Column, copy_rows
 
 # A row without a token holds the tinybars of an account.
 _TABLE = """

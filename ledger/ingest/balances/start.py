@@ -11,10 +11,10 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.balances.offsets import offset_of
 from ledger.ingest.balances.staging import stage
-from ledger.ingest.persist import Persist
+from ledger.ingest.rows.persist import Persist
 from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
-from mirror import logs
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core import logs
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
 

@@ -14,11 +14,11 @@ import psycopg
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.batch import Batch
+from ledger.ingest.rows.batch import Batch
 from ledger.stream.record import names
-from mirror import config, logs
-from mirror.values import entity_id
-from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
+from mirror.core import config, logs
+from mirror.core.values import entity_id
+from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 log = logs.logger(__name__)
 

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
-from mirror import config
-from mirror.db.distribution import is_distributed
-from mirror.db.sql import MAX_INT64
-from mirror.processes import signals
-from mirror.values import entity_id
-from mirror.values.timestamp import NANOS_PER_DAY
+from mirror.core import config
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import MAX_INT64
+from mirror.core.processes import signals
+from mirror.core.values import entity_id
+from mirror.core.values.timestamp import NANOS_PER_DAY
 
 TREASURY_NUM, REWARD_ACCOUNT_NUM = 2, 800
 # Balances are taken from snapshots of at most this age and the transfers since.

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from ledger.ingest.chain import Position, block_number
 from ledger.ingest.errors import IngestError
 from ledger.ingest.following.block_sources import BlockSource
-from ledger.ingest.following.obstacle import Obstacle
+from ledger.ingest.following.retry_state import RetryState
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
-from ledger.stream.errors import NobodyTrusted, StreamFileError
+from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.stream_file import StreamFile
-from mirror import config
+from mirror.core import config
 
 # A block that is not there is waited for in pieces of this length, so that the loader may be stopped.
 _LOOK_SECONDS = 0.5
@@ -47,14 +47,14 @@ class BlockFollower:
         self._frequency: float = config.value("importer.block.frequency")
         self._last: Position | None = None
         self._number = 0
-        self._obstacle = Obstacle(self._frequency, _LONGEST_PAUSE, report)
+        self._retry = RetryState(self._frequency, _LONGEST_PAUSE, report)
         # How long to wait before the source is asked again, and for the block in it once nothing else is due.
         self._wait = self._look = 0.0
 
     @property
     def problem(self) -> StreamFileError | IngestError | None:
         """The reason why it waits, if it does."""
-        return self._obstacle.problem
+        return self._retry.problem
 
     @property
     def fetching(self) -> bool:
@@ -99,8 +99,8 @@ class BlockFollower:
             if block is not None:
                 return self._accepted(block)
         except (StreamFileError, IngestError) as error:
-            self._obstacle.note(error)
-            self._wait = self._obstacle.pause
+            self._retry.note(error)
+            self._wait = self._retry.pause
             return None
         if self._report and self.problem is None:
             self._report.waiting()
@@ -117,7 +117,7 @@ class BlockFollower:
             if self._last:
                 self._last.require_next(file)
             verified = block.verify(self._trust.latest_quorum, sidecars=self._sidecars)
-        except NobodyTrusted:
+        except NoTrustedSigners:
             # Blocks of other sources can't be verified either.
             raise
         except (StreamFileError, IngestError) as error:
@@ -125,7 +125,7 @@ class BlockFollower:
             raise
         self._last = Position.after(file, block_number(file, self._last))
         self._number = self._last.index + 1
-        self._obstacle.end()
+        self._retry.end()
         if self._report:
             self._report.newest(file.consensus_end)
         return verified

@@ -25,14 +25,14 @@ from ledger.stream.source.block_node.client import (
 from ledger.stream.source.block_node.latency import LatencyMeter, Measuring, latency_of
 from ledger.stream.source.block_node.scheduler import (
     STALL_SECONDS,
-    Asked,
-    Chosen,
+    BlockNodeClients,
+    NodeSelection,
     Scheduler,
-    Why,
+    SelectionReason,
 )
 from ledger.stream.source.blocks import FetchedBlock
-from mirror import logs
-from mirror.metrics import ingest
+from mirror.core import logs
+from mirror.core.metrics import ingest
 
 log = logs.logger(__name__)
 
@@ -69,7 +69,7 @@ class BlockSource(Protocol):
     def close(self) -> None: ...
 
 
-class FromBucket:
+class BucketBlockSource:
     """Blocks of a bucket."""
 
     def __init__(self, bucket: BlockBucket) -> None:
@@ -97,7 +97,7 @@ class FromBucket:
 
 
 @dataclass(frozen=True)
-class Patience:
+class WaitLimits:
     """How long a block node is waited for (s)."""
 
     block: float
@@ -105,15 +105,17 @@ class Patience:
     shutdown: float
 
 
-class FromBlockNodes:
+class BlockNodeSource:
     """Blocks of one block node after another, as the scheduler chooses them."""
 
     def __init__(
         self,
         nodes: Callable[[], list[BlockNode]],
-        make_scheduler: Callable[[Callable[[], list[BlockNode]], Callable[[BlockNode], Asked]], Scheduler],
+        make_scheduler: Callable[
+            [Callable[[], list[BlockNode]], Callable[[BlockNode], BlockNodeClients]], Scheduler
+        ],
         limits: Limits,
-        patience: Patience,
+        patience: WaitLimits,
         measuring: Measuring,
     ) -> None:
         self.location = "block nodes"
@@ -121,7 +123,7 @@ class FromBlockNodes:
         self._clients: dict[BlockNode, BlockNodeClient] = {}
         self._lock = threading.Lock()
         self.scheduler = make_scheduler(nodes, self._ask)
-        self._chosen: Chosen | None = None
+        self._chosen: NodeSelection | None = None
         self._subscription: Subscription | None = None
         self._meter: LatencyMeter | None = None
         # Whether the last block was so new that its arrival tells the latency of its node.
@@ -177,7 +179,7 @@ class FromBlockNodes:
 
     def refuse(self, reason: str = "") -> None:
         if self._chosen:
-            self.scheduler.disbelieve(self._chosen.node)
+            self.scheduler.distrust(self._chosen.node)
             warned = self._chosen.node.name, _NUMBERS.sub("", reason)
             if warned not in self._warned:
                 self._warned.add(warned)
@@ -219,8 +221,8 @@ class FromBlockNodes:
     def _note_success(self, number: int) -> None:
         """Note that the last block was what it should be, and how soon it came, if the next one is wanted."""
         if self._given and self._chosen and number == self._asked:
-            if self._chosen.why is Why.FORCED:
-                self._chosen = self._chosen._replace(why=Why.ACCEPTED)
+            if self._chosen.why is SelectionReason.FORCED:
+                self._chosen = self._chosen._replace(why=SelectionReason.ACCEPTED)
             if self._latency is not None:
                 self.scheduler.measured(self._chosen.node, self._latency)
         self._latency = None
@@ -232,13 +234,13 @@ class FromBlockNodes:
             time.sleep(min(pause, seconds))
         return pause <= seconds
 
-    def _note_end(self, chosen: Chosen, ended: Subscription) -> None:
+    def _note_end(self, chosen: NodeSelection, ended: Subscription) -> None:
         """Leave a stream that has ended; after one without a block the next has to wait.
 
         Errors: BlockNodeFailure if the node has sent no block though it said that it had one.
         """
         is_without_a_block = ended.number == chosen.number
-        if is_without_a_block and chosen.why is not Why.NEXT:
+        if is_without_a_block and chosen.why is not SelectionReason.NEXT:
             raise BlockNodeFailure(
                 chosen.node.name,
                 0,
@@ -335,7 +337,7 @@ class FromBlockNodes:
         chosen = self._chosen
         return chosen.node if chosen and self._is_new else None
 
-    def _ask(self, node: BlockNode) -> Asked:
+    def _ask(self, node: BlockNode) -> BlockNodeClients:
         return self._client(node).ask(self._patience.status)
 
     def _available(self, node: BlockNode) -> Available | None:

@@ -9,20 +9,20 @@ from typing import Any
 from django.db import DatabaseError, connection
 
 from ledger.ingest.following.block_sources import (
+    BlockNodeSource,
     BlockSource,
-    FromBlockNodes,
-    FromBucket,
-    Patience,
+    BucketBlockSource,
+    WaitLimits,
 )
-from ledger.ingest.following.either_source import FromEither
+from ledger.ingest.following.failover_source import FailoverBlockSource
 from ledger.stream.source.block_bucket import BlockBucket
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, Endpoint
 from ledger.stream.source.block_node.latency import Measuring
-from ledger.stream.source.block_node.scheduler import Asked, Order, Rules, Scheduler
+from ledger.stream.source.block_node.scheduler import BlockNodeClients, Order, Rules, Scheduler
 from ledger.stream.source.configured import NoBucket, block_bucket
-from mirror import config, logs
-from mirror.config.errors import OperatorError
+from mirror.core import config, logs
+from mirror.core.config.errors import OperatorError
 
 log = logs.logger(__name__)
 
@@ -48,19 +48,19 @@ def open_block_source(location: str = "") -> BlockSource:
     """
     kind = config.value(_BLOCK + "sourceType")
     if location or kind == "FILE":
-        return FromBucket(_bucket(location))
+        return BucketBlockSource(_bucket(location))
     nodes = Nodes()
     if kind == "BLOCK_NODE":
         return _block_nodes(nodes)
     try:
-        bucket = FromBucket(_bucket(""))
+        bucket = BucketBlockSource(_bucket(""))
     except NoBucket:
         if not nodes():
             raise
         # A private network may have no bucket at all.
         return _block_nodes(nodes)
     patience: float = config.value("importer.downloader.timeout")
-    return FromEither(_block_nodes(nodes), bucket, lambda: bool(nodes()), patience=patience)
+    return FailoverBlockSource(_block_nodes(nodes), bucket, lambda: bool(nodes()), patience=patience)
 
 
 def _bucket(location: str) -> BlockBucket:
@@ -71,7 +71,7 @@ def _bucket(location: str) -> BlockBucket:
     )
 
 
-def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> FromBlockNodes:
+def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> BlockNodeSource:
     rules = Rules(
         order=Order(config.value(_BLOCK + "scheduler.type")),
         most_failures=config.value(_STREAM + "maxSubscribeAttempts"),
@@ -81,14 +81,14 @@ def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> FromBlockNodes:
         most_processing=config.value(_BLOCK + "scheduler.maxPostProcessingLatency"),
     )
 
-    def make(known: Callable[[], list[BlockNode]], ask: Callable[[BlockNode], Asked]) -> Scheduler:
+    def make(known: Callable[[], list[BlockNode]], ask: Callable[[BlockNode], BlockNodeClients]) -> Scheduler:
         return Scheduler(known, ask, rules)
 
-    return FromBlockNodes(
+    return BlockNodeSource(
         nodes,
         make,
         limits(originals=config.value(_BLOCK + "writeFiles") or config.value(_BLOCK + "persistBytes")),
-        Patience(
+        WaitLimits(
             block=config.value("importer.downloader.timeout"),
             status=config.value(_STREAM + "responseTimeout"),
             shutdown=config.value(_STREAM + "shutdownTimeout"),

@@ -1,6 +1,6 @@
 """The bucket to follow: the one that the settings importer.downloader.* name, or another location."""
 
-from ledger.stream.kept.location import RECORDS, SIGNATURES
+from ledger.archive.location import RECORDS, SIGNATURES
 from ledger.stream.source.balances import BalanceDownload, BalanceLayout
 from ledger.stream.source.configured import (
     SCHEMES,
@@ -10,7 +10,7 @@ from ledger.stream.source.configured import (
 )
 from ledger.stream.source.download import Download, PathType
 from ledger.stream.source.public_buckets import PUBLIC_BUCKETS
-from mirror import config
+from mirror.core import config
 
 _DOWNLOADER = "importer.downloader."
 

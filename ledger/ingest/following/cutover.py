@@ -19,9 +19,9 @@ from ledger.stream.block import block_file
 from ledger.stream.record.item import HapiVersion
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
-from mirror import config, logs
-from mirror.config.errors import OperatorError
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core import config, logs
+from mirror.core.config.errors import OperatorError
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
 
@@ -56,7 +56,7 @@ class _Stage(StrEnum):
 
 
 @dataclass(frozen=True)
-class Last:
+class LastFile:
     """The last file that is stored: its format, the HAPI version if it tells one, its end (ns)."""
 
     version: int
@@ -64,7 +64,7 @@ class Last:
     consensus_end: int
 
     @classmethod
-    def stored(cls) -> "Last | None":
+    def stored(cls) -> "LastFile | None":
         with connection.cursor() as cursor:
             cursor.execute(_LAST)
             row = cursor.fetchone()
@@ -74,7 +74,7 @@ class Last:
         return cls(version, None if hapi[0] is None else (hapi[0], hapi[1], hapi[2]), end)
 
     @classmethod
-    def of(cls, file: RecordFile) -> "Last":
+    def of(cls, file: RecordFile) -> "LastFile":
         return cls(file.version, file.hapi_version, file.consensus_end)
 
 
@@ -99,7 +99,7 @@ class Choice:
 
     def __init__(
         self,
-        last: Last | None,
+        last: LastFile | None,
         clock: Callable[[], float] = time.monotonic,
         *,
         begins_at_time: bool = False,
@@ -125,7 +125,7 @@ class Choice:
 
     def advanced(self, file: RecordFile) -> None:
         """Note a verified file of the stream that is followed."""
-        self._last = Last.of(file)
+        self._last = LastFile.of(file)
         self._since = self._clock()
         self._decide()
 
@@ -194,7 +194,7 @@ class Choice:
         self.stream, self._since = stream, self._clock()
 
 
-class SwitchingFollower:
+class CutoverFollower:
     """Follows one stream or the other, as the choice says.
 
     `make` begins to follow one after what is stored.

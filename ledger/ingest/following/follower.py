@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ledger.ingest.chain import NO_HASH, Position, chained
 from ledger.ingest.errors import IngestError
-from ledger.ingest.following.obstacle import Obstacle
+from ledger.ingest.following.retry_state import RetryState
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
@@ -21,10 +21,10 @@ from ledger.stream.record import names
 from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.download import Download, Listing, Published
 from ledger.stream.source.stream_file import VerifiedFile
-from mirror import config, logs
-from mirror.metrics import ingest
-from mirror.values.hashes import where_they_differ
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core import config, logs
+from mirror.core.metrics import ingest
+from mirror.core.values.hashes import where_they_differ
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
 
@@ -80,12 +80,12 @@ class Follower:
         self._kept: dict[str, _Wanted] = {}
         self._after = ""
         self._hash = ""
-        self._obstacle = Obstacle(config.value("importer.downloader.record.frequency"), LONGEST_PAUSE, report)
+        self._retry = RetryState(config.value("importer.downloader.record.frequency"), LONGEST_PAUSE, report)
 
     @property
     def problem(self) -> StreamFileError | IngestError | None:
         """The reason why it waits, if it does."""
-        return self._obstacle.problem
+        return self._retry.problem
 
     @property
     def fetching(self) -> bool:
@@ -104,7 +104,7 @@ class Follower:
                     yield None
                     if self._ended():
                         return
-                    self._stopping.wait(self._obstacle.pause)
+                    self._stopping.wait(self._retry.pause)
                     continue
                 if not self._fill():
                     return
@@ -116,7 +116,7 @@ class Follower:
                 file = self._next()
                 yield file
                 if file is None and self.problem is not None:
-                    self._stopping.wait(self._obstacle.pause)
+                    self._stopping.wait(self._retry.pause)
         finally:
             self._fetching.shutdown(wait=False, cancel_futures=True)
             self._download.close()
@@ -152,9 +152,9 @@ class Follower:
                 self._report.newest(listing.files[-1].instant)
             return True
         if listing.problems:
-            self._obstacle.note(_unlisted(self._download.bucket.location, listing))
+            self._retry.note(_unlisted(self._download.bucket.location, listing))
         else:
-            self._obstacle.end()
+            self._retry.end()
             if self._report:
                 self._report.waiting()
         return False
@@ -201,16 +201,16 @@ class Follower:
                     break
                 continue
             for _ in range(number):
-                log.warning("file_passed_over", file=self._wanted.popleft().published.name)
+                log.warning("file_skipped", file=self._wanted.popleft().published.name)
             self._wanted.popleft()
             self._after, self._hash = wanted.published.after, file.record.hash
-            self._obstacle.end()
+            self._retry.end()
             return file
         self._kept = {wanted.published.name: wanted for wanted in self._wanted if not _failed(wanted.file)}
         self._wanted.clear()
         self._listed.clear()
         if problem:
-            self._obstacle.note(problem)
+            self._retry.note(problem)
         return None
 
     @property

@@ -9,9 +9,9 @@ from typing import Any
 from cachetools import LRUCache
 from django.db import connection
 
-from mirror import config
-from mirror.values import alias as aliases
-from mirror.values import entity_id
+from mirror.core import config
+from mirror.core.values import alias as aliases
+from mirror.core.values import entity_id
 
 CACHE_SIZE = 100_000
 

@@ -10,8 +10,8 @@ from cachetools import LRUCache
 from django.db import connection
 
 from ledger.file_content import content_parts
-from mirror.values import entity_id, hexes
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values import entity_id, hexadecimal
+from mirror.core.values.hapi.transaction_types import NUMBERS
 
 CACHE_SIZE = 100
 
@@ -91,6 +91,6 @@ def _of_user(file: int) -> bool:
 
 def _of_hex(content: bytes) -> bytes | None:
     try:
-        return hexes.parse(content.decode("ascii"))
-    except (UnicodeDecodeError, hexes.InvalidHex):
+        return hexadecimal.parse(content.decode("ascii"))
+    except (UnicodeDecodeError, hexadecimal.InvalidHex):
         return None

@@ -18,9 +18,9 @@ from django.apps import apps
 from django.db import connection, models, transaction
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.batch import Batch
-from mirror.db.tables import Compared, KeylessTable
-from mirror.db.writing.copy import columns_of, copy_rows
+from ledger.ingest.rows.batch import Batch
+from mirror.core.db.schema.tables import Compared, KeylessTable
+from mirror.core.db.writing.copy import columns_of, copy_rows
 
 # Longer values are cut in messages.
 _MAX_SHOWN = 120

@@ -8,8 +8,8 @@ from typing import TypeVar
 from django.db import connection
 
 from ledger.stream.source.stream_file import StreamFile
-from mirror.config.errors import OperatorError
-from mirror.values import timestamp
+from mirror.core.config.errors import OperatorError
+from mirror.core.values import timestamp
 
 AnyFile = TypeVar("AnyFile", bound=StreamFile)
 

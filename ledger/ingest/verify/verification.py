@@ -11,22 +11,22 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from ledger.ingest.batch import Batch
 from ledger.ingest.chain import Position, block_number
 from ledger.ingest.errors import IngestError
-from ledger.ingest.file_rows import FileRows
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
-from ledger.ingest.persist import Persist
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.file_rows import FileRows
+from ledger.ingest.rows.persist import Persist
 from ledger.ingest.trust import Trust
 from ledger.ingest.verify.comparison import differences
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.stream_file import StreamFile
-from mirror.db import coverage
-from mirror.values import timestamp
-from mirror.values.timestamp import MAX, instant
+from mirror.core.db import coverage
+from mirror.core.values import timestamp
+from mirror.core.values.timestamp import MAX, instant
 
 # So many transactions, or files, are compared at once.
 _MAX_ITEMS, _MAX_FILES = 20_000, 200

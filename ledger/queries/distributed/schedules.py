@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ledger.queries.schedules import COLUMNS, FullSchedule
-from mirror.db.query import Query
-from mirror.db.sql import Where, fetch
+from mirror.core.db.reading.sql import Where, fetch
+from mirror.core.db.sql.query import Query
 
 
 def schedules(query: Query, creators: Sequence[int] | None) -> list[FullSchedule]:

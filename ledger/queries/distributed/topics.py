@@ -1,8 +1,8 @@
 """Topic messages where tables are distributed: the topic first."""
 
 from ledger.queries.topics import SUBMIT_MESSAGE
-from mirror.db.sql import Comparison, Row, Where, compare, fetch_one
-from mirror.values import result_codes
+from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch_one
+from mirror.core.values.hapi import result_codes
 
 
 def message_at(consensus_timestamp: int, columns: str) -> Row | None:

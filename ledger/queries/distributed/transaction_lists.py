@@ -10,10 +10,10 @@ from dataclasses import replace
 from ledger.queries.distributed.transaction_sides import TIMES
 from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream, Window, joined
 from ledger.queries.transactions import FullTransaction, columns
-from mirror.db.bounds import Bounds
-from mirror.db.partitions.reading import also
-from mirror.db.query import Query
-from mirror.db.sql import Where, fetch
+from mirror.core.db.partitions.reading import also
+from mirror.core.db.reading.sql import Where, fetch
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
 
 Key = tuple[int, int]  # consensus timestamp and payer
 

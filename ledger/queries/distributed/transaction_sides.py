@@ -1,6 +1,6 @@
 """Conditions on transactions where tables are distributed."""
 
-from mirror.db.sql import Where
+from mirror.core.db.reading.sql import Where
 
 #: A value that stands for the times of the transactions to which a condition is applied.
 TIMES = object()

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from ledger.queries.transactions import FullTransaction, columns
-from mirror.db.bounds import Bounds
-from mirror.db.partitions.reading import also
-from mirror.db.query import Query
-from mirror.db.sql import fetch
+from mirror.core.db.partitions.reading import also
+from mirror.core.db.reading.sql import fetch
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.sql.query import Query
 
 
 def transactions_of_ids(ids: Sequence[tuple[int, int]], query: Query, times: Bounds) -> list[FullTransaction]:

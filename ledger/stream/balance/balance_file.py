@@ -15,9 +15,15 @@ from typing import Any, NamedTuple
 from ledger.stream.balance import names
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
-from mirror.values import entity_id, hapi, timestamp, wire
-from mirror.values.hapi import AllAccountBalances, DecodeError, SingleAccountBalances, TokenBalances
-from mirror.values.hashes import sha384
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.hapi import messages, wire
+from mirror.core.values.hapi.messages import (
+    AllAccountBalances,
+    DecodeError,
+    SingleAccountBalances,
+    TokenBalances,
+)
+from mirror.core.values.hashes import sha384
 
 # Of what a network holds in hbars, all accounts together (tinybars).
 TOTAL_TINYBARS = 50_000_000_000 * 100_000_000
@@ -88,7 +94,9 @@ class BalanceFile:
 
     def _tokens(self, text: bytes, position: int) -> Sequence[Any]:
         try:
-            balances: Sequence[Any] = hapi.parse(TokenBalances, b64decode(text, validate=True)).tokenBalances
+            balances: Sequence[Any] = messages.parse(
+                TokenBalances, b64decode(text, validate=True)
+            ).tokenBalances
             return balances
         except (binascii.Error, DecodeError) as error:
             raise self._failure(position, f"the balances of tokens can't be read ({error})") from error
@@ -99,7 +107,7 @@ class BalanceFile:
             for field in wire.fields(content):
                 if field.number != _ACCOUNT_FIELD or field.wire_type != wire.LENGTH_DELIMITED:
                     continue
-                message = hapi.parse(SingleAccountBalances, content[field.value : field.end])
+                message = messages.parse(SingleAccountBalances, content[field.value : field.end])
                 account = message.accountID
                 yield self._holding(
                     field.start,
@@ -150,7 +158,7 @@ def _protobuf(name: str, content: bytes) -> BalanceFile:
     try:
         for field in wire.fields(content):
             if field.number == _TIME_FIELD:
-                at = timestamp.of(hapi.parse(hapi.Timestamp, content[field.value : field.end]))
+                at = timestamp.of(messages.parse(messages.Timestamp, content[field.value : field.end]))
     except DecodeError as error:
         raise StreamFileError(name, 0, f"its content can't be parsed ({error})", _CURE) from error
     if at is None:

@@ -9,24 +9,24 @@ The next block repeats a native block's root hash, and its proof has a threshold
 from functools import cache
 from typing import Any, Final
 
+from ledger.proofs.threshold.configured import FIRST_LEDGER
+from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.block import names
 from ledger.stream.block.items import BlockContent, read_items
 from ledger.stream.block.original import most_bytes
-from ledger.stream.block.proof.identity import LedgerIdentity
-from ledger.stream.block.proof.named import FIRST_LEDGER
-from ledger.stream.block.proof.wrong import WrongSignature
-from ledger.stream.block.record import record_items
+from ledger.stream.block.records.record import record_items
 from ledger.stream.block.signature import RECORD_FILE, signature_of, unproved
 from ledger.stream.block.tree import HashedTree
 from ledger.stream.block.version import BLOCK_VERSION
 from ledger.stream.block.wrapped import read_wrapped
 from ledger.stream.content import content_of
-from ledger.stream.errors import NobodyTrusted, StreamFileError
+from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.record.record_file import BlockSignature, RecordFile, times_of
-from mirror import config, logs
-from mirror.metrics import ingest
-from mirror.values import timestamp
+from mirror.core import config, logs
+from mirror.core.metrics import ingest
+from mirror.core.values import timestamp
 
 log = logs.logger(__name__)
 
@@ -114,19 +114,19 @@ def _signature(block: BlockContent, root: bytes, items: list[RecordItem]) -> Blo
     return signature
 
 
-def verify(file: RecordFile, ledger: LedgerIdentity | None, *, first_block_believed: bool = False) -> None:
+def verify(file: RecordFile, ledger: LedgerIdentity | None, *, first_block_trusted: bool = False) -> None:
     """Require that the nodes of a ledger have signed a block. Errors: StreamFileError.
 
     Where no ledger is known, the first block of a network may publish it itself, if that is believed.
     """
-    from ledger.stream.block.proof import threshold
+    from ledger.proofs.threshold import threshold
 
     signature = file.block_signature
     if signature is None:
         raise StreamFileError(
             file.name, 0, "it has no threshold signature", _TRUST_ANYWAY, kind=ingest.SIGNATURES
         )
-    believed = ledger or _published_ledger(file, signature, first_block_believed)
+    believed = ledger or _published_ledger(file, signature, first_block_trusted)
     try:
         threshold.verify(believed, signature.root, signature.signature)
         _tell_form(len(signature.signature))
@@ -136,20 +136,20 @@ def verify(file: RecordFile, ledger: LedgerIdentity | None, *, first_block_belie
         raise _refused(file, signature, believed, error) from error
 
 
-def _published_ledger(file: RecordFile, signature: BlockSignature, is_believed: bool) -> LedgerIdentity:
+def _published_ledger(file: RecordFile, signature: BlockSignature, is_trusted: bool) -> LedgerIdentity:
     """Return the ledger that the first block of a network publishes. Errors: NobodyTrusted."""
     own = signature.ledger if file.block_number == 0 else None
     if own is None:
-        raise NobodyTrusted(
+        raise NoTrustedSigners(
             file.name,
             0,
             "no ledger id of the network is known, so the signature of a block can't be verified",
             "Load the files before it, one of which publishes the ledger id, or name a file with the "
             f"publication by {FIRST_LEDGER}. {_TRUST_ANYWAY}",
         )
-    if not is_believed:
+    if not is_trusted:
         network = config.value("network")
-        raise NobodyTrusted(
+        raise NoTrustedSigners(
             file.name,
             0,
             f"no ledger id of the network {network} is known, and that the block publishes the ledger "
@@ -187,7 +187,7 @@ def _refused(
 @cache
 def _tell_form(length: int) -> None:
     """Log the length of the first signature of each form: after the first address book it becomes WRAPS."""
-    from ledger.stream.block.proof import threshold
+    from ledger.proofs.threshold import threshold
 
     log.info("signature_form", bytes=length, form="WRAPS" if length == threshold.WRAPS_LENGTH else "Schnorr")
 
@@ -195,7 +195,7 @@ def _tell_form(length: int) -> None:
 @cache
 def _tell_ledger(ledger_id: str) -> None:
     """Log once that a ledger is believed for no other reason than that the first block brings it along."""
-    log.warning("ledger_believed", ledger_id=ledger_id, setting=FIRST_LEDGER)
+    log.warning("ledger_trusted_on_first_use", ledger_id=ledger_id, setting=FIRST_LEDGER)
 
 
 def _time_without_items(block: BlockContent) -> int:

@@ -13,13 +13,21 @@ from typing import Any
 
 from google.protobuf.message_factory import GetMessageClass
 
-from ledger.stream.block.genesis import GenesisState, genesis_state
+from ledger.stream.block.records.genesis import GenesisState, genesis_state
 from ledger.stream.block.tree import PREFIXED_SINCE, BlockTree, HashedTree, Sibling
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import HapiVersion
-from mirror.values import hapi, timestamp, wire
-from mirror.values.hapi import Block, BlockItem, DecodeError, SignedTransaction, StateChanges, TransactionBody
-from mirror.values.hashes import SHA_384_LENGTH
+from mirror.core.values import timestamp
+from mirror.core.values.hapi import messages, wire
+from mirror.core.values.hapi.messages import (
+    Block,
+    BlockItem,
+    DecodeError,
+    SignedTransaction,
+    StateChanges,
+    TransactionBody,
+)
+from mirror.core.values.hashes import SHA_384_LENGTH
 
 _ITEMS = Block.ITEMS_FIELD_NUMBER
 _SHA2_384 = 0  # enum BlockHashAlgorithm
@@ -64,7 +72,7 @@ class BlockTransaction:
     def state_changes(self) -> Iterator[Any]:
         """The StateChange messages. Errors: DecodeError."""
         for each in self.serialized_changes:
-            yield from hapi.parse(StateChanges, each).state_changes
+            yield from messages.parse(StateChanges, each).state_changes
 
 
 @dataclass(slots=True)
@@ -287,7 +295,7 @@ class BlockReader:
             if content.startswith(wire.length_delimited(_CHANGED_AT, time)):
                 at.serialized_changes.append(content)
                 return
-        changes = hapi.parse(StateChanges, content)
+        changes = messages.parse(StateChanges, content)
         if at and at.result and changes.consensus_timestamp == at.result.consensus_timestamp:
             at.serialized_changes.append(content)
             return
@@ -299,7 +307,7 @@ class BlockReader:
 
 def _inner_transactions(signed: bytes) -> list[bytes]:
     """Return the serialized SignedTransactions of an atomic batch; none of any other transaction."""
-    body = hapi.parse(TransactionBody, SignedTransaction.FromString(signed).bodyBytes)
+    body = messages.parse(TransactionBody, SignedTransaction.FromString(signed).bodyBytes)
     return list(body.atomic_batch.transactions)
 
 
@@ -325,8 +333,8 @@ def _parsed(serialized: bytes) -> tuple[str, Any]:
         if start + length == len(serialized):
             kind, message_class = known
             content = serialized[start:]
-            return kind, content if message_class is None else hapi.parse(message_class, content)
-    item = hapi.parse(BlockItem, serialized)
+            return kind, content if message_class is None else messages.parse(message_class, content)
+    item = messages.parse(BlockItem, serialized)
     kind = item.WhichOneof("item") or ""
     if kind == "state_changes":
         return kind, item.state_changes.SerializeToString()

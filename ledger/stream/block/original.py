@@ -4,9 +4,9 @@ import zstandard
 
 from ledger.stream.block import names
 from ledger.stream.content import MAX_STORED, content_of
-from mirror import config
-from mirror.values import wire
-from mirror.values.hapi import Block
+from mirror.core import config
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import Block
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _GZIP_MAGIC = b"\x1f\x8b"

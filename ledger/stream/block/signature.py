@@ -7,16 +7,16 @@ counts as no signature.
 from collections.abc import Sequence
 from typing import Any
 
+from ledger.proofs.threshold import identity
+from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.block.items import BlockContent
-from ledger.stream.block.proof import identity
-from ledger.stream.block.proof.identity import LedgerIdentity
-from ledger.stream.block.proof.later_block import signed_root
-from ledger.stream.block.proof.wrong import WrongSignature
+from ledger.stream.block.later_block import signed_root
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.record.record_file import BlockSignature
-from mirror.values.hashes import SHA_384_LENGTH, sha384
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values.hapi.transaction_types import NUMBERS
+from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 
 #: The kind of proof that holds signatures of a wrapped record file.
 RECORD_FILE = "signed_record_file_proof"

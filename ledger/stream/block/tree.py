@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ledger.stream.record.item import HapiVersion
-from mirror.values.hashes import SHA_384_LENGTH, sha384
+from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 
 PREFIXED_SINCE: HapiVersion = (0, 71, 0)
 

@@ -27,10 +27,11 @@ from ledger.stream.record.record_file import RecordFile, Wrapper
 from ledger.stream.record.sidecar import SidecarFile, parse_sidecar
 from ledger.stream.signature.quorum import Quorum, Votes
 from ledger.stream.signature.signature_file import SignatureFile
-from mirror import logs
-from mirror.values import hapi, timestamp, wire
-from mirror.values.hapi import DecodeError, RecordFileItem, RecordStreamFile, RecordStreamItem
-from mirror.values.hashes import SHA_384_LENGTH, sha384
+from mirror.core import logs
+from mirror.core.values import timestamp
+from mirror.core.values.hapi import messages, wire
+from mirror.core.values.hapi.messages import DecodeError, RecordFileItem, RecordStreamFile, RecordStreamItem
+from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 
 log = logs.logger(__name__)
 
@@ -67,7 +68,7 @@ def read_wrapped(block: BlockContent, size: int) -> RecordFile:
     """Errors: StreamFileError."""
     assert block.record_file is not None
     try:
-        item = hapi.parse(RecordFileItem, block.record_file)
+        item = messages.parse(RecordFileItem, block.record_file)
         contents = _contents(block.record_file)
     except DecodeError as error:
         raise _unusable(block, f"the record file in it cannot be parsed ({error})") from error
@@ -211,11 +212,11 @@ def _contents(serialized: bytes) -> _Contents:
     if amendments:
         by_time = {item.consensus_timestamp: item for item in [*items, *map(_item, amendments)]}
         items = [by_time[at] for at in sorted(by_time)]
-    return _Contents(hapi.parse(RecordStreamFile, file), file, items, len(amendments))
+    return _Contents(messages.parse(RecordStreamFile, file), file, items, len(amendments))
 
 
 def _item(serialized: bytes) -> _Item:
-    record = hapi.parse(RecordStreamItem, serialized).record
+    record = messages.parse(RecordStreamItem, serialized).record
     return _Item(
         timestamp.of(record.consensusTimestamp),
         wire.last_bytes(serialized, RecordStreamItem.TRANSACTION_FIELD_NUMBER),
@@ -265,7 +266,7 @@ def _v6(name: names.StreamFileName, contents: _Contents, size: int) -> RecordFil
     message.CopyFrom(contents.message)
     del message.record_stream_items[:]
     for item in contents.items:
-        message.record_stream_items.append(hapi.parse(RecordStreamItem, item.serialized))
+        message.record_stream_items.append(messages.parse(RecordStreamItem, item.serialized))
     file = v6.read(name, _INT32.pack(v6.VERSION) + message.SerializeToString(), size)
     file.file_hash = sha384(original).hex()
     return file

@@ -5,9 +5,10 @@ from typing import Any
 
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from mirror.values import entity_id, hapi, result_codes, timestamp, wire
-from mirror.values.ethereum import EthereumData
-from mirror.values.hapi import DecodeError, SignedTransaction, TransactionBody
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.ethereum import EthereumData
+from mirror.core.values.hapi import messages, result_codes, wire
+from mirror.core.values.hapi.messages import DecodeError, SignedTransaction, TransactionBody
 
 HapiVersion = tuple[int, int, int]
 
@@ -280,7 +281,7 @@ class RecordItem:
 
     def _parse_body_with_odd_text(self, body_bytes: bytes) -> Any:
         try:
-            body = hapi.parse(TransactionBody, body_bytes)
+            body = messages.parse(TransactionBody, body_bytes)
             self._memo_bytes = wire.last_bytes(body_bytes, _MEMO)
         except DecodeError as error:
             raise InvalidItem(f"its transaction body cannot be parsed ({error})") from error

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from ledger.stream.errors import StreamFileError
-from mirror.values.timestamp import MAX, NANOS_PER_SECOND
+from mirror.core.values.timestamp import MAX, NANOS_PER_SECOND
 
 SIDECAR_FOLDER = "sidecar"
 

@@ -4,7 +4,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from ledger.stream.errors import StreamFileError
-from mirror.values.hashes import SHA_384_LENGTH
+from mirror.core.values.hashes import SHA_384_LENGTH
 
 HASH_CLASS_ID = 0xF422DA83A251741E
 HASH_CLASS_VERSION = 1

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ledger.stream.block.genesis import GenesisState
-from ledger.stream.block.proof.identity import LedgerIdentity
+from ledger.proofs.threshold.identity import LedgerIdentity
+from ledger.stream.block.records.genesis import GenesisState
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import HapiVersion, RecordItem
 from ledger.stream.record.sidecar import SidecarFile

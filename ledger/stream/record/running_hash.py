@@ -10,7 +10,7 @@ from ledger.stream.record.reader import (
     RECORD_CLASS_VERSION,
     SHA_384_DIGEST_TYPE,
 )
-from mirror.values.hashes import SHA_384_LENGTH, sha384
+from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 
 _RECORD_HEAD = Struct(">Qii")
 _LENGTH = Struct(">i")

@@ -6,9 +6,10 @@ from typing import Any
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
-from mirror.values import hapi, timestamp
-from mirror.values.hapi import DecodeError
-from mirror.values.hashes import sha384
+from mirror.core.values import timestamp
+from mirror.core.values.hapi import messages
+from mirror.core.values.hapi.messages import DecodeError
+from mirror.core.values.hashes import sha384
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def parse_sidecar(name: str, content: bytes, expected_hash: bytes, *, size: int)
             "Fetch it again, from the node the record file came from.",
         )
     try:
-        message = hapi.parse(hapi.SidecarFile, content)
+        message = messages.parse(messages.SidecarFile, content)
     except DecodeError as error:
         raise StreamFileError(name, 0, f"the content cannot be parsed ({error})") from error
     records = [(timestamp.of(record.consensus_timestamp), record) for record in message.sidecar_records]

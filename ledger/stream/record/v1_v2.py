@@ -12,9 +12,9 @@ from ledger.stream.record.item import InvalidItem, RecordItem
 from ledger.stream.record.names import StreamFileName
 from ledger.stream.record.reader import MAX_MESSAGE, Reader
 from ledger.stream.record.record_file import RecordFile, item_failure, times_of
-from mirror.values import hapi
-from mirror.values.hapi import DecodeError, Transaction, TransactionRecord
-from mirror.values.hashes import SHA_384_LENGTH, sha384
+from mirror.core.values.hapi import messages
+from mirror.core.values.hapi.messages import DecodeError, Transaction, TransactionRecord
+from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 
 VERSIONS = (1, 2)
 
@@ -60,8 +60,8 @@ def _item(reader: Reader, index: int, previous: RecordItem | None) -> RecordItem
     try:
         return RecordItem(
             index,
-            hapi.parse(Transaction, transaction_bytes),
-            hapi.parse(TransactionRecord, record_bytes),
+            messages.parse(Transaction, transaction_bytes),
+            messages.parse(TransactionRecord, record_bytes),
             previous=previous,
             transaction_bytes=transaction_bytes,
             record_bytes=record_bytes,

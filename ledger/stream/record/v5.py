@@ -11,9 +11,9 @@ from ledger.stream.record.item import HapiVersion, InvalidItem, RecordItem
 from ledger.stream.record.names import StreamFileName
 from ledger.stream.record.reader import HASH_CLASS_ID, MAX_MESSAGE, RECORD_CLASS_ID, Reader
 from ledger.stream.record.record_file import RecordFile, item_failure, times_of
-from mirror.values import hapi
-from mirror.values.hapi import DecodeError, Transaction, TransactionRecord
-from mirror.values.hashes import sha384
+from mirror.core.values.hapi import messages
+from mirror.core.values.hapi.messages import DecodeError, Transaction, TransactionRecord
+from mirror.core.values.hashes import sha384
 
 VERSION = 5
 
@@ -62,8 +62,8 @@ def _item(reader: Reader, index: int, previous: RecordItem | None, hapi_version:
     try:
         return RecordItem(
             index,
-            hapi.parse(Transaction, transaction_bytes),
-            hapi.parse(TransactionRecord, record_bytes),
+            messages.parse(Transaction, transaction_bytes),
+            messages.parse(TransactionRecord, record_bytes),
             previous=previous,
             hapi_version=hapi_version,
             transaction_bytes=transaction_bytes,

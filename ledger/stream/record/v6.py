@@ -13,10 +13,10 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import HapiVersion, InvalidItem, RecordItem
 from ledger.stream.record.names import StreamFileName, sidecar_name
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata, item_failure, times_of
-from mirror import logs
-from mirror.values import hapi, wire
-from mirror.values.hapi import DecodeError, RecordStreamFile, RecordStreamItem
-from mirror.values.hashes import SHA_384_LENGTH, sha384
+from mirror.core import logs
+from mirror.core.values.hapi import messages, wire
+from mirror.core.values.hapi.messages import DecodeError, RecordStreamFile, RecordStreamItem
+from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 
 VERSION = 6
 
@@ -61,7 +61,7 @@ def metadata_hash(hapi_version: HapiVersion, start_hash: bytes, end_hash: bytes,
 
 def _parse(file: str, content: bytes) -> Any:
     try:
-        return hapi.parse(RecordStreamFile, content[_VERSION_LENGTH:])
+        return messages.parse(RecordStreamFile, content[_VERSION_LENGTH:])
     except DecodeError as error:
         raise _locate(file, content, error) from error
 
@@ -133,7 +133,7 @@ def _locate(file: str, content: bytes, error: DecodeError) -> StreamFileError:
         for field in wire.fields(content, _VERSION_LENGTH):
             position = field.start
             if field.number == _ITEMS and field.wire_type == wire.LENGTH_DELIMITED:
-                hapi.parse(RecordStreamItem, content[field.value : field.end])
+                messages.parse(RecordStreamItem, content[field.value : field.end])
                 index += 1
     except DecodeError as broken:
         return StreamFileError(

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ledger.stream.errors import StreamFileError
-from mirror.values import entity_id, hapi
-from mirror.values.hapi import DecodeError, NodeAddressBook
+from mirror.core.values import entity_id
+from mirror.core.values.hapi import messages
+from mirror.core.values.hapi.messages import DecodeError, NodeAddressBook
 
 # The account of node 0 when the network began; node ids and accounts ran in step from there.
 FIRST_NODE_ACCOUNT = 3
@@ -27,7 +28,7 @@ def read_address_book(name: str, data: bytes) -> list[AddressBookNode]:
     Errors: StreamFileError when it cannot be parsed or a node has no account.
     """
     try:
-        message = hapi.parse(NodeAddressBook, data)
+        message = messages.parse(NodeAddressBook, data)
     except DecodeError as error:
         raise StreamFileError(name, 0, f"its content is not that of one ({error})") from error
     nodes: dict[int, AddressBookNode] = {}
@@ -62,7 +63,7 @@ def account_of(name: str, entry: Any) -> int:
         if not entry.HasField("nodeAccountId"):
             return entity_id.parse(entry.memo.decode("ascii", "replace"))
         account = entity_id.of_account(entry.nodeAccountId)
-        if isinstance(account, entity_id.ImpossibleId):
+        if isinstance(account, entity_id.OutOfRangeEntityId):
             raise entity_id.InvalidEntityId(account.problem)
     except entity_id.InvalidEntityId as error:
         raise StreamFileError(name, 0, f"a node of the address book has no account: {error}") from error

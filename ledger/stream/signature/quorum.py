@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
+from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.balance.balance_file import BalanceFile
-from ledger.stream.block.proof.identity import LedgerIdentity
-from ledger.stream.errors import NobodyTrusted, StreamFileError
+from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.signature_file import SignatureFile, read_signature_file
-from mirror import config
-from mirror.metrics import ingest
+from mirror.core import config
+from mirror.core.metrics import ingest
 
 NO_SIGNATURE = "no signature file"
 NOT_IN_ADDRESS_BOOK = "not in the address book"
@@ -55,7 +55,7 @@ class Quorum:
     # By what blocks are verified; None as long as the network has published nothing.
     ledger: LedgerIdentity | None = None
     # Whether the first block of the network is believed by the ledger that it publishes itself.
-    first_block_believed: bool = False
+    first_block_trusted: bool = False
 
     @classmethod
     def of(
@@ -66,7 +66,7 @@ class Quorum:
         ratio: Fraction,
         ledger: LedgerIdentity | None = None,
         *,
-        first_block_believed: bool = False,
+        first_block_trusted: bool = False,
     ) -> "Quorum":
         """Return the quorum of an address book with the latest known stakes by node id (none: one per node).
 
@@ -84,7 +84,7 @@ class Quorum:
             total = len(stakes) if stakes and not in_book else len(keys)
             stakes, counted = dict.fromkeys(keys, 1), True
         required = min(total, int(total * ratio) + 1)
-        return cls(accounts, keys, stakes, counted, total, required, ledger, first_block_believed)
+        return cls(accounts, keys, stakes, counted, total, required, ledger, first_block_trusted)
 
     def require_nodes(self, file: str) -> None:
         """Require that nodes are known who can have signed a file. Errors: NoAddressBook."""
@@ -103,7 +103,7 @@ class Quorum:
 QuorumAt = Callable[[int], Quorum]
 
 
-class NoAddressBook(NobodyTrusted):
+class NoAddressBook(NoTrustedSigners):
     """No address book of the network is known."""
 
 

@@ -12,9 +12,9 @@ from ledger.stream.content import content_of
 from ledger.stream.record import names
 from ledger.stream.record.reader import Reader
 from ledger.stream.signature.node_key import SigningNode, verify
-from mirror.values import hapi
-from mirror.values.hapi import DecodeError, HashObject, SignatureObject
-from mirror.values.hashes import SHA_384_LENGTH
+from mirror.core.values.hapi import messages
+from mirror.core.values.hapi.messages import DecodeError, HashObject, SignatureObject
+from mirror.core.values.hashes import SHA_384_LENGTH
 
 MAX_SIGNATURE = 384
 SIGNATURE_CLASS_ID = 0x13DC4B399B245C69
@@ -75,7 +75,7 @@ def read_signature_file(name: str, data: bytes) -> SignatureFile:
 
 def signature_file(node: SigningNode, file_hash: bytes, metadata_hash: bytes) -> bytes:
     """Return the content of a signature file of format 6."""
-    message = hapi.SignatureFile(
+    message = messages.SignatureFile(
         file_signature=_signature_object(node, file_hash),
         metadata_signature=_signature_object(node, metadata_hash),
     )
@@ -143,7 +143,7 @@ def _v5_signature(reader: Reader, what: str) -> bytes:
 
 def _read_v6(reader: Reader) -> SignatureFile:
     try:
-        message = hapi.parse(hapi.SignatureFile, reader.content[reader.position :])
+        message = messages.parse(messages.SignatureFile, reader.content[reader.position :])
     except DecodeError as error:
         raise reader.failure(f"the content cannot be parsed ({error})") from error
     if message.SerializeToString() != reader.content[reader.position :]:

@@ -11,8 +11,8 @@ from ledger.stream.record import names as record_names
 from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.bucket import Bucket
 from ledger.stream.source.download import Download, Layout, Published
-from mirror.values import entity_id
-from mirror.values.timestamp import NANOS_PER_DAY
+from mirror.core.values import entity_id
+from mirror.core.values.timestamp import NANOS_PER_DAY
 
 # Nodes write balance files every 15 minutes. If there is none in the first of these times, they may have
 # written none for long.

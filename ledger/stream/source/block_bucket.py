@@ -10,7 +10,7 @@ from ledger.stream.block.original import most_bytes
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.bucket import Bucket, BucketError, NoSuchFile
-from mirror.metrics import ingest
+from mirror.core.metrics import ingest
 
 # So many transactions are read ahead, if the blocks to come are like the last one: each takes 4 KB.
 _TRANSACTIONS_AHEAD = 50_000

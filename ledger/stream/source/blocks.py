@@ -98,11 +98,11 @@ def _verified(file: RecordFile, quorum_at: QuorumAt) -> tuple[tuple[int, ...], b
     """
     quorum = quorum_at(file.consensus_start)
     if file.wrapper is None:
-        block_file.verify(file, quorum.ledger, first_block_believed=quorum.first_block_believed)
+        block_file.verify(file, quorum.ledger, first_block_trusted=quorum.first_block_trusted)
         return (), True
     proved = file.block_signature is not None and not (file.wrapper.signatures and quorum.ledger is None)
     if proved:
-        block_file.verify(file, quorum.ledger, first_block_believed=quorum.first_block_believed)
+        block_file.verify(file, quorum.ledger, first_block_trusted=quorum.first_block_trusted)
     return wrapped.verify(file, file.wrapper, quorum, block_is_signed=proved), proved
 
 

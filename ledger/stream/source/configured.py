@@ -6,10 +6,10 @@ from typing import Any
 
 from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, open_bucket
 from ledger.stream.source.download import Layout, PathType
-from ledger.stream.source.named import DOWNLOADER, downloader
 from ledger.stream.source.public_buckets import PUBLIC_BLOCK_BUCKETS, PUBLIC_BUCKETS
-from mirror import config
-from mirror.config.errors import OperatorError
+from ledger.stream.source.stream_settings import DOWNLOADER, downloader
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
 
 SCHEMES = {"S3": "s3", "GCP": "gs"}
 

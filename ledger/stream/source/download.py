@@ -18,8 +18,8 @@ from ledger.stream.signature.quorum import Quorum, Votes, least_for_proofs
 from ledger.stream.source import incidents
 from ledger.stream.source.bucket import PAGE, Bucket
 from ledger.stream.source.stream_file import VerifiedFile, read_verified
-from mirror.metrics import ingest
-from mirror.values import entity_id
+from mirror.core.metrics import ingest
+from mirror.core.values import entity_id
 
 
 class PathType(StrEnum):

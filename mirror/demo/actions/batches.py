@@ -4,15 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ledger.stream.record.compose import account, timestamp, transfer_list
+from mirror.core.values.hapi.messages import Key, SignedTransaction
 from mirror.demo.actions import texts
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.files import find_file
 from mirror.demo.actions.topics import receipt as message_receipt
 from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.streams.record_files import account, timestamp, transfer_list
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.files import APPEND, Change
-from mirror.values.hapi import Key, SignedTransaction
 
 _DURATION = 120  # seconds
 

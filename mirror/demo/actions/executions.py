@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from mirror.core.values.hapi.messages import SchedulableTransactionBody, TransactionID
 from mirror.demo.actions.tokens import supply
 from mirror.demo.actions.topics import receipt as message_receipt
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.schedules import Schedule
 from mirror.demo.world.tokens import Token
-from mirror.values.hapi import SchedulableTransactionBody, TransactionID
 
 
 def execute(network: Network, schedule: Schedule) -> None:

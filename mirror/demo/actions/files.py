@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from ledger.stream.record.compose import timestamp
+from mirror.core.values.hapi.messages import Key, KeyList
+from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.network import Action, Network, NotPossible, required
+from mirror.demo.streams.record_files import timestamp
 from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
-from mirror.values.hapi import Key, KeyList
-from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 _MOST_FILES = 60
 _GOODS = ("Apples", "Bread", "Coffee", "Dates", "Eggs", "Figs", "Honey", "Olives", "Rice", "Tea", "Walnuts")

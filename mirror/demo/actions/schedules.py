@@ -4,17 +4,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ledger.stream.record.compose import ComposedTransaction, account, timestamp, transfer_list
+from mirror.core.values.hapi.messages import Key, SignedTransaction, Transaction
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import texts
 from mirror.demo.actions.executions import execute, scheduled_body, scheduled_id
 from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, wallet_of
 from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.streams.record_files import ComposedTransaction, account, timestamp, transfer_list
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import token_id
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.schedules import Schedule
-from mirror.values.hapi import Key, SignedTransaction, Transaction
-from mirror.values.timestamp import NANOS_PER_SECOND
 
 _USUAL_LIFE = 30 * 60 * NANOS_PER_SECOND
 _MOST_OPEN = 30

@@ -3,12 +3,19 @@
 import json
 from collections.abc import Callable
 
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.network import Network
-from mirror.values.timestamp import NANOS_PER_SECOND
 
 _PLACES = ("Accra", "Bergen", "Cusco", "Dhaka", "Edirne", "Fukuoka", "Ghent", "Havana", "Izmir", "Jaipur")
 _STEPS = ("picked", "washed", "dried", "packed", "weighed", "loaded", "shipped", "cleared", "received")
-_LOTS = ("Blue vase", "Sea chart of 1780", "Grandfather clock", "Silver spoon", "Persian rug", "Old globe")
+_LOTS = (
+    "Blue vase",
+    "Sea chart of 1780",
+    "Grandfather clock",
+    "Silver spoon",
+    "Persian rug",
+    "Old globe",
+)
 _PIECES = ("Nf3", "e4", "d4", "c5", "Nc6", "Bb5", "a6", "O-O", "Be7", "Re1", "b5", "Bb3", "d6", "c3")
 _REMARKS = (
     "The minutes of the last meeting were approved.",

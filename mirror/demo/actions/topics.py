@@ -3,16 +3,16 @@
 import json
 from typing import Any
 
-from ledger.stream.record.compose import account, timestamp
+from mirror.core.values.hapi.messages import FixedFee, Key
+from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.demo.actions import texts
 from mirror.demo.keys.wallet import NO_KEY, Ed25519Wallet
 from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.streams.record_files import account, timestamp
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import assessed_fee, token_id, units
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.topics import RUNNING_HASH_VERSION, Message, Topic
-from mirror.values.hapi import FixedFee, Key
-from mirror.values.timestamp import NANOS_PER_DAY
 
 _MOST_TOPICS, _FEWEST_TOPICS = 24, 4
 _CHUNK = 1_024

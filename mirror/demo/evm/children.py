@@ -3,20 +3,32 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ledger.stream.record.compose import ComposedTransaction, account, timestamp
-from mirror.demo.evm.system_contracts import Asked
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import (
+    AccountAmount,
+    ContractID,
+    SchedulableTransactionBody,
+    ScheduleID,
+    TokenID,
+)
+from mirror.core.values.hashes import sha384
+from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.demo.evm.system_contracts import SystemCallRequest
 from mirror.demo.network import Network
+from mirror.demo.streams.record_files import ComposedTransaction, account, timestamp
 from mirror.demo.world.contracts import Result
 from mirror.demo.world.schedules import Schedule
 from mirror.demo.world.tokens import Airdrop, Relationship, Token
-from mirror.values import entity_id
-from mirror.values.hapi import AccountAmount, ContractID, SchedulableTransactionBody, ScheduleID, TokenID
-from mirror.values.hashes import sha384
-from mirror.values.timestamp import NANOS_PER_SECOND
 
 
 def record(
-    network: Network, asked: Asked, parent: ComposedTransaction, nonce: int, *, payer: int, sender: int
+    network: Network,
+    asked: SystemCallRequest,
+    parent: ComposedTransaction,
+    nonce: int,
+    *,
+    payer: int,
+    sender: int,
 ) -> None:
     """Do what was asked for, and record it. `sender` called the contract, also if somebody else pays."""
     child = _Child(network, asked, parent, nonce, payer, sender)
@@ -93,7 +105,7 @@ class _Child:
     def __init__(
         self,
         network: Network,
-        asked: Asked,
+        asked: SystemCallRequest,
         parent: ComposedTransaction,
         nonce: int,
         payer: int,

@@ -8,10 +8,10 @@ from typing import Any
 
 import rlp
 
+from mirror.core.values.ethereum import EIP_2930, EIP_7702, LEGACY, WEIBARS_PER_TINYBAR
+from mirror.core.values.hashes import keccak256
 from mirror.demo.evm.state import CHAIN_ID
 from mirror.demo.keys.wallet import EcdsaWallet
-from mirror.values.ethereum import EIP_2930, EIP_7702, LEGACY, WEIBARS_PER_TINYBAR
-from mirror.values.hashes import keccak256
 
 _EIP_155 = 35 + 2 * CHAIN_ID
 _AUTHORIZATION = b"\x05"  # precedes what the signature of a delegation covers

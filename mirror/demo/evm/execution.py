@@ -15,7 +15,7 @@ from eth.vm.message import Message
 from eth_typing import Address
 
 from mirror.demo.evm.state import Computation, Ledger, Place, Slot, State
-from mirror.demo.evm.system_contracts import Asked
+from mirror.demo.evm.system_contracts import SystemCallRequest
 from mirror.demo.evm.token_service import Spending
 
 CREATE, CREATE2 = 0xF0, 0xF5
@@ -90,7 +90,7 @@ class Execution:
     codes: dict[bytes, bytes] = field(default_factory=dict)
     balances: dict[bytes, int] = field(default_factory=dict)
     nonces: dict[bytes, int] = field(default_factory=dict)
-    asked: tuple[Spending | Asked, ...] = ()
+    asked: tuple[Spending | SystemCallRequest, ...] = ()
 
     @property
     def successful(self) -> bool:

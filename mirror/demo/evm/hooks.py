@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mirror.core.values.hapi.messages import HookEntityId, HookId, Key
+from mirror.core.values.hashes import keccak256
 from mirror.demo.evm.execution import Execution, Request, execute
 from mirror.demo.evm.ledgers import HOOK_ADDRESS, HOOK_CONTRACT, HookLedger
 from mirror.demo.evm.run import contract_id, place
@@ -10,8 +12,6 @@ from mirror.demo.evm.sidecars import Sidecars
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import Hook
-from mirror.values.hapi import HookEntityId, HookId, Key
-from mirror.values.hashes import keccak256
 
 # The storage of the hook's contract: two numbers and a mapping.
 LIMIT, CALLS, ALLOWED = 0, 1, 2

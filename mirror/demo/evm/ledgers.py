@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
+from mirror.core.values import entity_id
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import Contract, Hook
 from mirror.demo.world.tokens import Token
 from mirror.demo.world.world import World
-from mirror.values import entity_id
 from web3sim.engine.interface import AccountKind
 from web3sim.state.proxies import proxy_code
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from eth_bloom.bloom import BloomFilter
 
-from ledger.stream.record.compose import ComposedTransaction, account
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import ContractID, ExchangeRateSet, Key
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.evm import children as children_of_services
 from mirror.demo.evm import sidecars, spending
 from mirror.demo.evm.execution import Execution, Log, Request, execute
@@ -20,11 +22,9 @@ from mirror.demo.evm.state import Place
 from mirror.demo.evm.system_contracts import Rate
 from mirror.demo.evm.token_service import Spending
 from mirror.demo.network import Network
+from mirror.demo.streams.record_files import ComposedTransaction, account
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, Account
 from mirror.demo.world.contracts import Contract, LogEntry, Result, StoredSlot
-from mirror.values import entity_id
-from mirror.values.hapi import ContractID, ExchangeRateSet, Key
-from mirror.values.timestamp import NANOS_PER_SECOND
 
 # Tinybars; 852 tinycents at 12 cents for an hbar.
 GAS_PRICE = 71

@@ -3,19 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
-from ledger.stream.record.compose import account
-from mirror.demo.evm.execution import Execution, Frame
-from mirror.demo.evm.state import Slot
-from mirror.demo.evm.system_contracts import RANDOM, RATE, SCHEDULES, TOKENS
-from mirror.demo.world.contracts import Contract
-from mirror.values import entity_id
-from mirror.values.hapi import (
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import (
     ContractActions,
     ContractBytecode,
     ContractID,
     ContractStateChanges,
     TransactionSidecarRecord,
 )
+from mirror.demo.evm.execution import Execution, Frame
+from mirror.demo.evm.state import Slot
+from mirror.demo.evm.system_contracts import RANDOM, RATE, SCHEDULES, TOKENS
+from mirror.demo.streams.record_files import account
+from mirror.demo.world.contracts import Contract
 
 _CALL, _CREATE, _SYSTEM = 1, 2, 4  # enum ContractActionType
 _SYSTEM_CONTRACTS = {entity_id.long_zero(number): number for number in (TOKENS, RATE, RANDOM, SCHEDULES)}

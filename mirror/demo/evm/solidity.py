@@ -11,7 +11,7 @@ from typing import Any
 
 from eth_abi.abi import encode
 
-from mirror.values.hashes import keccak256
+from mirror.core.values.hashes import keccak256
 
 FOLDER = Path(__file__).parents[1] / "contracts"
 

@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import ComposedTransaction, account
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import AccountAmount, TokenID, TransferList
 from mirror.demo.evm import token_service
 from mirror.demo.evm.children import Answered, Place, submit
-from mirror.demo.evm.system_contracts import Asked
+from mirror.demo.evm.system_contracts import SystemCallRequest
 from mirror.demo.evm.token_service import Spending
 from mirror.demo.network import Network
+from mirror.demo.streams.record_files import ComposedTransaction, account
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import LogEntry
-from mirror.values import entity_id
-from mirror.values.hapi import AccountAmount, TokenID, TransferList
 
 
-def log_of_mirrors(network: Network, called: int, asked: Spending | Asked) -> LogEntry | None:
+def log_of_mirrors(network: Network, called: int, asked: Spending | SystemCallRequest) -> LogEntry | None:
     """Return the log that mirrors add to the call; None without units, or if the node has logged it."""
     moved = asked.moved
     if moved is None or network.logs_transfers:

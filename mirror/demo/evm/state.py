@@ -10,12 +10,12 @@ from eth.vm.forks.cancun.state import CancunState
 from eth.vm.forks.shanghai.computation import ShanghaiComputation
 from eth_typing import Address, BlockNumber, Hash32
 
-from ledger.stream.record.compose import FEE_COLLECTOR
+from mirror.core.values import entity_id
+from mirror.core.values.hashes import keccak256
 from mirror.demo.evm import system_contracts, token_service
-from mirror.demo.evm.system_contracts import Asked, Rate
+from mirror.demo.evm.system_contracts import Rate, SystemCallRequest
 from mirror.demo.evm.token_service import Spending
-from mirror.values import entity_id
-from mirror.values.hashes import keccak256
+from mirror.demo.streams.record_files import FEE_COLLECTOR
 
 CHAIN_ID = 298
 
@@ -143,7 +143,7 @@ class State(CancunState):
         self.balances: dict[bytes, int] = {}
         self.nonces: dict[bytes, int] = {}
         self.codes: dict[bytes, bytes] = {}
-        self.asked: dict[int, Spending | Asked] = {}
+        self.asked: dict[int, Spending | SystemCallRequest] = {}
         self._written: dict[tuple[bytes, int], int] = {}
         self._original: dict[tuple[bytes, int], int] = {}
         self._transient: dict[tuple[bytes, int], bytes] = {}
@@ -178,7 +178,7 @@ class State(CancunState):
 
     # TOKENS
 
-    def note(self, asked: Spending | Asked) -> None:
+    def note(self, asked: Spending | SystemCallRequest) -> None:
         """Note what a system contract was asked to do."""
         self._set(self.asked, len(self.asked), asked)
 

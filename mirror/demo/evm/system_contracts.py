@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from eth_abi.abi import decode
 
+from mirror.core.values import entity_id
+from mirror.core.values.hashes import keccak256
 from mirror.demo.evm.token_service import SUCCEEDED, TRANSFERRED, Moved
-from mirror.values import entity_id
-from mirror.values.hashes import keccak256
 from web3sim.state.proxies import REDIRECT_FOR_TOKEN
 
 TOKENS, RATE, RANDOM, SCHEDULES = 0x167, 0x168, 0x169, 0x16B
@@ -38,7 +38,7 @@ class Rate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SystemCallRequest:
     """What a contract asked for, with the arguments of the function.
 
     `made` is the number of a new entity, `moved` the units that went from one account to another.
@@ -189,7 +189,7 @@ def ask(computation: Any, service: int) -> None:
         caller, made = message.sender, answer.made
         name = "transferToken" if function.name == "transfer" else function.name
         given = (name, answer.arguments, data, function.gas, answer.output)
-        state.note(Asked(caller, service, *given, made, moved))
+        state.note(SystemCallRequest(caller, service, *given, made, moved))
     computation.output = answer.output
 
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from eth_abi.abi import decode
 
-from mirror.values import entity_id
-from mirror.values.hapi import ResponseCodeEnum
-from mirror.values.hashes import keccak256
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import ResponseCodeEnum
+from mirror.core.values.hashes import keccak256
 
 NUMBER = 359
 ADDRESS = entity_id.long_zero(NUMBER)

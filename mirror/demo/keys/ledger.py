@@ -5,8 +5,8 @@ As the others, they are computed from a word that everybody can read: they are o
 
 from functools import cache
 
-from ledger.stream.block.proof.signer import ThresholdSigner
 from mirror.demo.keys.nodes import nodes
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 
 _WEIGHT = 1_000
 

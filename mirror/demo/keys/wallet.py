@@ -6,9 +6,9 @@ from hashlib import sha256
 from coincurve import PrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from mirror.values.alias import evm_address_of_key
-from mirror.values.hapi import Key, SignatureMap
-from mirror.values.hashes import keccak256
+from mirror.core.values.alias import evm_address_of_key
+from mirror.core.values.hapi.messages import Key, SignatureMap
+from mirror.core.values.hashes import keccak256
 
 NO_KEY = b"\x32\x00"  # a Key with an empty list, which removes a key
 

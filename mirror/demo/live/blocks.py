@@ -17,12 +17,9 @@ from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.block import block_file
-from ledger.stream.block.compose.accounts import KnownAccounts
-from ledger.stream.block.compose.block import BlockComposer
-from ledger.stream.block.compose.wrapped import WrappingComposer
 from ledger.stream.source.stream_file import StreamFile
-from mirror import config
-from mirror.db import outage
+from mirror.core import config
+from mirror.core.db.availability import outage
 from mirror.demo.actions.network import upgrades
 from mirror.demo.keys.ledger import signer
 from mirror.demo.live.network import BLOCKS_REMEMBERED, KEPT_BLOCKS, SOURCE, TPS, Say, going_on
@@ -31,6 +28,9 @@ from mirror.demo.publish.block_node import BlockNodeServer
 from mirror.demo.publish.history import BLOCK_SECONDS, BLOCKS_VERSION, next_block
 from mirror.demo.publish.publisher import Publisher
 from mirror.demo.run import first_book
+from mirror.demo.streams.blocks.accounts import KnownAccounts
+from mirror.demo.streams.blocks.block import BlockComposer
+from mirror.demo.streams.blocks.wrapped import WrappingComposer
 
 
 def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:

@@ -14,17 +14,17 @@ from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.compose import Block
 from ledger.stream.source.stream_file import StreamFile
-from mirror.config import clock
-from mirror.config.errors import OperatorError
-from mirror.db import outage
+from mirror.core.config import clock
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.availability import outage
+from mirror.core.metrics import files as counts
+from mirror.core.processes import signals
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.publisher import Publisher
 from mirror.demo.run import first_book, folder
-from mirror.metrics import files as counts
-from mirror.processes import signals
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.demo.streams.record_files import Block
 
 if TYPE_CHECKING:
     # Not imported at run time, as it takes long and only the process of the network needs it.

@@ -16,11 +16,11 @@ from ledger.stream.source.block_node.api_pb2 import (
     SubscribeStreamRequest,
     SubscribeStreamResponse,
 )
-from mirror import config
-from mirror.config.errors import OperatorError
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import Block
 from mirror.demo.publish.block_folder import BlockFolder
-from mirror.values import wire
-from mirror.values.hapi import Block
 
 # Items are sent in sets of about so many bytes.
 _SET_BYTES = 1 << 20

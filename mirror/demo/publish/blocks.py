@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from ledger.stream.block.compose.block import BlockComposer
-from ledger.stream.block.compose.frame import NativeBlock
-from ledger.stream.block.compose.wrapped import WrappingComposer
-from ledger.stream.record.compose import Block
 from mirror.demo.keys.ledger import signer
+from mirror.demo.streams.blocks.block import BlockComposer
+from mirror.demo.streams.blocks.frame import NativeBlock
+from mirror.demo.streams.blocks.wrapped import WrappingComposer
+from mirror.demo.streams.record_files import Block
 
 
 class BlockWriter:

@@ -12,22 +12,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ledger.ingest.chain import Position
-from ledger.stream.block import compose as block_compose
+from ledger.proofs import threshold as block_proof
 from ledger.stream.block import names as block_names
-from ledger.stream.block import proof as block_proof
-from ledger.stream.record import compose, names
-from ledger.stream.record.compose import Block, account_folder
+from ledger.stream.record import names
 from ledger.stream.signature import node_key
 from ledger.stream.signature.node_key import SigningNode
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import FileOnDisk, LocalRecordFile, find_record_files
 from mirror.demo.publish.block_folder import BlockFolder
+from mirror.demo.streams import blocks as block_compose
+from mirror.demo.streams import record_files as compose
+from mirror.demo.streams.record_files import Block, account_folder
 
 if TYPE_CHECKING:
     # Not imported at run time, as they take long and only some users need them.
-    from ledger.stream.block.compose.accounts import KnownAccounts
-    from ledger.stream.block.compose.block import BlockComposer
     from mirror.demo.network import Network
+    from mirror.demo.streams.blocks.accounts import KnownAccounts
+    from mirror.demo.streams.blocks.block import BlockComposer
 
 # The fastest level of zlib: the state is written with each block.
 _COMPRESSION = 1

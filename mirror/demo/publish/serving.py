@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ledger.stream.block import names
-from mirror.config.errors import OperatorError
+from mirror.core.config.errors import OperatorError
 from mirror.demo.publish.block_folder import BlockFolder
 from mirror.demo.publish.block_node import BlockNodeServer
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ledger.stream.record.compose import account
+from mirror.core.values.hapi import messages
+from mirror.demo.streams.record_files import account
 from mirror.demo.world.tokens import AirdropKey, CustomFee, FixedFee, FractionalFee
-from mirror.values import hapi
 
 Move = tuple[int, int | None, int | None]  # serial, sender, receiver
 
@@ -14,15 +14,15 @@ ALL_SERIALS = -1  # in the record of a new treasury: all serials that the old on
 
 def token_id(number: int) -> Any:
     """Return the TokenID."""
-    return hapi.TokenID(tokenNum=number)
+    return messages.TokenID(tokenNum=number)
 
 
 def units(token: int, amounts: Mapping[int, int], *, approved: bool = False) -> Any:
     """Return the TokenTransferList of account -> amount; `approved` debits use an allowance."""
-    return hapi.TokenTransferList(
+    return messages.TokenTransferList(
         token=token_id(token),
         transfers=[
-            hapi.AccountAmount(accountID=account(of), amount=amount, is_approval=approved and amount < 0)
+            messages.AccountAmount(accountID=account(of), amount=amount, is_approval=approved and amount < 0)
             for of, amount in amounts.items()
         ],
     )
@@ -30,10 +30,10 @@ def units(token: int, amounts: Mapping[int, int], *, approved: bool = False) -> 
 
 def serials(token: int, moves: Iterable[Move], *, approved: bool = False) -> Any:
     """Return the TokenTransferList of serials. From None they are minted, to None they end."""
-    return hapi.TokenTransferList(
+    return messages.TokenTransferList(
         token=token_id(token),
         nftTransfers=[
-            hapi.NftTransfer(
+            messages.NftTransfer(
                 serialNumber=serial,
                 senderAccountID=account(sender) if sender else None,
                 receiverAccountID=account(receiver) if receiver else None,
@@ -46,7 +46,7 @@ def serials(token: int, moves: Iterable[Move], *, approved: bool = False) -> Any
 
 def association(holder: int, token: int) -> Any:
     """Return the TokenAssociation."""
-    return hapi.TokenAssociation(account_id=account(holder), token_id=token_id(token))
+    return messages.TokenAssociation(account_id=account(holder), token_id=token_id(token))
 
 
 def custom_fee(fee: CustomFee, token: int) -> Any:
@@ -56,31 +56,31 @@ def custom_fee(fee: CustomFee, token: int) -> Any:
         "all_collectors_are_exempt": fee.all_collectors_are_exempt,
     }
     if isinstance(fee, FixedFee):
-        return hapi.CustomFee(fixed_fee=_fixed(fee, token), **common)
+        return messages.CustomFee(fixed_fee=_fixed(fee, token), **common)
     fraction = {"numerator": fee.numerator, "denominator": fee.denominator}
     if isinstance(fee, FractionalFee):
-        fractional = hapi.FractionalFee(
+        fractional = messages.FractionalFee(
             fractional_amount=fraction,
             minimum_amount=fee.minimum,
             maximum_amount=fee.maximum,
             net_of_transfers=fee.net_of_transfers,
         )
-        return hapi.CustomFee(fractional_fee=fractional, **common)
+        return messages.CustomFee(fractional_fee=fractional, **common)
     fallback = _fixed(fee.fallback, token) if fee.fallback else None
-    royalty = hapi.RoyaltyFee(exchange_value_fraction=fraction, fallback_fee=fallback)
-    return hapi.CustomFee(royalty_fee=royalty, **common)
+    royalty = messages.RoyaltyFee(exchange_value_fraction=fraction, fallback_fee=fallback)
+    return messages.CustomFee(royalty_fee=royalty, **common)
 
 
 def _fixed(fee: FixedFee, token: int) -> Any:
     denominating = None
     if fee.denominating_token:
         denominating = token_id(0 if fee.denominating_token == token else fee.denominating_token)
-    return hapi.FixedFee(amount=fee.amount, denominating_token_id=denominating)
+    return messages.FixedFee(amount=fee.amount, denominating_token_id=denominating)
 
 
 def assessed_fee(amount: int, token: int | None, collector: int, payers: Iterable[int]) -> Any:
     """Return the AssessedCustomFee, in tinybars if there is no token."""
-    return hapi.AssessedCustomFee(
+    return messages.AssessedCustomFee(
         amount=amount,
         token_id=token_id(token) if token else None,
         fee_collector_account_id=account(collector),
@@ -94,5 +94,5 @@ def airdrop_id(key: AirdropKey) -> Any:
     parties = {"sender_id": account(sender), "receiver_id": account(receiver)}
     if serial:
         nft = {"token_ID": token_id(token), "serial_number": serial}
-        return hapi.PendingAirdropId(non_fungible_token=nft, **parties)
-    return hapi.PendingAirdropId(fungible_token_type=token_id(token), **parties)
+        return messages.PendingAirdropId(non_fungible_token=nft, **parties)
+    return messages.PendingAirdropId(fungible_token_type=token_id(token), **parties)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 
 HBAR = 100_000_000  # tinybars
 SYSTEM_ADMIN, FREEZE_ADMIN = 50, 58

@@ -4,8 +4,8 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
+from mirror.core.values.hapi.messages import ExchangeRateSet, FeeSchedule
 from mirror.demo.world.world import World
-from mirror.values.hapi import ExchangeRateSet, FeeSchedule
 from network.fees.estimate import Estimate, Schedule
 from network.fees.genesis import genesis
 from network.fees.high_volume import ONCE

@@ -7,8 +7,8 @@ the next transaction that moves the balance or changes the stake.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.demo.world.accounts import HBAR, Account
-from mirror.values.timestamp import NANOS_PER_DAY
 
 # Tinybars a day for each hbar: 2.5 % a year.
 MOST_REWARD_RATE = 6_849

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from struct import Struct
 
+from mirror.core.values.hashes import SHA_384_LENGTH, sha384
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.wallet import NO_KEY
-from mirror.values.hashes import SHA_384_LENGTH, sha384
-from mirror.values.timestamp import NANOS_PER_SECOND
 
 RUNNING_HASH_VERSION = 3
 

@@ -8,18 +8,18 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from ledger.stream.errors import StreamFileError
-from mirror.db import timeouts
-from mirror.db.distribution import check_single
+from mirror.core.db.distribution import check_single
+from mirror.core.db.reading import timeouts
+from mirror.core.metrics import files as counts
+from mirror.core.processes import signals
+from mirror.core.processes.progress import shown
 from mirror.management.command import NodeCommand
-from mirror.metrics import files as counts
-from mirror.node import database
-from mirror.node.history import plan as plans
-from mirror.node.history import running, size
-from mirror.node.history.plan import GENESIS, HEAD
-from mirror.node.history.source import Folder, Source, of
-from mirror.node.tables import make_tables
-from mirror.processes import signals
-from mirror.processes.progress import shown
+from mirror.node.start import database
+from mirror.node.start.tables import make_tables
+from mirror.operations.history import backfill, size
+from mirror.operations.history import plan as plans
+from mirror.operations.history.plan import GENESIS, HEAD
+from mirror.operations.history.source import Folder, Source, of
 
 
 class Command(NodeCommand):
@@ -78,7 +78,7 @@ class Command(NodeCommand):
             if options["start"]:
                 raise CommandError("--discard goes alone.", returncode=2)
             with database.ready(self.stdout.write, make=False):
-                running.discard()
+                backfill.discard()
             self.stdout.write("What the backfill had loaded is dropped. The node has what it had before.")
             return
         if not options["end"]:
@@ -102,19 +102,19 @@ class Command(NodeCommand):
             readers = None
             if jobs > 1 and isinstance(source, Folder):
                 # Before anything starts a thread, and with the tables that they have to look into.
-                readers = stack.enter_context(running.readers(jobs))
+                readers = stack.enter_context(backfill.readers(jobs))
             server = stack.enter_context(database.ready(self.stdout.write, make=False))
             counts.begin("backfill")
             make_tables(self.stdout.write)
-            running.check()
+            backfill.check()
             if plans.stored() is None and plans.is_loaded(plan):
                 self.stdout.write("All of it is loaded already, in order: there is nothing to backfill.")
                 return
-            running.prepare(plan, source)
+            backfill.prepare(plan, source)
             self.stdout.write(size.sentence(plan, source))
             if jobs > 1 and readers is None:
                 self.stdout.write("One process reads the files of a bucket: --jobs is without effect.")
-            work = running.Run(
+            work = backfill.Run(
                 plan,
                 source,
                 self.stdout.write,
@@ -122,7 +122,7 @@ class Command(NodeCommand):
                 signals.stop_event(),
                 readers,
             )
-            is_done = running.run(work, server)
+            is_done = backfill.run(work, server)
         loaded = f"{work.done.files:,} files with {work.done.transactions:,} transactions"
         seconds = time.monotonic() - began
         if is_done:

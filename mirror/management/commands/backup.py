@@ -8,13 +8,13 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from mirror.db.distribution import check_single
+from mirror.core.db.distribution import check_single
+from mirror.core.processes import signals
+from mirror.core.values.human_readable import byte_size
 from mirror.management.command import NodeCommand
-from mirror.node.backup.manifest import Manifest
-from mirror.node.backup.work import Stopped
-from mirror.node.tables import check_current
-from mirror.processes import signals
-from mirror.values.readable import byte_size
+from mirror.node.start.tables import check_current
+from mirror.operations.backup.manifest import Manifest
+from mirror.operations.backup.sessions import Stopped
 
 
 class Command(NodeCommand):
@@ -39,18 +39,18 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.
-        from mirror.node.backup import restoring, writing
+        from mirror.operations.backup import dump, restore
 
         folder: Path = options["folder"]
         stopping = signals.stop_event()
         try:
             if options["check"]:
-                done = restoring.check(folder, self.stdout.write, stopping, jobs=options["jobs"])
+                done = restore.check(folder, self.stdout.write, stopping, jobs=options["jobs"])
                 self.stdout.write(f"The backup is intact: {described(done)}.")
                 return
             check_single("backup", "back up each machine by PostgreSQL's own means, such as pg_basebackup")
             check_current()
-            done = writing.backup(folder, self.stdout.write, stopping, jobs=options["jobs"])
+            done = dump.backup(folder, self.stdout.write, stopping, jobs=options["jobs"])
         except Stopped:
             raise CommandError("Stopped as asked: the same command goes on from here.") from None
         self.stdout.write(f"Done: {described(done)}.")

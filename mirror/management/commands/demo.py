@@ -10,16 +10,16 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from ledger.stream.record.compose import Block
+from mirror.core.processes import signals
+from mirror.core.processes.progress import shown
+from mirror.core.values.hapi import transaction_types
+from mirror.core.values.hapi.messages import TransactionBody
 from mirror.demo import run
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import History
+from mirror.demo.streams.record_files import Block
 from mirror.management.command import NodeCommand
-from mirror.processes import signals
-from mirror.processes.progress import shown
-from mirror.values import transaction_types
-from mirror.values.hapi import TransactionBody
 from network import bundled
 
 _BLOCKS, _TPS, _SEED = 400, 25, 1
@@ -31,7 +31,7 @@ _FIELDS = TransactionBody.DESCRIPTOR.fields_by_name
 
 
 @dataclass
-class Made:
+class DemoProgress:
     """Progress in making the stream."""
 
     files: int = 0
@@ -137,7 +137,7 @@ class Command(NodeCommand):
             ) from error
 
     def _make(self, history: History, folder: Path, minutes: float) -> None:
-        began, made = time.monotonic(), Made()
+        began, made = time.monotonic(), DemoProgress()
         balances = BalanceWriter(folder, nodes(), minutes) if minutes else None
         write = _writer(folder, history.blocks_from)
         with shown("Making", history.blocks, self.stdout.write) as display:

@@ -7,12 +7,12 @@ from django.core.management.base import CommandError
 from django.db import connection
 
 from ledger.ingest.loader_lock import loader_lock
-from mirror.db.distribution import cluster, distributing, is_distributed
+from mirror.core.db.distribution import cluster, distributing, is_distributed
+from mirror.core.values.human_readable import byte_size
 from mirror.management.command import NodeCommand
-from mirror.node import database
-from mirror.node.tables import check_migrated
-from mirror.node.upgrading import remaining
-from mirror.values.readable import byte_size
+from mirror.node.start import database
+from mirror.node.start.tables import check_migrated
+from mirror.operations.upgrade import remaining
 
 
 class Command(NodeCommand):

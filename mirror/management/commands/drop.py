@@ -7,14 +7,14 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import connection
 
-from mirror.db.partitions import dropping
-from mirror.db.partitions.catalogue import TIME, divided_tables
+from mirror.core.db.partitions import dropping
+from mirror.core.db.partitions.catalogue import TIME, divided_tables
+from mirror.core.values.human_readable import byte_size
+from mirror.core.values.timestamp import month_start, of_instant
 from mirror.management.command import NodeCommand
-from mirror.node import database
-from mirror.node.retention import pruning
-from mirror.node.tables import check_current
-from mirror.values.readable import byte_size
-from mirror.values.timestamp import month_start, of_instant
+from mirror.node.start import database
+from mirror.node.start.tables import check_current
+from mirror.operations.retention import pruning
 
 
 class Command(NodeCommand):

@@ -8,9 +8,9 @@ from django.core.management.base import CommandError
 
 from ledger.ingest.errors import IngestError
 from ledger.stream.errors import StreamFileError
-from mirror.db import timeouts
+from mirror.core.db.reading import timeouts
 from mirror.management.command import NodeCommand
-from mirror.node.tables import check_current
+from mirror.node.start.tables import check_current
 
 
 class Command(NodeCommand):

@@ -7,11 +7,11 @@ from urllib.parse import quote, urlencode
 
 from psycopg.conninfo import conninfo_to_dict
 
-from mirror import config
+from mirror.core import config
 from mirror.management.command import NodeCommand
-from mirror.node import reader
 from mirror.node.postgres.cluster import READER
-from mirror.node.tables import check_current
+from mirror.node.start import reader_role
+from mirror.node.start.tables import check_current
 
 
 class Command(NodeCommand):
@@ -35,9 +35,9 @@ class Command(NodeCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         role, has_passwords = options["role"], bool(config.value("db.url"))
         check_current()
-        password = reader.new_password() if has_passwords else None
-        is_new = reader.grant(role, password=password)
-        variable = config.described(reader.SETTING).variable
+        password = reader_role.new_password() if has_passwords else None
+        is_new = reader_role.grant(role, password=password)
+        variable = config.described(reader_role.SETTING).variable
         if password is None:
             cure = f"{variable}={role} has the web server use it."
         elif is_new:

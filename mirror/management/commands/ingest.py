@@ -10,24 +10,26 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from ledger.ingest import filters, pipeline
-from ledger.ingest.ahead.readers import readers_for
 from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate
 from ledger.ingest.following.configured_bucket import is_paid
+from ledger.ingest.prefetch.processes import readers_for
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
-from mirror import config
-from mirror.db import timeouts
+from mirror.core import config
+from mirror.core.db.reading import timeouts
+from mirror.core.metrics import files as counts
+from mirror.core.processes import signals
+from mirror.core.processes.progress import shown
 from mirror.management.command import NodeCommand
-from mirror.metrics import files as counts
-from mirror.node import beginning, database, estimates, following
-from mirror.node.importing import import_files
-from mirror.node.retention import plan, pruning
-from mirror.node.tables import make_tables
-from mirror.node.upgrading import remaining
-from mirror.processes import signals
-from mirror.processes.progress import shown
+from mirror.node.loading import estimate as estimates
+from mirror.node.loading import following, start_point
+from mirror.node.loading.files import import_files
+from mirror.node.start import database
+from mirror.node.start.tables import make_tables
+from mirror.operations.retention import plan, pruning
+from mirror.operations.upgrade import remaining
 from network import bundled
 
 
@@ -149,7 +151,7 @@ class Command(NodeCommand):
                 remaining.say_pending(self.stdout.write)
                 book = None if options["without_signatures"] else bundled.demo_address_book(files)
                 trust = None if options["without_signatures"] else Trust(book)
-                chosen, balances = beginning.of_files(
+                chosen, balances = start_point.of_files(
                     map(Path, options["paths"]),
                     files,
                     book,
@@ -158,7 +160,7 @@ class Command(NodeCommand):
                 )
                 if balances and not config.value("importer.startDate"):
                     # The address book of that time is the first one.
-                    since = {"importer.startDate": beginning.date_of(balances.last + 1)}
+                    since = {"importer.startDate": start_point.date_of(balances.last + 1)}
                     stack.callback(config.overridden(since))
                 done = import_files(
                     chosen,

@@ -6,8 +6,8 @@ from typing import Any
 from django.conf import settings
 
 from mirror.management.command import NodeCommand
-from mirror.node import access
-from mirror.node.tables import check_current
+from mirror.node.admin import access
+from mirror.node.start.tables import check_current
 
 
 class Command(NodeCommand):

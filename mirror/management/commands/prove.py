@@ -9,20 +9,20 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from ledger.proofs import state_proof
-from ledger.proofs.errors import NoProof, NotFetched
-from ledger.proofs.state_proof import Place
+from ledger.proofs.portable.document import NotProved
+from ledger.proofs.portable.verdict import Expected, Trusted
+from ledger.proofs.portable.verification import verify
+from ledger.proofs.state import state_proof
+from ledger.proofs.state.errors import NoProof, NotFetched
+from ledger.proofs.state.state_proof import Place
+from ledger.proofs.threshold import identity
 from ledger.queries import ledgers
-from ledger.queries import proofs as queries
-from ledger.stream.block.proof import identity
-from ledger.stream.transaction_proof.document import NotProved
-from ledger.stream.transaction_proof.verdict import Expected, Trusted
-from ledger.stream.transaction_proof.verification import verify
+from ledger.queries import state_proofs as queries
+from mirror.core.values import timestamp, transaction_id
+from mirror.core.values.entity_id import InvalidEntityId
+from mirror.core.values.timestamp import InvalidTimestamp
+from mirror.core.values.transaction_id import InvalidTransactionId
 from mirror.management.command import NodeCommand
-from mirror.values import timestamp, transaction_id
-from mirror.values.entity_id import InvalidEntityId
-from mirror.values.timestamp import InvalidTimestamp
-from mirror.values.transaction_id import InvalidTransactionId
 
 _TIME = r"\d+(\.\d{1,9})?"
 
@@ -103,9 +103,9 @@ def _document(place: Place) -> Mapping[str, object]:
         if not file.block_hash:
             raise
         # Talking to block nodes takes long to import.
-        from ledger.ingest.following import one_block
+        from ledger.ingest.following import past_block
 
-        block = one_block.fetch(file.number, file.block_hash)
+        block = past_block.fetch(file.number, file.block_hash)
         if block is None:
             raise
         return state_proof.document(place._replace(file=file._replace(content=block)))

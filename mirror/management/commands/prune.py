@@ -3,11 +3,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from mirror import config
+from mirror.core import config
+from mirror.core.values.human_readable import byte_size
 from mirror.management.command import NodeCommand
-from mirror.node.retention import plan, pruning
-from mirror.node.tables import check_current
-from mirror.values.readable import byte_size
+from mirror.node.start.tables import check_current
+from mirror.operations.retention import plan, pruning
 
 
 class Command(NodeCommand):

@@ -14,9 +14,9 @@ from ledger.ingest.following.configured_bucket import open_balance_download
 from ledger.ingest.trust import Trust
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.errors import StreamFileError
-from mirror.db import timeouts
+from mirror.core.db.reading import timeouts
 from mirror.management.command import NodeCommand
-from mirror.node.tables import check_current
+from mirror.node.start.tables import check_current
 
 
 class Command(NodeCommand):

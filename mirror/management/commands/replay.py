@@ -10,12 +10,12 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from ledger.ingest.verify.ranges import moment
-from mirror import config
-from mirror.db.sql import MAX_INT64
+from mirror.core import config
+from mirror.core.db.reading.sql import MAX_INT64
+from mirror.core.processes.progress import time_left
+from mirror.core.values import entity_id, timestamp
 from mirror.management.command import NodeCommand
-from mirror.node.tables import check_current
-from mirror.processes.progress import time_left
-from mirror.values import entity_id, timestamp
+from mirror.node.start.tables import check_current
 from web3sim.past.replay import run
 from web3sim.past.replay.comparison import Replayed
 from web3sim.past.replay.run import Range, Totals

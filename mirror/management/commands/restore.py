@@ -6,12 +6,12 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from mirror.db.distribution import check_single
+from mirror.core.db.distribution import check_single
+from mirror.core.processes import signals
 from mirror.management.command import NodeCommand
 from mirror.management.commands.backup import add_jobs, described
-from mirror.node.backup.manifest import Manifest
-from mirror.node.backup.work import Stopped
-from mirror.processes import signals
+from mirror.operations.backup.manifest import Manifest
+from mirror.operations.backup.sessions import Stopped
 
 
 class Command(NodeCommand):
@@ -35,20 +35,20 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.
-        from mirror.node.backup import restoring, writing
+        from mirror.operations.backup import dump, restore
 
         check_single("restore", "restore into a single one, and `manage.py distribute` it")
         try:
             if options["undo"]:
-                restoring.undo(self.stdout.write, signals.stop_event())
+                restore.undo(self.stdout.write, signals.stop_event())
                 self.stdout.write("Undone: the database is empty again.")
                 return
-            done = restoring.restore(
+            done = restore.restore(
                 options["folder"], self.stdout.write, signals.stop_event(), jobs=options["jobs"]
             )
         except Stopped:
             raise CommandError("Stopped as asked: the same command goes on from here.") from None
-        for name, text in _differing(done, writing.settings_in_force()):
+        for name, text in _differing(done, dump.settings_in_force()):
             self.stdout.write(f"The node of the backup had another value of {name}: {text or 'the default'}.")
         self.stdout.write(f"Done: {described(done)}. `manage.py up` goes on with the stream.")
 

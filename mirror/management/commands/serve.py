@@ -3,7 +3,7 @@
 from typing import Any
 
 from mirror.management.command import NodeCommand
-from mirror.node import up
+from mirror.node.start import up
 
 
 class Command(NodeCommand):

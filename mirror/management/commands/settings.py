@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from mirror import config
-from mirror.config.printing import as_markdown, as_text
+from mirror.core import config
+from mirror.core.config.table import as_markdown, as_text
 from mirror.management.command import NodeCommand
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from mirror import config
+from mirror.core import config
+from mirror.core.processes import signals
+from mirror.core.values import entity_id
 from mirror.management.command import NodeCommand
 from mirror.management.commands.backup import add_jobs, described
-from mirror.node.backup.manifest import SNAPSHOT
-from mirror.node.backup.work import Stopped
-from mirror.node.tables import check_current
-from mirror.processes import signals
-from mirror.values import entity_id
+from mirror.node.start.tables import check_current
+from mirror.operations.backup.manifest import SNAPSHOT
+from mirror.operations.backup.sessions import Stopped
 
 
 class Command(NodeCommand):
@@ -48,8 +48,8 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.
-        from mirror.node.backup import restoring
-        from mirror.node.snapshot import saving
+        from mirror.operations.backup import restore
+        from mirror.operations.snapshot import dump
 
         folder, action, jobs = options["folder"], options["action"], options["jobs"]
         stopping, say = signals.stop_event(), self.stdout.write
@@ -57,15 +57,15 @@ class Command(NodeCommand):
             raise CommandError("--entities goes with `snapshot save`.", returncode=2)
         try:
             if action == "check":
-                done = restoring.check(folder, say, stopping, jobs=jobs, kind=SNAPSHOT)
+                done = restore.check(folder, say, stopping, jobs=jobs, kind=SNAPSHOT)
                 self.stdout.write(f"The snapshot is intact: {described(done)}.")
                 return
             if action == "save":
                 check_current()
-                done = saving.save(folder, say, stopping, jobs=jobs, entities=options["entities"])
+                done = dump.save(folder, say, stopping, jobs=jobs, entities=options["entities"])
                 self.stdout.write(f"Done: {described(done)}.")
                 return
-            done = restoring.restore(folder, say, stopping, jobs=jobs, kind=SNAPSHOT)
+            done = restore.restore(folder, say, stopping, jobs=jobs, kind=SNAPSHOT)
         except Stopped:
             raise CommandError("Stopped as asked: the same command goes on from here.") from None
         self.stdout.write(

@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mirror import config
-from mirror.config.errors import OperatorError
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
 from mirror.management.command import NodeCommand
-from mirror.node import database, inventory, status
-from mirror.node.history import state
-from mirror.node.status import State, Status
-from mirror.node.tables import check_current
-from mirror.node.web import probe
+from mirror.node.health import inventory, status
+from mirror.node.health.status import State, Status
+from mirror.node.start import database
+from mirror.node.start.tables import check_current
+from mirror.operations.history import state
+from mirror.web.monitoring import probe
 
 # A database that runs answers far sooner.
 _PATIENCE_SECONDS = 3.0

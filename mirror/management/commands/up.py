@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from mirror.management.command import NodeCommand
-from mirror.node import up as node
+from mirror.node.start import up as node
 
 
 class Command(NodeCommand):

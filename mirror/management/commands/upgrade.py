@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from mirror.core.metrics import files
+from mirror.core.processes import signals
 from mirror.management.command import NodeCommand
-from mirror.metrics import files
-from mirror.node import database
-from mirror.node.tables import make_tables
-from mirror.node.upgrading import remaining, runner
-from mirror.node.upgrading.display import shown
-from mirror.processes import signals
+from mirror.node.start import database
+from mirror.node.start.tables import make_tables
+from mirror.operations.upgrade import remaining, runner
+from mirror.operations.upgrade.progress import shown
 
 
 class Command(NodeCommand):

@@ -69,9 +69,9 @@ class Command(NodeCommand):
         parser.add_argument("--json", action="store_true", help="print what is proved as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from ledger.stream.transaction_proof.document import NotProved, printable
-        from ledger.stream.transaction_proof.verdict import Trusted
-        from ledger.stream.transaction_proof.verification import verify
+        from ledger.proofs.portable.document import NotProved, printable
+        from ledger.proofs.portable.verdict import Trusted
+        from ledger.proofs.portable.verification import verify
 
         expected = _expected(options["id"], options["nonce"], options["scheduled"])
         book, ledger, stakes = options["address_book"], options["ledger"], options["stakes"]
@@ -97,7 +97,7 @@ class Command(NodeCommand):
 
 
 def _ledger_id(text: str) -> bytes:
-    from ledger.stream.block.proof.identity import ID_LENGTH
+    from ledger.proofs.threshold.identity import ID_LENGTH
 
     try:
         data = bytes.fromhex(text.removeprefix("0x"))
@@ -112,8 +112,8 @@ def _ledger_id(text: str) -> bytes:
 
 def _expected(text: str | None, nonce: int, scheduled: bool) -> Any:
     """Return the transaction that has to be proved, its id in the spelling with dashes; None for any."""
-    from ledger.stream.transaction_proof.verdict import Expected
-    from mirror.values import transaction_id
+    from ledger.proofs.portable.verdict import Expected
+    from mirror.core.values import transaction_id
 
     if text is None:
         if nonce or scheduled:
@@ -131,7 +131,7 @@ def _read(path: Path) -> bytes:
 
 def _stakes(pages: list[Path]) -> dict[int, int]:
     """Return the stakes of nodes by id; nodes of which an answer has none are left out."""
-    from ledger.stream.transaction_proof.document import NotProved, parsed
+    from ledger.proofs.portable.document import NotProved, parsed
 
     stakes: dict[int, int] = {}
     for path in pages:
@@ -149,7 +149,7 @@ def _stakes(pages: list[Path]) -> dict[int, int]:
 
 
 def _publication(path: Path) -> Any:
-    from ledger.stream.block.proof.identity import NoPublication, read_publication
+    from ledger.proofs.threshold.identity import NoPublication, read_publication
 
     try:
         return read_publication(_read(path))

@@ -16,10 +16,10 @@ from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.local import find_record_files
-from mirror import config
+from mirror.core import config
+from mirror.core.processes.progress import shown
 from mirror.management.command import NodeCommand
-from mirror.node.tables import check_current
-from mirror.processes.progress import shown
+from mirror.node.start.tables import check_current
 from network import bundled
 
 

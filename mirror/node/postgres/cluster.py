@@ -19,13 +19,13 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mirror.config.errors import OperatorError
+from mirror.core.config.errors import OperatorError
+from mirror.core.processes import signals
 from mirror.node.postgres import replication
 from mirror.node.postgres.place import PORT, Place, wheel_folder
-from mirror.processes import signals
 
 DATABASE = ROLE = "mirror_node"
-#: The role that only reads, if there is one: see mirror.node.reader.
+#: The role that only reads, if there is one: see mirror.node.start.reader_role.
 READER = "mirror_reader"
 ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"}
 

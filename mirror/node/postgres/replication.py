@@ -12,9 +12,9 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from mirror import config
-from mirror.config import proxies
-from mirror.node.access import write_secret
+from mirror.core import config
+from mirror.core.config import proxies
+from mirror.node.admin.access import write_secret
 from mirror.node.postgres.place import Place
 
 SETTING = "db.replicas"

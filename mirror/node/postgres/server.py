@@ -19,10 +19,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from mirror.core.processes import process_table, signals
 from mirror.node.postgres import cluster, folders
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.place import PORT, Place, place
-from mirror.processes import running, signals
 
 Say = Callable[[str], None]
 
@@ -106,11 +106,11 @@ class Server:
     def pid(self) -> int | None:
         """Return the process id of the running server, None if it does not run."""
         lines = self._pid_file()
-        return int(lines[0]) if lines and self._mark in running.command(int(lines[0])) else None
+        return int(lines[0]) if lines and self._mark in process_table.command(int(lines[0])) else None
 
     def pids(self) -> list[int]:
         """Return the process ids of everything the server runs, also what has outlived a killed one."""
-        return [pid for pid in running.pids() if self._mark in running.command(pid)]
+        return [pid for pid in process_table.pids() if self._mark in process_table.command(pid)]
 
     def alive(self) -> bool:
         """Return whether the server's process exists."""
@@ -172,7 +172,7 @@ class Server:
             time.sleep(_POLL_SECONDS)
         lines = self._pid_file()
         if lines and Path("/proc", lines[0]).exists():
-            if "postgres" in running.command(int(lines[0])):
+            if "postgres" in process_table.command(int(lines[0])):
                 raise ServerError(
                     f"A PostgreSQL that was started by other means (process {lines[0]}) uses "
                     f"{self.place.data}: stop it and start again."

@@ -11,13 +11,13 @@ from typing import Any
 import grpc
 
 from ledger.ingest.following.configured_blocks import open_block_source
-from ledger.ingest.following.obstacle import Obstacle
-from ledger.stream.block.proof.signer import ThresholdSigner
+from ledger.ingest.following.retry_state import RetryState
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
-from mirror import config
+from mirror.core import config
 from mirror.demo.publish.block_node import BlockNodeServer
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.ledger.stream.block.blocks import BlockStream
 
 _NODES, _OTHERS = ThresholdSigner({0: 10}, "the network"), ThresholdSigner({0: 10}, "another network")
@@ -117,7 +117,7 @@ def _follow(
 ) -> list[float]:
     """Return for each block how long after its publication it was verified (s)."""
     quorum = Quorum.of([], {}, ConsensusMode.STAKE, Fraction(1, 3), _NODES.identity)
-    retries = Obstacle(config.value("importer.block.frequency"), _LONGEST_PAUSE, None)
+    retries = RetryState(config.value("importer.block.frequency"), _LONGEST_PAUSE, None)
     behind: list[float] = []
     began, minute = time.monotonic(), -1
     while (now := time.monotonic() - began) < minutes * _MINUTE or len(behind) < len(published):

@@ -12,11 +12,11 @@ from typing import Any
 
 import psycopg
 
-from ledger.stream.block.proof.signer import ThresholdSigner
-from ledger.stream.record.compose import Composer
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.blocks import BlockWriter
 from mirror.demo.publish.history import History
+from mirror.demo.streams.record_files import Composer
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.place import place
 from tests.benchmarks.backfill import arguments, environment

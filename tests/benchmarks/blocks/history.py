@@ -11,15 +11,15 @@ from typing import Any
 
 import psycopg
 
-from ledger.stream.block.compose.block import BlockComposer
-from ledger.stream.block.compose.frame import NativeBlock
-from ledger.stream.block.proof.signer import ThresholdSigner
-from ledger.stream.record.compose import Block, Composer
 from ledger.stream.signature.node_key import signing_nodes
+from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
+from mirror.demo.streams.blocks.block import BlockComposer
+from mirror.demo.streams.blocks.frame import NativeBlock
+from mirror.demo.streams.record_files import Block, Composer
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.place import PORT, place
 from mirror.node.postgres.server import in_use
-from mirror.values.hapi import LedgerIdPublicationTransactionBody
 from tests.benchmarks import streams
 
 ROOT = Path(__file__).resolve().parents[3]

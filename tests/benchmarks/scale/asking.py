@@ -118,7 +118,7 @@ def _shape(body: bytes) -> tuple[int | None, bool]:
 @contextmanager
 def _recorded() -> Iterator[list[tuple[str, Any]]]:
     """The statements that are run meanwhile, with their values."""
-    from mirror.db import sql
+    from mirror.core.db.reading import sql
 
     statements: list[tuple[str, Any]] = []
     run = sql._rows

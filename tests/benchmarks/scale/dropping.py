@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import psycopg
 
 from tests.benchmarks.scale import cases
-from tests.benchmarks.scale.isolation import Seen, connected, filled, one, serving
+from tests.benchmarks.scale.isolation import ServerState, connected, filled, one, serving
 from tests.benchmarks.scale.places import ROOT, environment, reachable
 from tests.benchmarks.scale.values import values
 
@@ -79,8 +79,8 @@ def measure(where: str, before: str, clients: int, tell: Callable[[str], None]) 
     )
 
 
-def _seen(some: list[Asked]) -> Seen:
-    seen = Seen([each.milliseconds for each in some])
+def _seen(some: list[Asked]) -> ServerState:
+    seen = ServerState([each.milliseconds for each in some])
     seen.statuses.update(each.status for each in some)
     return seen
 
@@ -120,8 +120,8 @@ def main() -> None:
     get_wsgi_application()
     from django.db import connection
 
-    from mirror.db.partitions import dropping
-    from mirror.values.timestamp import of_instant
+    from mirror.core.db.partitions import dropping
+    from mirror.core.values.timestamp import of_instant
 
     taken: list[tuple[float, float, str]] = []
 

@@ -132,8 +132,8 @@ def _make_tables(folder: Path, shape: Shape, partitions: bool) -> None:
 import django
 django.setup()
 from django.db import connection, transaction
-from mirror.db.partitions.making import make_room
-from mirror.node.tables import make_tables
+from mirror.core.db.partitions.making import make_room
+from mirror.node.start.tables import make_tables
 make_tables(lambda text: None)
 with transaction.atomic(), connection.cursor() as cursor:
     make_room(cursor, lambda: {days})

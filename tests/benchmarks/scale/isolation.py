@@ -36,7 +36,7 @@ _START_SECONDS = 120.0
 
 
 @dataclass
-class Seen:
+class ServerState:
     """Milliseconds and statuses of requests."""
 
     milliseconds: list[float] = field(default_factory=list)
@@ -62,7 +62,7 @@ def measure(where: str, seconds: float, tell: Callable[[str], None]) -> bool:
         short = filled([case for case in cases.kinds() if case.name in _SHORT], named)
         with serving(url) as port:
             # Statements are prepared, and pages are in memory.
-            _ask(port, short, time.monotonic() + 3, Seen(), random.Random(1))
+            _ask(port, short, time.monotonic() + 3, ServerState(), random.Random(1))
             slow = _slowest(port, filled(cases.worst_cases(), named), tell)
             idle = _asked(port, short, seconds / 3)
             tell(f"alone: {idle}")
@@ -92,9 +92,9 @@ def _slowest(port: int, urls: list[str], tell: Callable[[str], None]) -> list[st
     return [url for _, url in taken[:_SLOWEST]]
 
 
-def _asked(port: int, urls: list[str], seconds: float) -> Seen:
+def _asked(port: int, urls: list[str], seconds: float) -> ServerState:
     """Short requests by some clients."""
-    seen, ends = Seen(), time.monotonic() + seconds
+    seen, ends = ServerState(), time.monotonic() + seconds
     clients = [
         threading.Thread(target=_ask, args=(port, urls, ends, seen, random.Random(number)))
         for number in range(_SHORT_CLIENTS)
@@ -114,7 +114,7 @@ def _spawned(work: Callable[..., None], *arguments: Any) -> Any:
 
 
 def _press(port: int, urls: list[str], seconds: float) -> None:
-    seen, ends = Seen(), time.monotonic() + seconds
+    seen, ends = ServerState(), time.monotonic() + seconds
     clients = [
         threading.Thread(target=_ask, args=(port, urls, ends, seen, random.Random(number)))
         for number in range(_SLOW_CLIENTS)
@@ -126,7 +126,7 @@ def _press(port: int, urls: list[str], seconds: float) -> None:
     print(f"slow ones: {seen}", file=sys.stderr, flush=True)
 
 
-def _ask(port: int, urls: list[str], ends: float, seen: Seen, dice: random.Random) -> None:
+def _ask(port: int, urls: list[str], ends: float, seen: ServerState, dice: random.Random) -> None:
     connection = connected(port)
     while time.monotonic() < ends:
         milliseconds, status = one(connection, dice.choice(urls))

@@ -156,9 +156,9 @@ def _cases(urls: Path | None) -> list[cases.Case]:
 def _ask(one: Measured, askers: Iterable[Asker]) -> None:
     """In turns, as the machine has better and worse seconds; longer where it looks like a miss."""
     pairs = list(zip(askers, (one.small, one.large), strict=True))
-    for turn in range(_TURNS):
+    for lease in range(_TURNS):
         for asker, side in pairs:
-            side.add(asker.ask(side.url, explain=turn == 0))
+            side.add(asker.ask(side.url, explain=lease == 0))
         # A slow one is sure soon enough.
         if one.large.median > _SECONDS * 1000:
             return

@@ -7,8 +7,8 @@ ones quiet. Amounts of a transaction add up to zero.
 from dataclasses import dataclass
 from functools import cached_property
 
-from mirror.values.result_codes import NUMBERS as RESULTS
-from mirror.values.transaction_types import NUMBERS as TYPES
+from mirror.core.values.hapi.result_codes import NUMBERS as RESULTS
+from mirror.core.values.hapi.transaction_types import NUMBERS as TYPES
 
 SECOND = 10**9
 #: Freezes of the network, however many other transactions there are.

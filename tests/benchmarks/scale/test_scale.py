@@ -7,8 +7,8 @@ import psycopg
 import pytest
 from django.db import connection
 
-from mirror.values.result_codes import SUCCESS
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values.hapi.result_codes import SUCCESS
+from mirror.core.values.hapi.transaction_types import NUMBERS
 from tests.api import route_of
 from tests.benchmarks.scale import cases, measure
 from tests.benchmarks.scale.asking import STOPPED, Time

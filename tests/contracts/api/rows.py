@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mirror.values.ethereum import WEIBARS_PER_TINYBAR, signed_bytes
+from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR, signed_bytes
 from tests.build import SECOND, START, Build, insert
 
 CONTRACT, OTHER, SENDER, PAYER = 5001, 5002, 8001, 102

@@ -7,7 +7,7 @@ import rlp
 from psycopg.types.json import Jsonb
 
 from contracts.models import EthereumTransaction
-from mirror.values.hapi import (
+from mirror.core.values.hapi.messages import (
     ContractFunctionResult,
     CurrentAndNextFeeSchedule,
     ExchangeRateSet,

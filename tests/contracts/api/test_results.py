@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from mirror.values.hapi import ContractFunctionResult
+from mirror.core.values.hapi.messages import ContractFunctionResult
 from tests.api import assert_answer
 from tests.build import SECOND
 from tests.contracts.api.rows import (

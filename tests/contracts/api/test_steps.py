@@ -3,7 +3,7 @@
 import pytest
 
 from contracts.queries import hooks, state
-from mirror.db import budget
+from mirror.core.db.reading import budget
 from tests.build import START
 from tests.contracts.api import test_hook_storage as storage
 from tests.contracts.api.rows import AT, CONTRACT, seconds, state_change

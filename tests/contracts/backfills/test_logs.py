@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from contracts.backfills.logs import _NODES_LOG_SINCE, TRANSFER
-from mirror.node.upgrading import runner
+from mirror.operations.upgrade import runner
 from tests.build import START, insert
 from tests.upgrading import put_ahead, upgrade
 

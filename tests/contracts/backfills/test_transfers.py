@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from contracts.handlers.synthetic import TRANSFER
-from mirror.values import log_bloom
+from mirror.core.values import log_bloom
 from tests.build import START, Build
 from tests.contracts.backfills.test_logs import APPROVAL, log, result, stored
 from tests.ledger.ingest.load import settings

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from contracts.handlers import ethereum as handler
-from mirror.values import ethereum
+from mirror.core.values import ethereum
 from tests.build import START, insert
 from tests.contracts.compose import ethereum_data
 from tests.upgrading import put_ahead, upgrade

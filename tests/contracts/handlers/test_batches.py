@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from ledger.stream.record.compose import Block, account
-from mirror.values.hapi import CryptoCreateTransactionBody
+from mirror.core.values.hapi.messages import CryptoCreateTransactionBody
+from mirror.demo.streams.record_files import Block, account
 from tests.contracts.compose import (
     ContractStream,
     actions,

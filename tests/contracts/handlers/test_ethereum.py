@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import account
-from mirror.values import ethereum
+from mirror.core.values import ethereum
+from mirror.demo.streams.record_files import account
 from tests.contracts.compose import CALLER, CONTRACT, FILE, ContractStream, ethereum_data, function_result
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import account
-from mirror.values.hapi import Key
-from mirror.values.hashes import keccak256
+from mirror.core.values.hapi.messages import Key
+from mirror.core.values.hashes import keccak256
+from mirror.demo.streams.record_files import account
 from tests.contracts.compose import (
     CALLER,
     CONTRACT,

@@ -4,8 +4,14 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import account, transfer_list
-from mirror.values.hapi import AccountID, ContractID, CustomFeeLimit, TransactionBody, TransactionRecord
+from mirror.core.values.hapi.messages import (
+    AccountID,
+    ContractID,
+    CustomFeeLimit,
+    TransactionBody,
+    TransactionRecord,
+)
+from mirror.demo.streams.record_files import account, transfer_list
 from tests.contracts.compose import (
     CALLER,
     CONTRACT,
@@ -152,7 +158,7 @@ def test_ids_that_the_network_refuses_or_uses_itself_are_no_problem(
 
     assert stored("transaction", "index, entity_id") == [(0, None), (1, CONTRACT), (2, None), (3, None)]
     assert stored("contract_action", "recipient_account, recipient_contract") == [(None, None)]
-    told = [event["reason"] for event in events(caplog) if event["event"] == "oddity"]
+    told = [event["reason"] for event in events(caplog) if event["event"] == "anomaly"]
     assert len(told) == 2
     assert "no pseudorandom number" in told[0]
     assert "contract id 0.0.-1 is out of range" in told[1]

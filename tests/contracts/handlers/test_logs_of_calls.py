@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from contracts.handlers.synthetic import TRANSFER
-from ledger.stream.record.compose import account
-from mirror.values import entity_id, log_bloom
+from mirror.core.values import entity_id, log_bloom
+from mirror.demo.streams.record_files import account
 from tests.contracts.compose import CONTRACT, OTHER, ContractStream, contract, function_result, log
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 from tests.tokens.compose import serials, token, units

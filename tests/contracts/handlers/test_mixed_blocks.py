@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from eth_bloom.bloom import BloomFilter
 
-from mirror.values.hapi import CryptoCreateTransactionBody
+from mirror.core.values.hapi.messages import CryptoCreateTransactionBody
 from tests.contracts.compose import ContractStream, contract, ethereum_data, function_result, log
 from tests.ledger.ingest.load import load, stored
 from tests.tokens.compose import serials, units

@@ -8,7 +8,7 @@ from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.stream.source.local import find_record_files
-from mirror.values import ethereum
+from mirror.core.values import ethereum
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.fixtures import ROOT, needs_fixtures
 

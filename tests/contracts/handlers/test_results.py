@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import account
-from mirror.values.hapi import ContractFunctionResult
+from mirror.core.values.hapi.messages import ContractFunctionResult
+from mirror.demo.streams.record_files import account
 from tests.contracts.compose import (
     CALLER,
     CONTRACT,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import account
+from mirror.demo.streams.record_files import account
 from tests.contracts.compose import (
     CALLER,
     CONTRACT,

@@ -7,8 +7,8 @@ from django.db import connection
 
 from contracts.handlers.synthetic import APPROVAL, APPROVAL_FOR_ALL, TRANSFER
 from ledger.ingest.lookup.evm_addresses import EvmAddresses
-from ledger.stream.record.compose import TREASURY, account
-from mirror.values.hapi import CryptoCreateTransactionBody
+from mirror.core.values.hapi.messages import CryptoCreateTransactionBody
+from mirror.demo.streams.record_files import TREASURY, account
 from tests.contracts.compose import ContractStream, function_result, log
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 from tests.ledger.ingest.tables import empty_tables

@@ -3,8 +3,8 @@ import base64
 import pytest
 from django.db import connection
 
-from mirror.db.sql import fetch
-from mirror.values import entity_id
+from mirror.core.db.reading.sql import fetch
+from mirror.core.values import entity_id
 from tests.api import Api, assert_answer
 from tests.build import SECOND, START, Build
 from tests.contract import budgets

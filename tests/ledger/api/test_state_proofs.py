@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ledger.proofs import fetching
+from ledger.proofs.state import fetching
 from ledger.stream.record import names
 from ledger.stream.signature.signature_file import read_signature_file
 from mirror.demo.keys.nodes import nodes
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, settings_of: Settings) -> Path:
             "rest.stateproof.enabled": True,
             "importer.downloader.cloudProvider": "LOCAL",
             "importer.dataPath": str(tmp_path),
-            "importer.kept.place": str(tmp_path / "kept"),
+            "importer.archive.location": str(tmp_path / "kept"),
             STREAMS + "httpOptions.timeout": PATIENCE_SECONDS,
         }
     )

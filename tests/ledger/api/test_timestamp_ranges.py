@@ -3,8 +3,8 @@
 import pytest
 
 from ledger.api.timestamp_ranges import bound
-from mirror.db.bounds import Bounds
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 NOW = 1_700_000_000
 LATEST = NOW * NANOS_PER_SECOND

@@ -2,7 +2,7 @@ import base64
 
 import pytest
 
-from mirror.values.hapi import TransactionID
+from mirror.core.values.hapi.messages import TransactionID
 from tests.api import assert_answer
 from tests.build import SECOND, START, insert, time_range
 

@@ -1,6 +1,6 @@
 import pytest
 
-from mirror.values.hapi import Key, KeyList
+from mirror.core.values.hapi.messages import Key, KeyList
 from tests.api import assert_answer
 from tests.build import START
 

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from mirror.db import budget as time_budget
-from mirror.db.sql import fetch
-from mirror.values import entity_id
-from mirror.values.result_codes import SUCCESS
+from mirror.core.db.reading import budget as time_budget
+from mirror.core.db.reading.sql import fetch
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.result_codes import SUCCESS
 from tests.api import Api
 from tests.build import SECOND, START
 from tests.contract.plans import prepared

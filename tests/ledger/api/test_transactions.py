@@ -4,8 +4,8 @@ from base64 import b64encode
 
 import pytest
 
-from mirror.values import entity_id
-from mirror.values.hapi import AccountID, CustomFeeLimit, FixedFee, TokenID
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import AccountID, CustomFeeLimit, FixedFee, TokenID
 from tests.build import SECOND, START, insert
 
 TRANSACTIONS = "/api/v1/transactions"

@@ -3,7 +3,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 from tests.build import SECOND, START
 
 TRANSACTIONS = "/api/v1/transactions"

@@ -7,7 +7,7 @@ from django.db import connection
 
 from ledger.backfills import coverage
 from ledger.ingest.pipeline import Pipeline
-from mirror.db.backfill import Piece
+from mirror.core.db.backfill import Piece
 from mirror.models import LoadedRange
 from tests.build import START, Build
 from tests.ledger.ingest.test_coverage import stream

@@ -10,9 +10,9 @@ from django.core.management import call_command
 
 from ledger.errata import Part, applied, applying
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.compose import transfer_list
-from mirror.config.errors import OperatorError
-from mirror.values.hapi import AccountInfo, RecordStreamItem
+from mirror.core.config.errors import OperatorError
+from mirror.core.values.hapi.messages import AccountInfo, RecordStreamItem
+from mirror.demo.streams.record_files import transfer_list
 from tests.ledger.compose import DAY, INSUFFICIENT_PAYER_BALANCE, KEY, Stream, num, seconds
 from tests.ledger.ingest.load import load, settings, stored
 from tests.ledger.ingest.tables import contents

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import SUCCESS
-from mirror.values import entity_id
-from mirror.values.hapi import Key
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import Key
+from mirror.demo.streams.record_files import SUCCESS
 from tests.ledger.compose import (
     DAY,
     INSUFFICIENT_PAYER_BALANCE,

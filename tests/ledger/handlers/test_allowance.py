@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import SUCCESS
-from mirror.values.hapi import Key
+from mirror.core.values.hapi.messages import Key
+from mirror.demo.streams.record_files import SUCCESS
 from tests.ledger.compose import INSUFFICIENT_PAYER_BALANCE, KEY, Stream, num, receipt
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.values.hapi import Key
+from mirror.core.values.hapi.messages import Key
 from tests.ledger.compose import KEY, Stream, num, seconds
 from tests.ledger.ingest.load import load, load_in_any_batches, stored
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mirror.values.hapi import KeyList
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values.hapi.messages import KeyList
+from mirror.core.values.hapi.transaction_types import NUMBERS
 from tests.ledger.compose import INSUFFICIENT_PAYER_BALANCE, KEY, Stream, receipt
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mirror.values import wire
-from mirror.values.hapi import Key, SignatureMap, SignaturePair, TransactionBody
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import Key, SignatureMap, SignaturePair, TransactionBody
 from tests import cluster
 from tests.ledger.compose import INSUFFICIENT_PAYER_BALANCE, KEY, Stream, num, receipt, seconds
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored

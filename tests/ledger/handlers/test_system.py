@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import transfer_list
-from mirror.values import wire
-from mirror.values.hapi import TransactionBody, TransactionRecord
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import TransactionBody, TransactionRecord
+from mirror.demo.streams.record_files import transfer_list
 from tests.ledger.compose import DAY, INSUFFICIENT_PAYER_BALANCE, Stream, receipt, seconds
 from tests.ledger.ingest.load import load, stored
 from tests.ledger.ingest.tables import contents

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mirror.values.hapi import FeeExemptKeyList, Key, TransactionID
+from mirror.core.values.hapi.messages import FeeExemptKeyList, Key, TransactionID
 from tests.ledger.compose import INSUFFICIENT_PAYER_BALANCE, KEY, OTHER_KEY, Stream, num, receipt, seconds
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 

@@ -4,9 +4,10 @@ import hashlib
 
 import pytest
 
-from ledger.stream.record.compose import SUCCESS, transfer_list
-from mirror.values import entity_id, wire
-from mirror.values.hapi import CustomFeeLimit, Key, Transaction, TransactionBody
+from mirror.core.values import entity_id
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import CustomFeeLimit, Key, Transaction, TransactionBody
+from mirror.demo.streams.record_files import SUCCESS, transfer_list
 from tests.ledger.compose import (
     FAIL_INVALID,
     INSUFFICIENT_PAYER_BALANCE,

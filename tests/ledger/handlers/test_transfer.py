@@ -2,7 +2,7 @@
 
 import pytest
 
-from ledger.stream.record.compose import SUCCESS, transfer_list
+from mirror.demo.streams.record_files import SUCCESS, transfer_list
 from tests.ledger.compose import (
     DAY,
     INSUFFICIENT_PAYER_BALANCE,

@@ -10,16 +10,16 @@ from typing import Any
 from django.apps import apps
 from django.db import connection
 
-from ledger.ingest.ahead.readers import Readers
 from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.trust import Trust
-from ledger.stream.record.compose import Block
 from ledger.stream.source.local import find_record_files
+from mirror.core.values.hapi.messages import ContractFunctionResult
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.blocks import BlockWriter
 from mirror.demo.publish.history import History
 from mirror.demo.run import first_book
-from mirror.values.hapi import ContractFunctionResult
+from mirror.demo.streams.record_files import Block
 
 # What is stored only if an operator wants it.
 EVERYTHING = {

@@ -10,9 +10,9 @@ from typing import Any
 from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline, Progress
-from ledger.stream.record.compose import Block
 from ledger.stream.source.local import find_record_files
-from mirror import config
+from mirror.core import config
+from mirror.demo.streams.record_files import Block
 from tests.ledger.ingest.tables import contents, empty_tables
 
 Row = tuple[Any, ...]

@@ -7,8 +7,16 @@ from django.apps import apps
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from mirror.db.distribution import is_distributed
-from mirror.models import DroppedRows, KeptPlace, LoadedErrata, LoadedRange, LoaderState, NotKept, PassedOver
+from mirror.core.db.distribution import is_distributed
+from mirror.models import (
+    ArchiveFailure,
+    ArchiveLocation,
+    DroppedRows,
+    LoadedErrata,
+    LoadedRange,
+    LoaderState,
+    SkippedTransaction,
+)
 
 # When something was loaded is the only thing that may differ.
 NOT_COMPARED = {"load_start", "load_end"}
@@ -49,7 +57,15 @@ def empty_tables() -> None:
     """Empty the ledger's tables, and those of what its loader says."""
     own = {
         model._meta.db_table
-        for model in (DroppedRows, KeptPlace, LoadedErrata, LoadedRange, LoaderState, NotKept, PassedOver)
+        for model in (
+            DroppedRows,
+            ArchiveLocation,
+            LoadedErrata,
+            LoadedRange,
+            LoaderState,
+            ArchiveFailure,
+            SkippedTransaction,
+        )
     }
     tables = own.union(_tables())
     _empty(lambda table: table in tables)

@@ -15,10 +15,10 @@ import pytest
 from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.stream.record.compose import Block, ComposedTransaction, Composer, timestamp
 from ledger.stream.source.local import find_record_files
-from mirror.values import entity_id
-from mirror.values.hapi import TransactionBody, TransactionRecord, TransactionSidecarRecord
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import TransactionBody, TransactionRecord, TransactionSidecarRecord
+from mirror.demo.streams.record_files import Block, ComposedTransaction, Composer, timestamp
 from tests.ledger.ingest.extremes import typical, variants
 from tests.ledger.ingest.load import settings, stored
 

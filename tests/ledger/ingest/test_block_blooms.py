@@ -7,8 +7,8 @@ import pytest
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.verify.verification import Verification
 from ledger.stream.source.local import find_record_files
-from mirror.values import log_bloom
-from mirror.values.entity_id import long_zero
+from mirror.core.values import log_bloom
+from mirror.core.values.entity_id import long_zero
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.stream.block.blocks import ACCOUNTS, BlockStream, update
 

@@ -11,13 +11,13 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.block.names import parse
-from ledger.stream.record.compose import ComposedTransaction, Composer
 from ledger.stream.signature.address_book import address_book
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import NoQuorum
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
-from mirror.values.hapi import Transaction
+from mirror.core.values.hapi.messages import Transaction
+from mirror.demo.streams.record_files import ComposedTransaction, Composer
 from tests.contracts.compose import FILE, ethereum_data
 from tests.ledger.compose import KEY, Stream, num, receipt
 from tests.ledger.ingest.load import settings, stored

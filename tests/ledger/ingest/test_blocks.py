@@ -12,8 +12,8 @@ from ledger.ingest.pipeline import Pipeline
 from ledger.models import CryptoTransfer, Entity
 from ledger.stream.record import names
 from ledger.stream.source.local import find_record_files
-from mirror import config
-from mirror.db.writing.rows import Rows
+from mirror.core import config
+from mirror.core.db.writing.rows import Rows
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 from tests.ledger.ingest.tables import contents, empty_tables

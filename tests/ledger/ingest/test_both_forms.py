@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger.stream.record.compose import timestamp
-from mirror.values import log_bloom
+from mirror.core.values import log_bloom
+from mirror.demo.streams.record_files import timestamp
 from tests.ledger.compose import Stream, num
 from tests.ledger.ingest.both_forms import EVERYTHING, Tables, differences, load, play, stored_tables
 from tests.ledger.ingest.tables import empty_tables

@@ -14,11 +14,11 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
+from mirror.core.processes import process_table
+from mirror.demo.streams.record_files import Composer
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
-from mirror.processes import running
 from tests.conftest import _FOLDER
 from tests.waiting import wait_until
 
@@ -76,7 +76,7 @@ class Database:
     def signal(self, number: signal.Signals, kind: str = "") -> None:
         """Send a signal to all its processes, or those of a kind, such as "walwriter"."""
         for pid in self.server.pids():
-            if kind in running.command(pid):
+            if kind in process_table.command(pid):
                 # The end of one ends others.
                 with suppress(ProcessLookupError):
                     os.kill(pid, number)

@@ -7,14 +7,14 @@ import pytest
 from ledger.ingest import estimate as estimate_module
 from ledger.ingest.estimate import SAMPLED, Estimate, Fetched, estimate, estimate_bucket, evenly
 from ledger.ingest.pipeline import Pipeline
-from ledger.stream.record.compose import Composer, Layout
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source import bucket as bucket_module
 from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Layout as Folders
 from ledger.stream.source.local import find_record_files
-from mirror.values.hapi import ContractBytecode, TransactionSidecarRecord
+from mirror.core.values.hapi.messages import ContractBytecode, TransactionSidecarRecord
+from mirror.demo.streams.record_files import Composer, Layout
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import settings, stored
 

@@ -7,8 +7,8 @@ import pytest
 from ledger.ingest import filters
 from ledger.ingest.errors import IngestError
 from ledger.ingest.filters import InvalidFilter, Selection
-from mirror.values import timestamp
-from mirror.values.hapi import ContractFunctionResult, NodeAddressBook
+from mirror.core.values import timestamp
+from mirror.core.values.hapi.messages import ContractFunctionResult, NodeAddressBook
 from tests.ledger.compose import Stream, num
 from tests.ledger.ingest.load import load, settings, stored
 from tests.ledger.ingest.tables import contents

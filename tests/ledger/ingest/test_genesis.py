@@ -12,7 +12,7 @@ from ledger.stream.block.block_file import read_block_file
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import AddressBookNode, address_book
 from ledger.stream.source.local import find_record_files
-from mirror.values.hapi import Block, BlockItem, Key, KeyList
+from mirror.core.values.hapi.messages import Block, BlockItem, Key, KeyList
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.stream.block.blocks import (
     ACCOUNTS,

@@ -13,9 +13,9 @@ from django.db import connection
 from psycopg.conninfo import make_conninfo
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.stream.record.compose import Composer
 from ledger.stream.source.local import find_record_files
-from mirror.values.hapi import CryptoUpdateTransactionBody
+from mirror.core.values.hapi.messages import CryptoUpdateTransactionBody
+from mirror.demo.streams.record_files import Composer
 from tests import forking
 from tests.ledger.ingest.load import settings
 from tests.ledger.ingest.tables import contents, empty_tables

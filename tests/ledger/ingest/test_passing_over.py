@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest import registry
 from ledger.ingest.errors import IngestError
 from ledger.ingest.filters import InvalidFilter
-from ledger.stream.record.compose import Block
-from mirror.models import PassedOver
-from mirror.node import status
-from mirror.values import timestamp
-from mirror.values.transaction_types import NUMBERS
+from ledger.ingest.rows import registry
+from mirror.core.values import timestamp
+from mirror.core.values.hapi.transaction_types import NUMBERS
+from mirror.demo.streams.record_files import Block
+from mirror.models import SkippedTransaction
+from mirror.node.health import status
 from tests.ledger.compose import Stream, num, receipt
 from tests.ledger.ingest.load import load, settings, stored
 
@@ -54,7 +54,7 @@ def test_the_stream_stops_at_a_defect_and_names_file_time_type_cause_and_the_way
     message, time = str(raised.value), timestamp.text(at)
     assert message.startswith(f"{block.name}: transaction 1 at {time} (CRYPTODELETE): ")
     assert "KeyError: 'no such thing'" in message
-    assert f"SVC_MIRROR_IMPORTER_PARSER_PASSOVER={time}." in message
+    assert f"SVC_MIRROR_IMPORTER_PARSER_SKIP={time}." in message
     assert stored("record_file", "index") == []
 
 
@@ -74,9 +74,9 @@ def test_a_transaction_passed_over_is_stored_with_its_transfers_and_status_keeps
     ]
     assert stored("entity", "id, deleted") == [(1001, False), (1002, False)]
     assert len(stored("transaction_hash", "hash")) == 2
-    assert list(PassedOver.objects.values_list()) == [(at, NUMBERS["CRYPTODELETE"], block.name)]
+    assert list(SkippedTransaction.objects.values_list()) == [(at, NUMBERS["CRYPTODELETE"], block.name)]
     assert status.read().sentence.endswith(
-        "1 transaction was passed over, as importer.parser.passOver says: CRYPTODELETE at "
+        "1 transaction was passed over, as importer.parser.skip says: CRYPTODELETE at "
         f"{timestamp.text(at)} in {block.name}. Only its hbar transfers are stored."
     )
 
@@ -87,4 +87,4 @@ def test_a_setting_that_is_no_time_is_refused() -> None:
     with settings(importer__parser__passOver=("yesterday",)), pytest.raises(InvalidFilter) as raised:
         load(block)
 
-    assert str(raised.value).startswith('SVC_MIRROR_IMPORTER_PARSER_PASSOVER: "yesterday" is not a time')
+    assert str(raised.value).startswith('SVC_MIRROR_IMPORTER_PARSER_SKIP: "yesterday" is not a time')

@@ -14,14 +14,12 @@ from ledger.ingest import loader_lock
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.compose import Composer, Layout
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files
-from mirror import config
-from mirror.config.errors import OperatorError
-from mirror.metrics import ingest
-from mirror.models import LOADER_LOCK
-from mirror.values.hapi import (
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
+from mirror.core.metrics import ingest
+from mirror.core.values.hapi.messages import (
     ContractBytecode,
     ContractID,
     CryptoCreateTransactionBody,
@@ -30,6 +28,8 @@ from mirror.values.hapi import (
     TransactionRecord,
     TransactionSidecarRecord,
 )
+from mirror.demo.streams.record_files import Composer, Layout
+from mirror.models import LOADER_LOCK
 from tests.ledger.ingest.tables import contents, empty_tables
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,9 +16,9 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum, Votes
 from ledger.stream.source.local import find_record_files
-from mirror.config.errors import OperatorError
+from mirror.core.config.errors import OperatorError
 from mirror.models import LOADER_LOCK, LoaderState
-from mirror.node import following
+from mirror.node.loading import following
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.test_killed import start
 from tests.waiting import wait_until

@@ -6,14 +6,14 @@ import pytest
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
+from ledger.proofs.threshold.configured import FIRST_LEDGER
 from ledger.stream.block import names
-from ledger.stream.block.proof.named import FIRST_LEDGER
-from ledger.stream.record.compose import Composer
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
-from mirror.values.hapi import LedgerIdPublicationTransactionBody
+from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
+from mirror.demo.streams.record_files import Composer
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, publication

@@ -15,16 +15,16 @@ from django.db import connection
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.compose import Composer, Layout
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import NoAddressBook, Quorum
 from ledger.stream.source.local import LocalRecordFile, find_record_files
-from mirror.values.hapi import (
+from mirror.core.values.hapi.messages import (
     ContractBytecode,
     FileUpdateTransactionBody,
     TransactionBody,
     TransactionSidecarRecord,
 )
+from mirror.demo.streams.record_files import Composer, Layout
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.fixtures import ROOT, needs_fixtures
 

@@ -9,17 +9,17 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import KNOWN_NETWORKS, Trust
 from ledger.ingest.verify.verification import Finding, Verification
-from ledger.stream.block.proof import identity
-from ledger.stream.block.proof.named import FIRST_LEDGER
-from ledger.stream.block.proof.signer import ThresholdSigner
-from ledger.stream.errors import NobodyTrusted, StreamFileError
-from ledger.stream.record.compose import Composer
+from ledger.proofs.threshold import identity
+from ledger.proofs.threshold.configured import FIRST_LEDGER
+from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.local import find_record_files
-from mirror.config.errors import OperatorError
+from mirror.core.config.errors import OperatorError
+from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
+from mirror.demo.streams.record_files import Composer
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.models import LoadedRange
-from mirror.values.hapi import LedgerIdPublicationTransactionBody
 from network import bundled
 from network.models import Ledger
 from tests.ledger.stream.block.blocks import BlockStream
@@ -62,7 +62,9 @@ def test_that_the_first_block_is_believed_by_its_own_word_is_warned_of_once(tmp_
 
     load(tmp_path)
 
-    warnings = [each.getMessage() for each in caplog.records if "ledger_believed" in each.getMessage()]
+    warnings = [
+        each.getMessage() for each in caplog.records if "ledger_trusted_on_first_use" in each.getMessage()
+    ]
     assert len(warnings) == 1
     assert signer.identity.ledger_id.hex() in warnings[0]
 
@@ -78,7 +80,7 @@ def test_the_first_block_is_not_believed_by_its_own_word_where_the_network_is_kn
     named.write_bytes(identity.publication(LEDGER.identity))
     settings_of({"network": network})
 
-    with pytest.raises(NobodyTrusted) as refused:
+    with pytest.raises(NoTrustedSigners) as refused:
         load(tmp_path / "stream")
 
     assert f"no ledger id of the network {network} is known" in refused.value.cause

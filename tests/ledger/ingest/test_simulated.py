@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.stream.record.compose import Block
-from mirror.values.hapi import NodeAddressBook
+from mirror.core.values.hapi.messages import NodeAddressBook
+from mirror.demo.streams.record_files import Block
 from tests.ledger.compose import (
     DAY,
     INSUFFICIENT_PAYER_BALANCE,

@@ -8,13 +8,13 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.ingest.verify.verification import Finding, Verification
-from ledger.stream.block.proof.named import FIRST_LEDGER
-from ledger.stream.block.proof.signer import ThresholdSigner
-from ledger.stream.record.compose import Composer
+from ledger.proofs.threshold.configured import FIRST_LEDGER
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
-from mirror.values.hapi import LedgerIdPublicationTransactionBody
+from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
+from mirror.demo.streams.record_files import Composer
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, publication

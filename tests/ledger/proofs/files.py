@@ -6,13 +6,13 @@ from pathlib import Path
 
 from ledger.stream.content import content_of
 from ledger.stream.record import names
-from ledger.stream.record.compose import ComposedTransaction, Composer
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import address_book
 from ledger.stream.signature.node_key import SigningNode
+from mirror.core.values import timestamp, transaction_id
 from mirror.demo.keys.nodes import nodes
-from mirror.values import timestamp, transaction_id
+from mirror.demo.streams.record_files import ComposedTransaction, Composer
 from tests.build import START, Build, insert
 from tests.ledger.stream.record import formats
 

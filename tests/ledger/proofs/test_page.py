@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from ledger.proofs import record_files
-from ledger.proofs.compact import compact
-from mirror.rest.schema import paths
+from ledger.proofs.state import record_files
+from ledger.proofs.state.compact import compact
+from mirror.core.rest.schema import paths
 from tests.ledger.proofs.files import Published, published
 
 PAGE = Path(settings.BASE_DIR, "mirror", "docs", "state-proofs.md").read_text()

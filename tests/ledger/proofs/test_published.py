@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from ledger.proofs.portable.document import Part
+from ledger.proofs.portable.record_file import verify
+from ledger.proofs.portable.verdict import Expected, Trusted
 from ledger.stream.record.formats import read_record_file
-from ledger.stream.transaction_proof.document import Part
-from ledger.stream.transaction_proof.record_file import verify
-from ledger.stream.transaction_proof.verdict import Expected, Trusted
-from mirror.values import timestamp, transaction_id
+from mirror.core.values import timestamp, transaction_id
 from tests.api import Api
 from tests.build import Build, insert
 from tests.conformance.test_conformance import CONFORMANCE
@@ -53,7 +53,7 @@ def test_each_transaction_of_a_published_file_is_proved(
             "rest.stateproof.enabled": True,
             "importer.downloader.cloudProvider": "LOCAL",
             "importer.dataPath": str(tmp_path),
-            "importer.kept.place": str(tmp_path / "kept"),
+            "importer.archive.location": str(tmp_path / "kept"),
         }
     )
     record = read_record_file(name, (OF_NODE / name).read_bytes())

@@ -3,7 +3,7 @@
 import pytest
 
 from ledger.queries.fee_schedules import rate_in_force, schedule_in_force
-from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet
+from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule, ExchangeRateSet
 
 EXPIRY = 1_700_003_600
 

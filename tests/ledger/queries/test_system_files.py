@@ -4,8 +4,8 @@ import pytest
 
 from ledger.queries import system_files
 from ledger.queries.system_files import system_file_at_each
-from mirror.db.bounds import Bounds
-from mirror.values.hapi import ExchangeRateSet
+from mirror.core.db.sql.bounds import Bounds
+from mirror.core.values.hapi.messages import ExchangeRateSet
 from tests.build import START
 from tests.network.files import APPEND, UNREADABLE, UPDATE, part, rates
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from ledger.stream.record.compose import Block, ComposedTransaction
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import batches, files, schedules, topics
 from mirror.demo.actions.accounts import crypto, hollow, staking
 from mirror.demo.actions.network import genesis, nodes, registered, system
 from mirror.demo.network import Network
 from mirror.demo.publish.history import wait
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.demo.streams.record_files import Block, ComposedTransaction
 
 MODULES = (batches, crypto, files, hollow, nodes, registered, schedules, staking, system, topics)
 HOUR = 3_600 * NANOS_PER_SECOND

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.stream.record.compose import Composer
 from ledger.stream.source.local import find_record_files
-from mirror.config.errors import OperatorError
+from mirror.core.config.errors import OperatorError
 from mirror.demo import run as demo
 from mirror.demo.live import network
+from mirror.demo.streams.record_files import Composer
 from tests.api import Api
 from tests.conftest import empty_tables
 

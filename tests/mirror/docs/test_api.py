@@ -8,9 +8,9 @@ import pytest
 from django.conf import settings
 from django.urls import URLPattern, get_resolver, resolve
 
-from mirror.rest.answers.views import UnknownRoute
-from mirror.rest.routes import Routes
-from mirror.rest.schema.printing import as_markdown
+from mirror.core.rest.answers.views import UnknownRoute
+from mirror.core.rest.routes import Routes
+from mirror.core.rest.schema.table import as_markdown
 
 FOLDER = Path(settings.BASE_DIR, "mirror", "docs")
 # Of addresses, not addresses.
@@ -20,7 +20,7 @@ ALL = "\n".join(path.read_text() for path in sorted(FOLDER.glob("*.md")))
 
 def test_the_page_lists_the_requests_as_they_are():
     assert (FOLDER / "api.md").read_text().endswith(as_markdown()), (
-        "print the tables anew, from the first one to the end: python -m mirror.rest.schema.printing"
+        "print the tables anew, from the first one to the end: python -m mirror.core.rest.schema.table"
     )
 
 

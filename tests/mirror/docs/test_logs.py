@@ -8,8 +8,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from mirror.logs import access
-from mirror.logs.configuring import LEVELS
+from mirror.core.logs import access
+from mirror.core.logs.configuring import LEVELS
 
 PAGE = Path(settings.BASE_DIR, "mirror", "docs", "logs.md").read_text()
 APPS = ("mirror", "ledger", "contracts", "tokens", "network", "web3sim")

@@ -9,8 +9,8 @@ import pytest
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
-from mirror.config.settings import SETTINGS
-from mirror.metrics import listing
+from mirror.core.config.settings import SETTINGS
+from mirror.core.metrics import table
 from tests.benchmarks import operations
 from tests.mirror.docs.messages import messages
 
@@ -112,7 +112,7 @@ def test_every_metric_named_exists() -> None:
     named = {parts.sub("", name) for name in re.findall(r"`(mirror_[a-z_]+)`", ALL)} - roles
 
     assert named
-    assert named <= set(re.findall(r"`(mirror_[a-z_]+)`", listing.markdown()))
+    assert named <= set(re.findall(r"`(mirror_[a-z_]+)`", table.markdown()))
 
 
 def explained() -> set[str]:

@@ -7,7 +7,9 @@ from django.conf import settings
 
 
 def test_a_node_imports_the_library_of_buckets_only_where_it_follows_a_stream_or_keeps_files() -> None:
-    program = "import sys, django; django.setup(); import mirror.node.up; print('obstore' in sys.modules)"
+    program = (
+        "import sys, django; django.setup(); import mirror.node.start.up; print('obstore' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=settings.BASE_DIR, capture_output=True, text=True, check=True
     )

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from mirror.db.backfill import TITLES
+from mirror.core.db.backfill import TITLES
+from mirror.core.processes.deaths import Death
 from mirror.management.commands.status import Command
-from mirror.node import health
-from mirror.node.inventory import AddressBook, Database, Disk, Inventory
-from mirror.node.status import Block, MissingKept, State, Status
-from mirror.node.upgrading.remaining import Remaining, Upgrade
-from mirror.node.web.probe import Answer
-from mirror.processes.deaths import Death
+from mirror.node.health import checks
+from mirror.node.health.inventory import AddressBook, Database, Disk, Inventory
+from mirror.node.health.status import Block, MissingArchiveFile, State, Status
+from mirror.operations.upgrade.remaining import Remaining, Upgrade
+from mirror.web.monitoring.probe import Answer
 from tests.build import SECOND, START, insert
 
 NOW = datetime.fromtimestamp(START // SECOND, UTC)
@@ -222,7 +222,7 @@ SITUATIONS: dict[str, Situation] = {
         status(
             3,
             loader("waiting", transaction_rate=120.0),
-            passed_over=[{"type": 14, "consensus_timestamp": START - SECOND, "file": "a.rcd.gz"}],
+            skipped_transaction=[{"type": 14, "consensus_timestamp": START - SECOND, "file": "a.rcd.gz"}],
         ),
         inventory(),
         UP,
@@ -231,7 +231,9 @@ SITUATIONS: dict[str, Situation] = {
         status(
             3,
             loader("waiting", transaction_rate=120.0),
-            not_kept=MissingKept(12, START // SECOND - 600, "a.rcd.gz", "No space left on device"),
+            archive_failure=MissingArchiveFile(
+                12, START // SECOND - 600, "a.rcd.gz", "No space left on device"
+            ),
         ),
         inventory(),
         UP,
@@ -254,7 +256,7 @@ def printed(situation: Situation) -> str:
     now, held, answer = situation
     if held.book:
         insert("address_book", start_consensus_timestamp=held.book.start, file_id=102, file_data=b"")
-    held = replace(held, reasons=health.reasons(now))
+    held = replace(held, reasons=checks.reasons(now))
     answer = replace(answer, ready=answer.answers and not held.reasons)
     output = StringIO()
     Command(stdout=output)._show(now, held, answer)

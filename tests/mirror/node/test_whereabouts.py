@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from mirror.node import access, up
+from mirror.node.admin import access
+from mirror.node.start import up
 
 
 def test_a_new_node_says_where_the_first_password_is(settings: Any, tmp_path: Path) -> None:

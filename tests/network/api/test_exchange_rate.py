@@ -2,7 +2,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from mirror.values.hapi import ExchangeRateSet
+from mirror.core.values.hapi.messages import ExchangeRateSet
 from tests.api import assert_answer
 from tests.build import START
 from tests.network.files import APPEND, CREATE, UNREADABLE, UPDATE, part, rates

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.values.hapi import SignedTransaction, Transaction, TransactionBody
+from mirror.core.values.hapi.messages import SignedTransaction, Transaction, TransactionBody
 from network.api.fees import Fees
 from network.fees.genesis import genesis
 from tests.api import assert_answer

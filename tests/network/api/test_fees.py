@@ -1,6 +1,6 @@
 import pytest
 
-from mirror.values.hapi import CurrentAndNextFeeSchedule
+from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule
 from tests.api import assert_answer
 from tests.build import START
 from tests.network.files import UNREADABLE, UPDATE, fee_schedule, part, rates

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirror.values.hapi import FeeExtra, FeeSchedule, HederaFunctionality, Key, TransactionBody
+from mirror.core.values.hapi.messages import FeeExtra, FeeSchedule, HederaFunctionality, Key, TransactionBody
 from network.fees.estimate import Schedule
 from network.fees.genesis import genesis
 from network.fees.high_volume import FUNCTIONALITIES

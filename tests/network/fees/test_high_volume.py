@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirror.values.hapi import FeeSchedule
+from mirror.core.values.hapi.messages import FeeSchedule
 from network.fees.high_volume import multiplier
 
 

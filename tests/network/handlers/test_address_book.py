@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from mirror.config.errors import OperatorError
-from mirror.values.hapi import NodeAddressBook
+from mirror.core.config.errors import OperatorError
+from mirror.core.values.hapi.messages import NodeAddressBook
 from network import bundled
 from tests.ledger.compose import INSUFFICIENT_PAYER_BALANCE, Stream, num
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored

@@ -1,6 +1,6 @@
 import pytest
 
-from mirror.db.distribution import is_distributed
+from mirror.core.db.distribution import is_distributed
 from tests.api import assert_answer
 from tests.build import START
 

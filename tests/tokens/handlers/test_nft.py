@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from ledger.stream.record.compose import TREASURY, account
+from mirror.demo.streams.record_files import TREASURY, account
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 from tests.tokens.compose import ALL_SERIALS, TokenStream, serials, token
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import TREASURY, account
+from mirror.demo.streams.record_files import TREASURY, account
 from tests.ledger.ingest.load import load, load_in_any_batches, stored
 from tests.tokens.compose import TokenStream, serials, token, units
 

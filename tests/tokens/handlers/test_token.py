@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import TREASURY, account
-from mirror.values.hapi import AccountID, Key
+from mirror.core.values.hapi.messages import AccountID, Key
+from mirror.demo.streams.record_files import TREASURY, account
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 from tests.tokens.compose import KEY, OTHER_KEY, TokenStream, token
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import TREASURY, account
-from mirror.values.hapi import AccountAmount, AccountID, TokenTransferList
+from mirror.core.values.hapi.messages import AccountAmount, AccountID, TokenTransferList
+from mirror.demo.streams.record_files import TREASURY, account
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 from tests.tokens.compose import TokenStream, serials, token, units
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from django.urls import resolve
 
-from mirror import logs
+from mirror.core import logs
 from tests.api import Answer, Api
 from tests.build import Build
 from tests.logs import events

@@ -304,7 +304,7 @@ def test_an_answer_that_takes_too_long_breaks_off(client, settings_of):
     pool.stop()
     ran(ENDLESS, gas_limit=15_000_000)
     received = b""
-    with pytest.raises(pool.Unanswered):
+    with pytest.raises(pool.CallUnavailable):
         for piece in _stream():
             received += piece
     assert b"return_value" not in received

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mirror.values.hapi import ServicesConfigurationList
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values.hapi.messages import ServicesConfigurationList
+from mirror.core.values.hapi.transaction_types import NUMBERS
 from tests.build import insert
 from web3sim.calls.chain import chain_id
 

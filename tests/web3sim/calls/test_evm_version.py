@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 import pytest
 
-from mirror.config.setting import InvalidSetting
+from mirror.core.config.setting import InvalidSetting
 from tests.build import SECOND, START
 from tests.web3sim.rows import asked, contract, long_zero, network
 from web3sim.calls.call import answer

@@ -12,7 +12,7 @@ from coincurve import PrivateKey
 from eth.vm.forks.cancun.computation import CANCUN_PRECOMPILES
 from py_ecc import optimized_bn128
 
-from mirror.values.hashes import keccak256
+from mirror.core.values.hashes import keccak256
 from tests.web3sim.engine.world import BLOCK, SENDER, World, long_zero
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.interface import CallRequest, CallResult, Halt, Profile, Status

@@ -2,11 +2,11 @@
 
 import pytest
 
+from mirror.core.values.entity_id import long_zero
 from mirror.demo.actions.contracts import calls, coins, deploying
 from mirror.demo.actions.network import genesis
 from mirror.demo.evm import execution, run
 from mirror.demo.network import Network
-from mirror.values.entity_id import long_zero
 from web3sim.engine.interface import AccountKind, AccountRecord, BlockEnvironment, CallRequest
 from web3sim.engine.registry import engine
 

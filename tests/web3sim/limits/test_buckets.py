@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from mirror.rest.answers.circuit import Circuit
+from mirror.core.rest.cache.circuit_breaker import Circuit
 from tests.redis_server import running
 from tests.waiting import wait_until
 from web3sim.limits import buckets

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from mirror.config.setting import InvalidSetting
+from mirror.core.config.setting import InvalidSetting
 from tests.logs import events
 from web3sim.calls.body import CallBody
 from web3sim.limits import filters as request_filters

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.values.hapi import ContractID, Key, KeyList, ThresholdKey
+from mirror.core.values.hapi.messages import ContractID, Key, KeyList, ThresholdKey
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import current, long_zero
 from tests.web3sim.system_contracts.calls import SERVICE, run

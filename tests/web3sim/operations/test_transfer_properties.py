@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mirror.values.hapi import ContractID, Key
+from mirror.core.values.hapi.messages import ContractID, Key
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import long_zero
 from tests.web3sim.system_contracts.simulation import Simulation

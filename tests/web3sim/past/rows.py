@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values.hapi.transaction_types import NUMBERS
 from tests.build import SECOND, START, Build, insert
 from tests.web3sim.rows import CALLER, TREASURY
 

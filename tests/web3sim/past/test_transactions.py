@@ -3,7 +3,7 @@
 import pytest
 import rlp
 
-from mirror.values.ethereum import WEIBARS_PER_TINYBAR, created_address, signed_bytes
+from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR, created_address, signed_bytes
 from tests.build import SECOND, START, Build, insert
 from tests.web3sim.past import rows as past_rows
 from tests.web3sim.past.rows import AT, CREATE, ETHEREUM

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from mirror.db import outage, silence
-from mirror.db.turns import Turns
+from mirror.core.db.availability import outage, silence
+from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 from tests.build import Build
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
@@ -25,7 +25,7 @@ from tests.web3sim.rows import ANSWERS, ENDLESS, asked, contract, long_zero, net
 from web3sim.processes import pool as workers
 from web3sim.processes import starter
 from web3sim.processes.channel import send
-from web3sim.processes.pool import Pieces, Pool, Unanswered
+from web3sim.processes.pool import CallUnavailable, Pieces, Pool
 from web3sim.processes.starter import Starter, WorkerProcess
 
 WORD_42 = (42).to_bytes(32, "big")
@@ -170,7 +170,7 @@ def test_the_start_of_one_process_counts_for_no_call_while_another_is_busy(ledge
             os.kill(first, signal.SIGCONT)
         assert call.result().result == WORD_42
         pool.close()
-        with pytest.raises(Unanswered):
+        with pytest.raises(CallUnavailable):
             busy.result()
 
 
@@ -178,7 +178,7 @@ def test_a_call_is_refused_with_the_reason_while_no_process_can_be_started(ledge
     with monkeypatch.context() as patched:
         patched.setattr(sys, "executable", "/nowhere")
         pool = Pool(1, 1)
-        with pytest.raises(Unanswered, match="no process could be started"):
+        with pytest.raises(CallUnavailable, match="no process could be started"):
             ask(pool)
     try:
         wait_until(lambda: pool._idle)
@@ -188,7 +188,7 @@ def test_a_call_is_refused_with_the_reason_while_no_process_can_be_started(ledge
 
 
 def test_a_process_that_has_answered_is_free_while_its_caller_waits_for_a_turn(pool):
-    turns = Turns(1)
+    turns = RequestScheduler(1)
     with ThreadPoolExecutor(3) as threads:
         others_turn, given = threading.Event(), threading.Event()
 
@@ -234,7 +234,7 @@ def test_a_process_that_does_not_notice_its_deadline_is_killed_and_replaced(pool
     ask(pool)
     (first,) = running(pool)
     stop(first)
-    with pytest.raises(Unanswered, match="took too long"):
+    with pytest.raises(CallUnavailable, match="took too long"):
         ask(pool, seconds=1)
     wait_until(lambda: first not in running(pool))
     assert ask(pool).result == WORD_42
@@ -248,7 +248,7 @@ def test_a_process_that_dies_costs_only_its_call(pool, much_work_is_long):
         call = threads.submit(ask_without_end, pool)
         wait_until(lambda: is_long(pool))
         os.kill(first, signal.SIGKILL)
-        with pytest.raises(Unanswered, match="died"):
+        with pytest.raises(CallUnavailable, match="died"):
             call.result()
     assert ask(pool).result == WORD_42
 
@@ -290,7 +290,7 @@ def test_a_call_is_long_that_took_much_of_a_processors_time(pool, much_work_is_l
         call = threads.submit(ask_without_end, pool)
         wait_until(lambda: priority(first) == min(usual + 10, 19))
         os.kill(first, signal.SIGKILL)
-        with pytest.raises(Unanswered):
+        with pytest.raises(CallUnavailable):
             call.result()
 
 
@@ -337,11 +337,11 @@ def test_calls_beyond_those_that_may_wait_for_long_ones_are_refused_soon(ledger,
             wait_until(lambda: is_long(pool))
             waiting = threads.submit(ask, pool)
             wait_until(lambda: pool._turns)
-            with pytest.raises(Unanswered, match="busy"):
+            with pytest.raises(CallUnavailable, match="busy"):
                 ask(pool)
             assert not long.done() and not waiting.done()
             os.kill(first, signal.SIGKILL)
-            with pytest.raises(Unanswered, match="died"):
+            with pytest.raises(CallUnavailable, match="died"):
                 long.result()
             assert waiting.result().result == WORD_42
     finally:
@@ -424,7 +424,7 @@ def test_a_call_ends_with_the_pool_that_runs_it(ledger):
         call = threads.submit(ask_without_end, pool)
         wait_until(lambda: pool._busy)
         pool.close()
-        with pytest.raises(Unanswered):
+        with pytest.raises(CallUnavailable):
             call.result()
     # Of both processes a socket, of the one for calls also its number twice, and the list of those to watch.
     assert len([*descriptors.iterdir()]) == open_before - 5
@@ -439,7 +439,7 @@ def test_pieces_end_in_time_also_if_they_are_taken_slowly(pool):
         worker = WorkerProcess(ours, process.pid)
         assert next(Pieces(pool, worker, soon())) == b"first"
         # The second piece is there, but whoever reads comes too late.
-        with pytest.raises(Unanswered):
+        with pytest.raises(CallUnavailable):
             next(Pieces(pool, worker, soon(-10)))
     assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
 
@@ -456,7 +456,7 @@ def test_pieces_that_a_silent_database_holds_up_end_their_process(pool, monkeypa
 
 
 def test_a_call_without_time_is_not_begun(pool):
-    with pytest.raises(Unanswered):
+    with pytest.raises(CallUnavailable):
         ask(pool, seconds=-1)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from mirror.db.replicas import board, moments
-from mirror.db.replicas.board import Board
-from mirror.db.replicas.reading import Reader
-from mirror.db.replicas.servers import Server
+from mirror.core.db.replicas import block_requirement, board
+from mirror.core.db.replicas.board import Board
+from mirror.core.db.replicas.reading import Reader
+from mirror.core.db.replicas.servers import Server
 from web3sim.processes.worker import _Worker
 from web3sim.state import cache
 from web3sim.state.cache import Absent, caches
@@ -18,7 +18,7 @@ def _forgotten() -> Iterator[None]:
     cache.forget()
     yield
     cache.forget()
-    moments.end()
+    block_requirement.end()
 
 
 def test_state_is_forgotten_when_a_client_has_seen_a_newer_block_and_code_is_not() -> None:
@@ -35,7 +35,7 @@ def test_state_is_forgotten_when_a_client_has_seen_a_newer_block_and_code_is_not
 
 def test_a_block_that_only_a_client_knows_keeps_no_state_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Board(board.made(0), 0)
-    monkeypatch.setattr(moments, "reader", Reader([Server(0, "primary", {}, True)], known))
+    monkeypatch.setattr(block_requirement, "reader", Reader([Server(0, "primary", {}, True)], known))
     worker = _Worker(None)  # type: ignore[arg-type]
     kept = []
     for since, answered in ((0, 3), (10**18, 3), (0, 3), (0, 4)):

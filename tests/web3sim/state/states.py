@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 from web3sim.engine.accounts import Accounts
 from web3sim.engine.interface import AccountRecord, Journal
 from web3sim.state.blocks import SelectedBlock, StoredBlock

@@ -3,7 +3,7 @@ import time
 import pytest
 from django.db import connection
 
-from mirror.db.sql import fetch_one
+from mirror.core.db.reading.sql import fetch_one
 from web3sim.engine.interface import DeadlinePassed
 from web3sim.state.database import DatabaseUnavailable, Reading
 

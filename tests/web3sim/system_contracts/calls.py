@@ -4,7 +4,7 @@ from typing import Any
 
 from eth_abi.abi import encode
 
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.result_codes import NAMES
 from tests.web3sim.state.states import current, journal, long_zero
 from web3sim.engine import registry
 from web3sim.engine.interface import BlockEnvironment, CallRequest, CallResult, SystemAnswer, SystemCall

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from eth_abi.abi import encode
 
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.result_codes import NAMES
 from tests.web3sim.engine.world import code
 from tests.web3sim.state.states import current, journal, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, SERVICE

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mirror.values.hapi import ExchangeRateSet
-from mirror.values.transaction_types import NUMBERS
+from mirror.core.values.hapi.messages import ExchangeRateSet
+from mirror.core.values.hapi.transaction_types import NUMBERS
 from tests.build import SECOND, START, insert
 from tests.web3sim.rows import CALLER, TREASURY, asked, contract
 from tests.web3sim.state.states import current, long_zero

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from eth_abi.abi import encode
 
-from mirror.values.hashes import keccak256
+from mirror.core.values.hashes import keccak256
 from tests.web3sim.engine.world import code
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import current, long_zero

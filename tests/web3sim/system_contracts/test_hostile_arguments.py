@@ -8,7 +8,7 @@ import pytest
 from eth_abi.abi import encode
 from eth_abi.grammar import parse
 
-from mirror.values.hapi import ContractID, Key
+from mirror.core.values.hapi.messages import ContractID, Key
 from tests.build import START
 from tests.web3sim.state.states import at, current, journal, long_zero
 from tests.web3sim.system_contracts.calls import CALLER

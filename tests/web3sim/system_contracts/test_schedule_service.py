@@ -7,9 +7,9 @@ from coincurve import PrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from eth_abi.abi import decode, encode
 
-from mirror.values.hapi import ContractID, Key, SchedulableTransactionBody, SignatureMap
-from mirror.values.hashes import keccak256
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.messages import ContractID, Key, SchedulableTransactionBody, SignatureMap
+from mirror.core.values.hapi.result_codes import NAMES
+from mirror.core.values.hashes import keccak256
 from tests.build import insert
 from tests.web3sim.state.states import long_zero
 from tests.web3sim.system_contracts.calls import CODES, Calls, words

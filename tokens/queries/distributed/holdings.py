@@ -1,9 +1,9 @@
 """The holders of a token where tables are distributed."""
 
-from mirror.db.few import few_ids
-from mirror.db.pairs import Statement
-from mirror.db.query import Query
-from mirror.db.sql import Row, Where, fetch
+from mirror.core.db.reading.sql import Row, Where, fetch
+from mirror.core.db.sql.pair_bounds import Statement
+from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.selective_page import few_ids
 from tokens.queries.holdings import Holders
 
 

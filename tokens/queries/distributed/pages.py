@@ -6,7 +6,7 @@ An outer join of a page with a distributed table would bring the whole table to 
 from collections.abc import Sequence
 from typing import Any
 
-from mirror.db.sql import Row, fetch
+from mirror.core.db.reading.sql import Row, fetch
 
 _SERIAL = (
     "account_id, created_timestamp, delegating_spender, deleted, metadata, lower(timestamp_range), "

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from ledger.queries.account_pages import entities_of_keys, is_selective
-from mirror.db.few import few_ids
-from mirror.db.pairs import Statement
-from mirror.db.query import Query
-from mirror.db.sql import Where, compare, fetch
+from mirror.core.db.reading.sql import Where, compare, fetch
+from mirror.core.db.sql.pair_bounds import Statement
+from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.selective_page import few_ids
 from tokens.queries.tokens import TRIGRAM, ListedToken, Selection, having_key, named, of_type
 
 

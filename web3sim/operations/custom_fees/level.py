@@ -7,7 +7,7 @@ charged fees again.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mirror.db.sql import MAX_INT64
+from mirror.core.db.reading.sql import MAX_INT64
 from web3sim.operations.refusals import Refused
 from web3sim.operations.transfers.body import Adjustment, TokenTransfers, Transfers
 from web3sim.state.tables.interface import CustomFees, Token

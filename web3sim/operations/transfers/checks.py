@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 from web3sim.operations.holdings import is_deleted
 from web3sim.operations.refusals import Refused
 from web3sim.operations.signers import Signers

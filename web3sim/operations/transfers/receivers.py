@@ -1,10 +1,10 @@
 """Receivers that come into being by a transfer, and their automatic associations (HIP-583, HIP-904)."""
 
 from web3sim.engine.interface import AccountKind
-from web3sim.operations.associate import add_relationship, new_relationship
 from web3sim.operations.holdings import is_frozen, usable_token
 from web3sim.operations.refusals import Refused
-from web3sim.operations.tokens import has_key
+from web3sim.operations.token_lookup import has_key
+from web3sim.operations.tokens.associate import add_relationship, new_relationship
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, Transfers
 from web3sim.operations.transfers.checks import account_of, check_unit_allowance
 from web3sim.state.overlay import Overlay

@@ -7,7 +7,7 @@ address of a new contract in `call`. `profile` names the rules. Numbers are hex 
 
 from collections.abc import Iterable, Mapping
 
-from mirror.values import timestamp
+from mirror.core.values import timestamp
 from web3sim.engine.interface import (
     AccountRecord,
     Address,

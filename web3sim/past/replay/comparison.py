@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from mirror import config
-from mirror.values import entity_id
-from mirror.values.transaction_types import NUMBERS
+from mirror.core import config
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.transaction_types import NUMBERS
 from web3sim.calls.call import response_code
 from web3sim.engine.interface import (
     AccountKind,

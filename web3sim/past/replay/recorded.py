@@ -6,7 +6,7 @@ Contracts are named by the address the EVM knows them by; numbers and topics lac
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mirror.db.sql import Row
+from mirror.core.db.reading.sql import Row
 from web3sim.engine.interface import Address, Log, SlotChange
 from web3sim.past.transactions import PastTransaction, addresses_of
 from web3sim.state.database import Reading

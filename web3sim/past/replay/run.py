@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from mirror import config
+from mirror.core import config
 from web3sim.engine import registry
 from web3sim.past import transactions as past
 from web3sim.past.replay.comparison import Replay, Replayed

@@ -1,6 +1,6 @@
 """The choice of what answers about a state: one of four classes, by its time and by where the tables are."""
 
-from mirror.db.distribution import is_distributed
+from mirror.core.db.distribution import is_distributed
 from web3sim.state.database import Reading
 from web3sim.state.tables.current import CurrentTables
 from web3sim.state.tables.distributed.current import DistributedCurrentTables

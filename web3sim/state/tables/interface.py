@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from mirror.db.sql import Row
-from mirror.values import entity_id
+from mirror.core.db.reading.sql import Row
+from mirror.core.values import entity_id
 from web3sim.engine.interface import Address
 
 ADDRESS_LENGTH = 20

@@ -1,6 +1,6 @@
 """The two addresses of an account: one of its own, its alias, and the long-zero one with its number."""
 
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 from web3sim.operations.refusals import Refused
 from web3sim.system_contracts.abi import address_at, word_of, word_of_address
 from web3sim.system_contracts.functions import SUCCESS, Function, Invocation

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from mirror.values import entity_id
-from mirror.values.hapi import DecodeError, Key, SignatureMap
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import DecodeError, Key, SignatureMap
 from web3sim.engine.precompiles import ecrecover
 from web3sim.operations.refusals import Refused
 from web3sim.operations.signatures import (

@@ -5,8 +5,6 @@ from web3sim.system_contracts.token_service import (
     airdrops,
     approvals,
     creation,
-    erc,
-    erc_transfers,
     pause,
     relationships,
     supply,
@@ -14,6 +12,8 @@ from web3sim.system_contracts.token_service import (
     updates,
     views,
 )
+from web3sim.system_contracts.token_service.erc import transfers as erc_transfers
+from web3sim.system_contracts.token_service.erc import views as erc
 
 #: Its own functions, which name a token.
 FUNCTIONS = by_selector(

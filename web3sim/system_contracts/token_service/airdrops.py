@@ -3,13 +3,13 @@
 from typing import Any
 
 from web3sim.engine.interface import Address
-from web3sim.operations.airdrops import PendingId, airdrop, cancel, claim
 from web3sim.operations.crypto_transfer import price
 from web3sim.operations.prices import AIRDROP, ASSOCIATE, TOKEN_OPERATION
-from web3sim.operations.token_reject import reject
+from web3sim.operations.tokens.airdrops import PendingId, airdrop, cancel, claim
+from web3sim.operations.tokens.reject import reject
 from web3sim.operations.transfers.body import Parties, TokenTransfers
 from web3sim.system_contracts.functions import SUCCESS, Function, Invocation, costs
-from web3sim.system_contracts.token_service.transfer_log import log_outcome
+from web3sim.system_contracts.token_service.erc.transfer_log import log_outcome
 from web3sim.system_contracts.token_service.transfers import Arguments
 
 # AIRDROP

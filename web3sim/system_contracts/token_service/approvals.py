@@ -3,10 +3,10 @@
 from web3sim.engine.interface import Address
 from web3sim.operations.prices import APPROVE
 from web3sim.operations.refusals import Refused
-from web3sim.operations.token_allowances import approve_for_all, approve_serial, approve_units
+from web3sim.operations.tokens.allowances import approve_for_all, approve_serial, approve_units
 from web3sim.system_contracts.abi import int64_of, word_of
 from web3sim.system_contracts.functions import SUCCESS, Function, Invocation, costs
-from web3sim.system_contracts.token_service.events import log_approval, log_approval_for_all
+from web3sim.system_contracts.token_service.erc.events import log_approval, log_approval_for_all
 
 _TRUE = word_of(True)
 # What the ledger calls these is, as ERC-721 has it, one thing.

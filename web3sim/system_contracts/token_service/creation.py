@@ -6,10 +6,10 @@ The value that comes with a call pays the fee; what is beyond it goes back to th
 from collections.abc import Callable
 from typing import Any
 
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations import prices
 from web3sim.operations.refusals import Refused
-from web3sim.operations.token_create import NewToken, create_token
+from web3sim.operations.tokens.create import NewToken, create_token
 from web3sim.state.tables.interface import CustomFees
 from web3sim.system_contracts.abi import word_of_address
 from web3sim.system_contracts.functions import SUCCESS, Function, Invocation

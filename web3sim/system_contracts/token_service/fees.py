@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from web3sim.operations.refusals import Refused
-from web3sim.operations.token_fees import ITSELF
+from web3sim.operations.tokens.fees import ITSELF
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import CustomFees
 

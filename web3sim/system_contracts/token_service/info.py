@@ -8,9 +8,9 @@ in it but the kinds of keys and the id of the ledger.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mirror.values import entity_id
-from mirror.values.hapi import DecodeError, Key
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import DecodeError, Key
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.calls.chain import MAINNET_CHAIN_ID, chain_id
 from web3sim.engine.interface import Address
 from web3sim.state.overlay import Overlay

@@ -7,8 +7,8 @@ contract that may be delegated. With none of them, or several, no key can be mad
 from collections.abc import Sequence
 from typing import Any
 
-from mirror.values import entity_id
-from mirror.values.hapi import ContractID, Key
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import ContractID, Key
 from web3sim.state.tables.interface import Entity
 from web3sim.system_contracts.functions import Invocation
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from web3sim.engine.interface import Address
-from web3sim.operations.pause import delete, pause, unpause
 from web3sim.operations.prices import TOKEN_OPERATION
 from web3sim.operations.signers import Signers
+from web3sim.operations.tokens.pause import delete, pause, unpause
 from web3sim.state.overlay import Overlay
 from web3sim.system_contracts.abi import address_at
 from web3sim.system_contracts.functions import SUCCESS, Function, Handler, Invocation, costs

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from web3sim.engine.interface import Address
-from web3sim.operations.associate import associate, dissociate
 from web3sim.operations.prices import ASSOCIATE, DISSOCIATE, TOKEN_OPERATION
 from web3sim.operations.signers import Signers
-from web3sim.operations.statuses import freeze, grant_kyc, revoke_kyc, unfreeze
+from web3sim.operations.tokens.associate import associate, dissociate
+from web3sim.operations.tokens.statuses import freeze, grant_kyc, revoke_kyc, unfreeze
 from web3sim.state.overlay import Overlay
 from web3sim.system_contracts.functions import SUCCESS, Function, Handler, Invocation, costs
 

@@ -5,12 +5,12 @@ Amounts are in the token's smallest unit.
 
 from collections.abc import Sequence
 
-from web3sim.operations.metadata import update_metadata
 from web3sim.operations.prices import MINT_SERIAL, TOKEN_OPERATION
-from web3sim.operations.supply import NewSupply, burn, mint, wipe
+from web3sim.operations.tokens.metadata import update_metadata
+from web3sim.operations.tokens.supply import NewSupply, burn, mint, wipe
 from web3sim.system_contracts.abi import encoded, int64_of, word_of
 from web3sim.system_contracts.functions import SUCCESS, SUCCESS_CODE, Function, Invocation, costs
-from web3sim.system_contracts.token_service.events import log_serial, log_units
+from web3sim.system_contracts.token_service.erc.events import log_serial, log_units
 
 
 def _mint_token(invocation: Invocation) -> bytes:

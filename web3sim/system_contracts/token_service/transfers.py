@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mirror.db.sql import MAX_INT64
+from mirror.core.db.reading.sql import MAX_INT64
 from web3sim.engine.interface import Address
 from web3sim.operations.crypto_transfer import crypto_transfer, price, with_approvals
 from web3sim.operations.prices import ASSOCIATE
@@ -21,7 +21,7 @@ from web3sim.operations.transfers.body import (
 from web3sim.operations.transfers.checks import credits_system_account
 from web3sim.system_contracts.abi import InvalidArguments, word_of
 from web3sim.system_contracts.functions import Function, Invocation
-from web3sim.system_contracts.token_service.transfer_log import log_outcome
+from web3sim.system_contracts.token_service.erc.transfer_log import log_outcome
 
 SUCCESS = word_of(22)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from web3sim.operations.prices import TOKEN_OPERATION
 from web3sim.operations.refusals import Refused
-from web3sim.operations.token_update import TokenChange, update_fees, update_token
+from web3sim.operations.tokens.update import TokenChange, update_fees, update_token
 from web3sim.state.tables.interface import Entity, Token
 from web3sim.system_contracts.functions import SUCCESS, Function, Invocation, costs
 from web3sim.system_contracts.token_service.fees import FeeArguments

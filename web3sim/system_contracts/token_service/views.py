@@ -7,7 +7,7 @@ from web3sim.operations.refusals import Refused
 from web3sim.state.tables.interface import Relationship, Token
 from web3sim.system_contracts.abi import address_at, encoded, number_at, word_of
 from web3sim.system_contracts.functions import SUCCESS, SUCCESS_CODE, Function, Handler, Invocation
-from web3sim.system_contracts.token_service import erc
+from web3sim.system_contracts.token_service.erc import views
 from web3sim.system_contracts.token_service.info import (
     accounts_of,
     expiry,
@@ -152,10 +152,10 @@ def _allowance(invocation: Invocation) -> bytes:
     token = _token(invocation)
     if token.unique and not invocation.call.static:
         return SUCCESS
-    return SUCCESS + erc.allowance(invocation, token, first=1)
+    return SUCCESS + views.allowance(invocation, token, first=1)
 
 
-def _of_token(answer: erc.OfToken) -> Handler:
+def _of_token(answer: views.OfToken) -> Handler:
     """Return a function of a token's own for the token of the first argument; others follow."""
     return lambda invocation: SUCCESS + answer(invocation, _token(invocation), first=1)
 
@@ -185,11 +185,11 @@ FUNCTIONS = (
     Function("getTokenCustomFees(address)", _custom_fees, "(int64,CustomFeesV2)"),
     Function("allowance(address,address,address)", _allowance, "(int64,uint256)", tells_code=False),
     Function(
-        "getApproved(address,uint256)", _of_token(erc.get_approved), "(int64,address)", tells_code=False
+        "getApproved(address,uint256)", _of_token(views.get_approved), "(int64,address)", tells_code=False
     ),
     Function(
         "isApprovedForAll(address,address,address)",
-        _of_token(erc.is_approved_for_all),
+        _of_token(views.is_approved_for_all),
         "(int64,bool)",
         tells_code=False,
     ),

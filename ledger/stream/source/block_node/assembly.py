@@ -8,15 +8,15 @@ from ledger.stream.block import names
 from ledger.stream.block.block_file import of_content
 from ledger.stream.block.items import BlockReader
 from ledger.stream.block.original import OriginalBlock
-from ledger.stream.block.record import RecordMaker
+from ledger.stream.block.records.record import RecordMaker
 from ledger.stream.block.tree import HashedTree
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
-from mirror import logs
-from mirror.metrics import ingest
-from mirror.values import wire
-from mirror.values.hapi import BlockItem, DecodeError
+from mirror.core import logs
+from mirror.core.metrics import ingest
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import BlockItem, DecodeError
 
 log = logs.logger(__name__)
 
@@ -158,7 +158,7 @@ class Assembler:
     def _end(self, number: int) -> RecordFile | None:
         if self._reader is None:
             if self._pass_over("end"):
-                log.warning("end_of_no_block", node=self._node, block=number)
+                log.warning("unexpected_block_end", node=self._node, block=number)
             return None
         content = self._reader.finish(self._bytes)
         records, self._reader, self._records = self._records, None, None

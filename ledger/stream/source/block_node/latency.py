@@ -13,9 +13,9 @@ from ledger.stream.source.block_node.client import (
     StreamedBlock,
 )
 from ledger.stream.source.block_node.scheduler import Scheduler
-from mirror import logs
-from mirror.config import clock
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core import logs
+from mirror.core.config import clock
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
 

@@ -38,7 +38,7 @@ class Order(StrEnum):
     PRIORITY_THEN_LATENCY = "PRIORITY_THEN_LATENCY"
 
 
-class Why(StrEnum):
+class SelectionReason(StrEnum):
     """Why a node was chosen."""
 
     FIRST = "it is the first in order that has the block"
@@ -47,7 +47,7 @@ class Why(StrEnum):
     ACCEPTED = "it had kept failing, but its blocks are accepted again"
 
 
-class Asked(Protocol):
+class BlockNodeClients(Protocol):
     """A question to a node: what blocks does it have?"""
 
     def is_answered_within(self, seconds: float) -> bool:
@@ -57,11 +57,11 @@ class Asked(Protocol):
     def answer(self) -> Answer: ...
 
 
-class Chosen(NamedTuple):
+class NodeSelection(NamedTuple):
     node: BlockNode
     #: The block to begin with.
     number: int
-    why: Why
+    why: SelectionReason
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Scheduler:
     def __init__(
         self,
         nodes: Callable[[], Sequence[BlockNode]],
-        ask: Callable[[BlockNode], Asked],
+        ask: Callable[[BlockNode], BlockNodeClients],
         rules: Rules,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -131,7 +131,7 @@ class Scheduler:
         self._changed = float("-inf")
         self._lock = threading.RLock()
 
-    def choose(self, number: int | None) -> Chosen:
+    def choose(self, number: int | None) -> NodeSelection:
         """Return a node that has a block, and the number; None is the earliest block that a node has.
 
         Of the nodes that have not failed too often the first one that has it, or else will have it next. Then
@@ -140,13 +140,13 @@ class Scheduler:
         """
         ordered = self.ordered()
         active = [node for node in ordered if self.is_active(node)]
-        coming: Chosen | None = None
+        coming: NodeSelection | None = None
         for node, available in self._answers(active):
             wanted = available.first if number is None else number
             if available.has(wanted):
-                return self._chosen(Chosen(node, wanted, Why.FIRST))
+                return self._chosen(NodeSelection(node, wanted, SelectionReason.FIRST))
             if coming is None and wanted == available.last + 1:
-                coming = Chosen(node, wanted, Why.NEXT)
+                coming = NodeSelection(node, wanted, SelectionReason.NEXT)
         if coming:
             return self._chosen(coming)
         set_aside = [node for node in ordered if node not in active]
@@ -154,7 +154,7 @@ class Scheduler:
             wanted = available.first if number is None else number
             if available.has(wanted):
                 self._readmit(node)
-                return self._chosen(Chosen(node, wanted, Why.FORCED))
+                return self._chosen(NodeSelection(node, wanted, SelectionReason.FORCED))
         what = "a block" if number is None else f"block {number}"
         raise BlockNodeFailure(
             "block nodes",
@@ -226,7 +226,7 @@ class Scheduler:
             if known.misses >= _MISSES:
                 known.latency = None
 
-    def disbelieve(self, node: BlockNode) -> None:
+    def distrust(self, node: BlockNode) -> None:
         """Forget how soon a node has blocks: one of them was refused, and may have told a wrong time."""
         with self._lock:
             self._of(node).latency = None
@@ -288,10 +288,12 @@ class Scheduler:
             waiting = []
         yield from self._told(waiting)
 
-    def _asked(self, nodes: Iterable[BlockNode]) -> list[tuple[BlockNode, Asked]]:
+    def _asked(self, nodes: Iterable[BlockNode]) -> list[tuple[BlockNode, BlockNodeClients]]:
         return [(node, self._ask(node)) for node in nodes]
 
-    def _told(self, questions: Iterable[tuple[BlockNode, Asked]]) -> Iterator[tuple[BlockNode, Available]]:
+    def _told(
+        self, questions: Iterable[tuple[BlockNode, BlockNodeClients]]
+    ) -> Iterator[tuple[BlockNode, Available]]:
         for node, question in questions:
             answer = question.answer()
             self.answered(node, answer)
@@ -314,7 +316,7 @@ class Scheduler:
         has_more_to_say = known.answer and known.answer.available and not self.is_active(node)
         return f"{said}, and is set aside, as it failed: {known.failure}" if has_more_to_say else said
 
-    def _chosen(self, chosen: Chosen) -> Chosen:
+    def _chosen(self, chosen: NodeSelection) -> NodeSelection:
         self._changed = self._clock()
         return chosen
 

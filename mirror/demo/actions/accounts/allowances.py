@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import account
+from mirror.core.values.hapi.messages import AccountAmount, TransferList
 from mirror.demo.actions.refusals import give_up_if
 from mirror.demo.actions.tokens.transfers import find_receiver, transfer
 from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.streams.record_files import account
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import token_id
 from mirror.demo.tokens.transfers import Transfers
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.tokens import Allowance, AllowanceForAll, Token
-from mirror.values.hapi import AccountAmount, TransferList
 
 _REVOKED = 0.12  # share of approvals that revoke an allowance
 _IMPLIED = 0.3  # share of approvals that leave out the owner, who pays

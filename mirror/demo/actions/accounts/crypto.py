@@ -1,13 +1,13 @@
 """Accounts: payments between them, opening, changing and closing them."""
 
-from ledger.stream.record.compose import TREASURY, account, timestamp, transfer_list
+from mirror.core.values.hapi.messages import Key
+from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions.accounts import people
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.streams.record_files import TREASURY, account, timestamp, transfer_list
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.world import World
-from mirror.values.hapi import Key
-from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 _FEWEST_PEOPLE = 20
 _SHORT = 1_000 * HBAR

@@ -6,12 +6,12 @@ with a nonce, and no parent.
 
 from typing import Any
 
-from ledger.stream.record.compose import account
+from mirror.core.values.hapi.messages import AccountAmount, AccountID, Key, TransactionID
 from mirror.demo.actions.accounts import people
 from mirror.demo.keys.wallet import NO_KEY, EcdsaWallet, Ed25519Wallet
 from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
-from mirror.values.hapi import AccountAmount, AccountID, Key, TransactionID
 
 _MOST = 10
 _CREATION_FEE = 60_000_000

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from ledger.stream.record.compose import TREASURY, account
+from mirror.core.values.hapi.messages import Key
 from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet
 from mirror.demo.network import Network
+from mirror.demo.streams.record_files import TREASURY, account
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
-from mirror.values.hapi import Key
 
 # Memos that the network gives to accounts that are created by a payment.
 LAZY_CREATED, AUTO_CREATED = "lazy-created account", "auto-created account"

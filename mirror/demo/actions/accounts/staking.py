@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import account
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import Account
 
 _NO_NODE = -1

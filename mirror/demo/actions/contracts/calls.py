@@ -42,11 +42,11 @@ def pay_by_ethereum(network: Network) -> None:
     )
 
 
-def come_out_of_turn(network: Network) -> None:
+def come_out_of_order(network: Network) -> None:
     """Send an Ethereum transaction with a wrong nonce."""
     sender, coin = both(find_ethereum_sender(network), find_contract(network, "Coin"))
     data = call_data("transfer(address,uint256)", sender.address, COIN_UNIT)
-    sending.out_of_turn(network, sender, network.world.accounts[coin.number], data)
+    sending.out_of_order(network, sender, network.world.accounts[coin.number], data)
 
 
 def overdraw_by_ethereum(network: Network) -> None:
@@ -182,6 +182,6 @@ ACTIONS = (
     Action(use_factory, 1),
     Action(fail, 0),
     Action(pay_by_ethereum, 2),
-    Action(come_out_of_turn, 0),
+    Action(come_out_of_order, 0),
     Action(overdraw_by_ethereum, 0),
 )

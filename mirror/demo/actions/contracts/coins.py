@@ -2,12 +2,12 @@
 
 from eth_abi.abi import encode
 
+from mirror.core.values.hashes import keccak256
 from mirror.demo.actions.contracts.deploying import COIN_UNIT
 from mirror.demo.actions.contracts.sending import call, use
 from mirror.demo.network import Action, Network, NotPossible, both, required
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
-from mirror.values.hashes import keccak256
 
 _EVERYTHING = 2**256 - 1
 _COIN_BALANCES = 4  # storage slot of the mapping

@@ -1,10 +1,10 @@
 """Delegations (HIP-1340): the code of a contract runs at the address of an account."""
 
-from ledger.stream.record.compose import account
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.sending import find_contract, find_ethereum_sender
 from mirror.demo.evm.solidity import call_data
 from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import NO_DELEGATION
 
 _MOST, _ENDING = 8, 0.3

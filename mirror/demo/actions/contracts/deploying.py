@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import account
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import FileID, Key, KeyList
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.contracts import sending
 from mirror.demo.evm import hooks
@@ -10,11 +11,10 @@ from mirror.demo.evm.execution import Request, intrinsic_gas
 from mirror.demo.evm.run import Run, contract_id
 from mirror.demo.evm.solidity import compiled
 from mirror.demo.network import Action, Network, NotPossible, both, required
+from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
 from mirror.demo.world.files import APPEND, CREATE, Change, File
-from mirror.values import entity_id
-from mirror.values.hapi import FileID, Key, KeyList
 
 COIN_UNIT = 10**8  # decimals
 

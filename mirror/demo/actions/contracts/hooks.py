@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import account
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.contracts.deploying import changeable
 from mirror.demo.evm import hooks
@@ -11,6 +10,7 @@ from mirror.demo.evm.ledgers import HOOK_ADDRESS, HOOK_CONTRACT
 from mirror.demo.evm.run import NO_BLOOM, contract_id
 from mirror.demo.evm.solidity import call_data
 from mirror.demo.network import Action, Network, NotPossible, both, required
+from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import MOST_HOOKS_OF_ONE, Hook, Result
 

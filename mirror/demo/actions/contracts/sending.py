@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from ledger.stream.record.compose import TREASURY, account, transfer_list
+from mirror.core.values.ethereum import EIP_1559, EIP_2930, EIP_7702, LEGACY, created_address
+from mirror.core.values.hapi.messages import FileID
 from mirror.demo.actions.accounts import people
 from mirror.demo.evm.ethereum import Access, Authorization, EthereumTransaction, SignedTransaction, authorize
 from mirror.demo.evm.execution import Request
@@ -12,10 +13,9 @@ from mirror.demo.evm.run import GAS_PRICE, Run, contract_id
 from mirror.demo.evm.solidity import call_data
 from mirror.demo.keys.wallet import EcdsaWallet
 from mirror.demo.network import Network, NotPossible
+from mirror.demo.streams.record_files import TREASURY, account, transfer_list
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
-from mirror.values.ethereum import EIP_1559, EIP_2930, EIP_7702, LEGACY, created_address
-from mirror.values.hapi import FileID
 
 _TYPES, _TYPE_WEIGHTS = (LEGACY, EIP_2930, EIP_1559), (3, 1, 6)
 _MAX_GAS_ALLOWANCE = 20 * HBAR
@@ -132,7 +132,7 @@ def by_ethereum(
     return run.finish(composed, signed.hash, payer=paying.number, ethereum=signed.raw)
 
 
-def out_of_turn(network: Network, sender: Account, called: Account, data: bytes) -> None:
+def out_of_order(network: Network, sender: Account, called: Account, data: bytes) -> None:
     """Send an Ethereum transaction with a nonce that is not the sender's next one.
 
     It is not run; sometimes the record has a result all the same.

@@ -3,20 +3,20 @@
 from collections.abc import Callable
 from functools import partial
 
-from ledger.stream.record.compose import FEE_COLLECTOR
+from mirror.core.values import entity_id
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import schedules
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.sending import call, use
 from mirror.demo.evm import system_contracts
 from mirror.demo.evm.run import place
 from mirror.demo.network import Action, Network, NotPossible, both, required
+from mirror.demo.streams.record_files import FEE_COLLECTOR
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import can_associate
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
 from mirror.demo.world.tokens import Token
-from mirror.values import entity_id
-from mirror.values.timestamp import NANOS_PER_SECOND
 
 _GAS, _DEAR_GAS = 300_000, 2_500_000
 _MOST_ISSUED, _MOST_DROPS = 3, 10

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import account
+from mirror.core.values import entity_id
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.sending import call, find_contract
 from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.streams.record_files import account
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import token_id
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import Contract
 from mirror.demo.world.tokens import Allowance
-from mirror.values import entity_id
 
 _GAS = 300_000
 _HBARS_SHARE = 0.4

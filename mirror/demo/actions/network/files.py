@@ -5,14 +5,7 @@ Its administrator updates the exchange rates every hour, for free.
 
 from typing import Any
 
-from ledger.stream.record.compose import account
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.keys.wallet import Ed25519Wallet
-from mirror.demo.network import Network
-from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
-from mirror.demo.world.fees import EXCHANGE_RATES, SIMPLE_FEES, schedule
-from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
-from mirror.values.hapi import (
+from mirror.core.values.hapi.messages import (
     CurrentAndNextFeeSchedule,
     ExchangeRateSet,
     Key,
@@ -20,8 +13,15 @@ from mirror.values.hapi import (
     NodeAddressBook,
     ServicesConfigurationList,
 )
-from mirror.values.hashes import sha384
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.core.values.hashes import sha384
+from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.keys.wallet import Ed25519Wallet
+from mirror.demo.network import Network
+from mirror.demo.streams.record_files import account
+from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
+from mirror.demo.world.fees import EXCHANGE_RATES, SIMPLE_FEES, schedule
+from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
 
 ADDRESS_BOOK, NODE_DETAILS = 101, 102
 FEE_SCHEDULE = 111

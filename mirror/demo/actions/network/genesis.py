@@ -1,13 +1,13 @@
 """How the network begins: its treasury with all hbars, the accounts of its services, and its first people."""
 
-from ledger.stream.record.compose import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS, TREASURY, account
+from mirror.core.values.hapi.messages import Key
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.network import files, nodes, periods, upgrades
 from mirror.demo.actions.network.periods import NODE_REWARDS
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Network
+from mirror.demo.streams.record_files import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS, TREASURY, account
 from mirror.demo.world.accounts import FREEZE_ADMIN, HBAR, SYSTEM_ADMIN, Account
-from mirror.values.hapi import Key
 
 SUPPLY = 50_000_000_000 * HBAR
 _SYSTEM_ACCOUNTS = (

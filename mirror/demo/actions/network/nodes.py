@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import account
+from mirror.core.values.hapi.messages import Key
 from mirror.demo.actions.network import registered
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import SYSTEM_ADMIN
 from mirror.demo.world.nodes import Node
-from mirror.values.hapi import Key
 
 _MOST_NODES = 12
 _GOSSIP_PORT, _GRPC_PORT, _PROXY_PORT = 50_111, 50_211, 443

@@ -5,18 +5,18 @@ It also distributes the fees that it collected since the last one.
 
 from typing import Any
 
-from ledger.stream.record.compose import (
+from mirror.core.values.timestamp import NANOS_PER_DAY
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.network import Network
+from mirror.demo.streams.record_files import (
     FEE_COLLECTION,
     FEE_COLLECTOR,
     STAKING_REWARDS,
     timestamp,
     transfer_list,
 )
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.network import Network
 from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
 from mirror.demo.world.staking import MOST_REWARD_RATE, NodeStake
-from mirror.values.timestamp import NANOS_PER_DAY
 
 NODE_REWARDS = 801
 MOST_STAKE, LEAST_STAKE = 12_500_000_000 * HBAR, 1_000 * HBAR

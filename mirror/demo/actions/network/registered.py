@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mirror.core.values.hapi.messages import Key
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Action, Network, NotPossible, required
 from mirror.demo.world.nodes import (
@@ -12,7 +13,6 @@ from mirror.demo.world.nodes import (
     Endpoint,
     RegisteredNode,
 )
-from mirror.values.hapi import Key
 
 _MOST_REGISTERED = 16
 _BLOCK_NODE_PORT, _WEB_PORT, _RELAY_PORT = 40_840, 443, 7_546

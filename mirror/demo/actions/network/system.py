@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import timestamp
+from mirror.core.values.hashes import SHA_384_LENGTH, sha384
+from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions.network import files
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.streams.record_files import timestamp
 from mirror.demo.world.accounts import FREEZE_ADMIN, SYSTEM_ADMIN
 from mirror.demo.world.system import Draw, Freeze
-from mirror.values.hashes import SHA_384_LENGTH, sha384
-from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 UPGRADE_FILE = 150
 FREEZE_ONLY, PREPARE_UPGRADE, FREEZE_UPGRADE, FREEZE_ABORT, TELEMETRY_UPGRADE = range(1, 6)

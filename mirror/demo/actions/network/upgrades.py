@@ -2,12 +2,12 @@
 
 from hashlib import sha256
 
-from ledger.stream.block.proof.identity import Contributor, LedgerIdentity
+from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import SYSTEM_ADMIN
 from mirror.demo.world.system import LedgerId
-from mirror.values.timestamp import NANOS_PER_SECOND
 
 VERSION = (0, 75, 0)
 

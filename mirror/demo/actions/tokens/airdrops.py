@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import account
 from mirror.demo.actions.refusals import give_up_if
 from mirror.demo.actions.tokens.transfers import amount_of
 from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.streams.record_files import account
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import airdrop_id, token_id
 from mirror.demo.tokens.transfers import Transfers, can_associate

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import account, timestamp
+from mirror.core.values.hapi.messages import Key, KeyList
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions.refusals import Refused, give_up_if, submit_one
 from mirror.demo.actions.tokens.issuing import KEY_FIELDS, YEAR, deletable, key_for, may_last
 from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.streams.record_files import account, timestamp
 from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.messages import ALL_SERIALS, association, custom_fee, serials, token_id, units
 from mirror.demo.tokens.transfers import begin_relationship, can_associate
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
 from mirror.demo.world.tokens import Token
-from mirror.values.hapi import Key, KeyList
-from mirror.values.timestamp import NANOS_PER_SECOND
 
 _FEWEST_LIVING = 10
 _SERIES = ("new", "Series A", "Series B", "limited", "classic", "2025")

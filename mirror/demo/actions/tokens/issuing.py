@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import account, timestamp
+from mirror.core.values.hapi.messages import Key, KeyList, ThresholdKey
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet
 from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.streams.record_files import account, timestamp
 from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.messages import association, custom_fee, token_id, units
 from mirror.demo.tokens.recipes import RECIPES, Recipe
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
 from mirror.demo.world.tokens import Relationship, Token
-from mirror.values.hapi import Key, KeyList, ThresholdKey
-from mirror.values.timestamp import NANOS_PER_SECOND
 
 FIRST_TOKENS = len(RECIPES)
 YEAR = 31_536_000  # seconds

@@ -1,8 +1,8 @@
 """Token relationships: associating, dissociating, freezing, and granting KYC."""
 
-from ledger.stream.record.compose import account
 from mirror.demo.actions.refusals import Refused, give_up_if, submit_one
 from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.streams.record_files import account
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import token_id, units
 from mirror.demo.tokens.transfers import begin_relationship

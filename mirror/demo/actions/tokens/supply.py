@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ledger.stream.record.compose import account
 from mirror.demo.actions.refusals import Refused, give_up_if, submit_one
 from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.streams.record_files import account
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.messages import serials, token_id, units
 from mirror.demo.world.tokens import Serial, Token

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from ledger.api.names.accounts import NEWER_ACCOUNT, account_id, newer_account_id
-from mirror.rest.answers.errors import Failure, InternalError, InvalidEntityId
-from mirror.rest.parameters.entity_ids import (
+from mirror.core.rest.answers.errors import Failure, InternalError, InvalidEntityId
+from mirror.core.rest.parameters.entity_ids import (
     Alias,
     EvmAddress,
     NotAnEntityId,
@@ -14,7 +14,7 @@ from mirror.rest.parameters.entity_ids import (
     read_alias,
     read_newer_account,
 )
-from mirror.values import entity_id
+from mirror.core.values import entity_id
 from tests.build import insert
 
 ADDRESS = bytes.fromhex("ac384c53f03855fa1b3616052f8ba32c6c2a2fec")

@@ -1,9 +1,9 @@
 import pytest
 
 from ledger.api.names.contracts import ContractAddress, find_contract, find_contracts, read_contract
-from mirror.db.sql import Comparison
-from mirror.rest.answers.errors import InternalError, InvalidEntityId, InvalidParameter
-from mirror.rest.parameters.entity_ids import NotAnEntityId
+from mirror.core.db.reading.sql import Comparison
+from mirror.core.rest.answers.errors import InternalError, InvalidEntityId, InvalidParameter
+from mirror.core.rest.parameters.entity_ids import NotAnEntityId
 
 DIGITS = "70F2b2914a2a4b783faefb75f459a580616fcb5e"
 ADDRESS = ContractAddress(bytes.fromhex(DIGITS), DIGITS)

@@ -11,14 +11,14 @@ from ledger.ingest.balances.reconciliation import NotComparable, Outcome, reconc
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.balance.balance_file import BalanceFile, read_balance_file
-from ledger.stream.balance.compose import compose_balances
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.source.local import find_record_files
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import History
 from mirror.demo.run import first_book
-from mirror.node import status
+from mirror.demo.streams.balance_files import compose_balances
+from mirror.node.health import status
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load, stored
 from tests.partitions import query

@@ -10,14 +10,14 @@ from ledger.ingest.balances import choosing
 from ledger.ingest.balances.start import Start
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
-from ledger.stream.balance.compose import compose_balances
-from ledger.stream.record.compose import account
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import History
 from mirror.demo.run import first_book
+from mirror.demo.streams.balance_files import compose_balances
+from mirror.demo.streams.record_files import account
 from mirror.models import LoadedRange
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import stored

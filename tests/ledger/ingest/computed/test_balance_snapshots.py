@@ -7,7 +7,7 @@ from django.db import connection
 
 from ledger.ingest.computed.balance_snapshots import snapshot_name
 from ledger.ingest.errors import IngestError
-from ledger.stream.record.compose import Block
+from mirror.demo.streams.record_files import Block
 from tests.ledger.compose import DAY, Stream, num, receipt
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 

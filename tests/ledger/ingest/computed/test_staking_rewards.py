@@ -12,9 +12,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ledger.ingest.computed.staking_rewards import compute_rewards
-from ledger.stream.record.compose import Block
-from mirror.processes import signals
-from mirror.values.hapi import CryptoCreateTransactionBody
+from mirror.core.processes import signals
+from mirror.core.values.hapi.messages import CryptoCreateTransactionBody
+from mirror.demo.streams.record_files import Block
 from tests.ledger.compose import DAY, Stream, num, seconds
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 

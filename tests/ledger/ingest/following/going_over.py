@@ -8,17 +8,17 @@ from typing import Any
 
 from ledger.ingest.following.block_follower import BlockFollower
 from ledger.ingest.following.configured_blocks import open_block_source
-from ledger.ingest.following.cutover import Choice, Last, Stream, SwitchingFollower
+from ledger.ingest.following.cutover import Choice, CutoverFollower, LastFile, Stream
 from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.block import names
 from ledger.stream.block.tree import EMPTY_PREFIXED as EMPTY
-from ledger.stream.record.compose import Block, Composer
 from ledger.stream.signature.node_key import signing_nodes
-from mirror.values.hapi import Block as BlockMessage
-from mirror.values.hapi import RecordStreamFile, TransactionBody
-from mirror.values.hashes import sha384
+from mirror.core.values.hapi.messages import Block as BlockMessage
+from mirror.core.values.hapi.messages import RecordStreamFile, TransactionBody
+from mirror.core.values.hashes import sha384
+from mirror.demo.streams.record_files import Block, Composer
 from tests.ledger.ingest.following.network import download
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream, of_items
@@ -38,8 +38,8 @@ def follow(
     Record files come from the folder; `blocks` is the place of blocks, by default the one of the settings.
     """
     trust, stopping = Trust(book), threading.Event()
-    followed = SwitchingFollower(
-        choice or Choice(Last.stored()),
+    followed = CutoverFollower(
+        choice or Choice(LastFile.stored()),
         {
             Stream.RECORD: lambda: Follower(download(str(folder)), trust, stopping=stopping),
             Stream.BLOCK: lambda: BlockFollower(open_block_source(blocks), trust, stopping=stopping),
@@ -124,5 +124,5 @@ class Network:
 
     def follow(self, files: int, *, seconds: float = 5) -> list[Any]:
         """Follow from what is stored until so many more files are loaded; `seconds` are those of a look."""
-        book, choice = self.composer.address_book(), Choice(Last.stored(), Clock(seconds))
+        book, choice = self.composer.address_book(), Choice(LastFile.stored(), Clock(seconds))
         return follow(self.folder, book, files, blocks=str(self.folder), choice=choice)

@@ -8,18 +8,18 @@ from typing import Any
 from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
-from ledger.stream.record.compose import Block, Composer, Layout
 from ledger.stream.record.names import signature_name
 from ledger.stream.signature.node_key import SigningNode, signing_nodes
 from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Download, PathType
 from ledger.stream.source.download import Layout as Folders
 from ledger.stream.source.local import find_record_files
-from mirror.values.hapi import (
+from mirror.core.values.hapi.messages import (
     ContractBytecode,
     CryptoUpdateTransactionBody,
     TransactionSidecarRecord,
 )
+from mirror.demo.streams.record_files import Block, Composer, Layout
 from tests.ledger.ingest.load import stored
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.waiting import PATIENCE_SECONDS

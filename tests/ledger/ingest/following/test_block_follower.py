@@ -13,10 +13,10 @@ from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.block import names
-from ledger.stream.block.proof.signer import ThresholdSigner
-from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
 from mirror.demo.publish.block_node import BlockNodeServer
+from mirror.demo.streams.record_files import Composer
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.ledger.stream.block.ledgers import publication
 from tests.ledger.stream.block.wrapped import contents, transactions, wrap

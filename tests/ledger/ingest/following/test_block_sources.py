@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest.following.block_sources import EARLIEST, NOTHING_NEW_SECONDS, FromBlockNodes
+from ledger.ingest.following.block_sources import EARLIEST, NOTHING_NEW_SECONDS, BlockNodeSource
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
-from ledger.stream.source.block_node.scheduler import STALL_SECONDS, Why
-from mirror import config
+from ledger.stream.source.block_node.scheduler import STALL_SECONDS, SelectionReason
+from mirror.core import config
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.ingest.following.block_nodes import first, publish
 from tests.logs import events
@@ -42,7 +42,7 @@ def test_a_node_that_has_blocks_later_than_another_is_left_for_it(server, settin
             }
         )
         source = open_block_source()
-        assert isinstance(source, FromBlockNodes)
+        assert isinstance(source, BlockNodeSource)
         try:
             assert first(source, 7).number == 7
             (used,) = [each["name"] for each in source.told()["nodes"] if each["used"]]
@@ -78,9 +78,9 @@ def test_a_node_that_kept_failing_is_said_to_do_so_only_until_a_block_of_it_is_a
             source.refuse("the chain is broken")
 
         assert first(source, 7).number == 7
-        assert source.told()["why"] == Why.FORCED
+        assert source.told()["why"] == SelectionReason.FORCED
         assert first(source, 8).number == 8
-        assert source.told()["why"] == Why.ACCEPTED
+        assert source.told()["why"] == SelectionReason.ACCEPTED
         assert source.told()["nodes"][0]["set_aside_until"] is None
     finally:
         source.close()
@@ -424,7 +424,7 @@ def test_all_others_are_asked_at_once_for_a_block_that_a_quiet_node_lacks(server
 
 def test_how_soon_a_node_has_blocks_is_forgotten_when_one_of_them_is_refused(server):
     source = open_block_source()
-    assert isinstance(source, FromBlockNodes)
+    assert isinstance(source, BlockNodeSource)
     try:
         assert first(source, 7).number == 7
         (node,) = source.scheduler.ordered()

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.ingest.following.block_sources import FromBlockNodes, FromBucket
+from ledger.ingest.following.block_sources import BlockNodeSource, BucketBlockSource
 from ledger.ingest.following.configured_blocks import Nodes, open_block_source, registered_node
-from ledger.ingest.following.either_source import FromEither
+from ledger.ingest.following.failover_source import FailoverBlockSource
 from ledger.stream.source.block_node.client import BlockNode, Endpoint
-from mirror.config.errors import OperatorError
+from mirror.core.config.errors import OperatorError
 from network.models import RegisteredNode
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -106,10 +106,10 @@ def test_a_registered_node_has_to_take_blocks_and_to_give_them(endpoints, expect
 @pytest.mark.parametrize(
     ("kind", "nodes", "expected"),
     [
-        ("AUTO", (), FromEither),
-        ("AUTO", ("one",), FromEither),
-        ("FILE", ("one",), FromBucket),
-        ("BLOCK_NODE", (), FromBlockNodes),
+        ("AUTO", (), FailoverBlockSource),
+        ("AUTO", ("one",), FailoverBlockSource),
+        ("FILE", ("one",), BucketBlockSource),
+        ("BLOCK_NODE", (), BlockNodeSource),
     ],
 )
 def test_the_kind_of_source(settings_of, tmp_path, kind, nodes, expected):
@@ -142,7 +142,7 @@ def test_without_any_bucket_blocks_come_from_block_nodes_alone(settings_of):
     source = open_block_source()
     source.close()
 
-    assert isinstance(source, FromBlockNodes)
+    assert isinstance(source, BlockNodeSource)
 
 
 @pytest.mark.parametrize("kind", ["AUTO", "FILE"])

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest.following.cutover import Choice, Last, Stream
-from ledger.stream.record.compose import Composer
+from ledger.ingest.following.cutover import Choice, LastFile, Stream
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.node_key import signing_nodes
-from mirror.config.errors import OperatorError
+from mirror.core.config.errors import OperatorError
+from mirror.core.values.hapi.messages import TransactionBody
 from mirror.demo.publish.block_node import BlockNodeServer
-from mirror.values.hapi import TransactionBody
+from mirror.demo.streams.record_files import Composer
 from tests.ledger.ingest.following.going_over import follow
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.block.blocks import BlockStream
@@ -23,8 +23,8 @@ from tests.waiting import PATIENCE_SECONDS
 
 GOING_OVER = {"importer.block.cutover.enabled": "true"}
 FIRST_STAGE = GOING_OVER | {"importer.block.cutover.firstStage.enabled": True}
-RECORD_075, RECORD_076 = Last(6, (0, 75, 0), 0), Last(6, (0, 76, 0), 0)
-BLOCK = Last(7, (0, 76, 0), 0)
+RECORD_075, RECORD_076 = LastFile(6, (0, 75, 0), 0), LastFile(6, (0, 76, 0), 0)
+BLOCK = LastFile(7, (0, 76, 0), 0)
 
 
 class Clock:
@@ -194,7 +194,7 @@ def test_in_the_first_stage_a_record_file_on_its_way_is_waited_for_but_not_for_e
 def test_in_the_first_stage_record_files_are_read_once_when_blocks_are_late(settings_of):
     settings_of(FIRST_STAGE)
     clock = Clock()
-    choice = Choice(Last(6, (0, 75, 0), 100 * 10**9), clock)
+    choice = Choice(LastFile(6, (0, 75, 0), 100 * 10**9), clock)
 
     clock.now = 10
     choice.advanced(file(6, (0, 75, 0), 106.1))

@@ -13,15 +13,15 @@ from ledger.ingest.following.block_follower import BlockFollower
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
+from ledger.proofs.threshold.configured import FIRST_LEDGER
 from ledger.stream.block import names
-from ledger.stream.block.proof.named import FIRST_LEDGER
-from ledger.stream.block.proof.signer import ThresholdSigner
-from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from ledger.stream.source.block_node.assembly import Limits
+from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
 from mirror.demo.publish.block_node import BlockNodeServer
-from mirror.values.hapi import LedgerIdPublicationTransactionBody
+from mirror.demo.streams.record_files import Composer
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.ledger.ingest.load import stored
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.ledger.stream.block.blocks import BlockStream

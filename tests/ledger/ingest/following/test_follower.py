@@ -9,25 +9,22 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.ingest.following import obstacle
+from ledger.ingest.following import retry_state
 from ledger.ingest.following.configured_bucket import names_public_bucket
 from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.compose import Composer, Layout
 from ledger.stream.record.names import signature_name
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source import incidents
 from ledger.stream.source.download import PathType
+from mirror.core.values.hapi.messages import FileUpdateTransactionBody, TransactionBody
+from mirror.demo.streams.record_files import Composer, Layout
 from mirror.models import LoaderState
-from mirror.node import following as mirror_following
-from mirror.values.hapi import (
-    FileUpdateTransactionBody,
-    TransactionBody,
-)
+from mirror.node.loading import following as mirror_following
 from tests.ledger.ingest.following.network import NODES, Network, download, follow, loaded
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.source.servers import BUCKET, S3Server, web_server
@@ -216,7 +213,7 @@ def test_it_ends_when_nothing_more_can_come_before_a_time(network: Network) -> N
 
 
 def test_a_file_that_too_few_signed_is_waited_for(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(obstacle, "SECONDS_BEFORE_STUCK", 0.0)
+    monkeypatch.setattr(retry_state, "SECONDS_BEFORE_STUCK", 0.0)
     network.happen(3)
     held_back = {node: network.signature(node, 1) for node in (0, 1, 2)}
     signatures = {node: path.read_bytes() for node, path in held_back.items()}
@@ -295,7 +292,7 @@ def test_nodes_that_join_by_a_new_address_book_sign_from_then_on(network: Networ
 
 
 def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(obstacle, "SECONDS_BEFORE_STUCK", 0.0)
+    monkeypatch.setattr(retry_state, "SECONDS_BEFORE_STUCK", 0.0)
     network.happen(2)
     for node in (0, 1):
         network.signature(node, 1).unlink()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.ingest.keeping import keeper as keeping
+from ledger.archive import archiver as keeping
 from tests.ledger.ingest.following.network import Network
 
 Settings = Callable[..., None]
@@ -17,7 +17,7 @@ def kept(tmp_path: Path, settings_of: Settings) -> Path:
     folder = tmp_path / "kept"
     settings_of(
         {
-            "importer.kept.place": str(folder),
+            "importer.archive.location": str(folder),
             "importer.downloader.record.writeFiles": True,
             "importer.downloader.record.writeSignatures": True,
             "importer.block.writeFiles": True,

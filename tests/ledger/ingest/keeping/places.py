@@ -9,9 +9,9 @@ from tests.waiting import PATIENCE_SECONDS
 def in_bucket_of(server: S3Server) -> dict[str, Any]:
     """The settings by which files are kept in the bucket of a server."""
     return {
-        "importer.kept.place": f"s3://{BUCKET}",
-        "importer.kept.endpointOverride": server.endpoint,
-        "importer.kept.accessKey": "a",
-        "importer.kept.secretKey": "b",
-        "importer.kept.timeout": PATIENCE_SECONDS,
+        "importer.archive.location": f"s3://{BUCKET}",
+        "importer.archive.endpointOverride": server.endpoint,
+        "importer.archive.accessKey": "a",
+        "importer.archive.secretKey": "b",
+        "importer.archive.timeout": PATIENCE_SECONDS,
     }

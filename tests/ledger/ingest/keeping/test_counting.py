@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from django.db import DatabaseError, connection
 
-from ledger.ingest.keeping.keeper import KeepingFailed
+from ledger.archive.archiver import ArchivingFailed
 from ledger.ingest.pipeline import Pipeline
-from mirror.metrics import ingest
-from mirror.metrics.kinds import Counter
+from mirror.core.metrics import ingest
+from mirror.core.metrics.kinds import Counter
 from tests.ledger.ingest.following.network import follow
 from tests.ledger.ingest.keeping.test_keeping import load
 
@@ -22,8 +22,8 @@ class Counts:
         self._before = self._values()
 
     def __call__(self) -> tuple[int, int]:
-        kept, not_kept = self._values()
-        return kept - self._before[0], not_kept - self._before[1]
+        kept, archive_failure = self._values()
+        return kept - self._before[0], archive_failure - self._before[1]
 
     @staticmethod
     def _values() -> tuple[int, int]:
@@ -47,7 +47,7 @@ def refusing() -> Iterator[None]:
             "$$ begin raise exception 'refused'; end $$"
         )
         cursor.execute(
-            "create trigger refuse before insert on kept_place for each row execute function refuse()"
+            "create trigger refuse before insert on archive_location for each row execute function refuse()"
         )
     yield
     with connection.cursor() as cursor:
@@ -69,8 +69,8 @@ def test_files_that_are_loaded_without_being_kept_are_counted_and_logged(kept, n
 def test_files_that_are_not_loaded_as_they_can_not_be_kept_are_not_counted(kept, network, counts, caplog):
     Pipeline().run([])
     (kept / "recordstreams").write_text("no folder")
-    with pytest.raises(KeepingFailed):
-        load(network, stops_unless_kept=True)
+    with pytest.raises(ArchivingFailed):
+        load(network, require_archive=True)
     assert counts() == (0, 0)
     assert "files_not_kept" not in caplog.text
 

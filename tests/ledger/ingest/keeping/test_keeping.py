@@ -12,17 +12,17 @@ import pytest
 import zstandard
 from django.db import connection
 
-from ledger.ingest.ahead.readers import Readers
+from ledger.archive import store
+from ledger.archive.archiver import Archiver, ArchivingFailed
+from ledger.archive.originals import ArchiveSelection
+from ledger.archive.store import MARKER, FolderArchive, WrongPlace, open_place
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.configured_bucket import open_download
-from ledger.ingest.keeping.keeper import Keeper, KeepingFailed
-from ledger.ingest.keeping.originals import Wanted
 from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.trust import Trust
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block.names import in_bucket
-from ledger.stream.kept import writing
-from ledger.stream.kept.writing import MARKER, FolderPlace, WrongPlace, open_place
 from ledger.stream.record.names import signature_name
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.node_key import signing_nodes
@@ -52,12 +52,12 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 @contextmanager
-def open_keeper() -> Iterator[Keeper]:
-    keeper = Keeper(Wanted.by_settings(), open_place(), stops=False)
+def open_keeper() -> Iterator[Archiver]:
+    archiver = Archiver(ArchiveSelection.by_settings(), open_place(), stops=False)
     try:
-        yield keeper
+        yield archiver
     finally:
-        keeper.close()
+        archiver.close()
 
 
 def load(network: Network, **options: Any) -> Any:
@@ -144,7 +144,7 @@ def test_a_block_around_a_record_file_is_kept_as_a_block():
     source = FetchedBlock(wrapped.name, wrapped.number, read_block_file(wrapped.name, wrapped.data), "a node")
     verified = source.verify(lambda at: quorum(), sidecars=True)
 
-    (original,) = Wanted(True, True, True, "demo").originals(verified, verified.record_file())
+    (original,) = ArchiveSelection(True, True, True, "demo").originals(verified, verified.record_file())
 
     assert original.path == f"demo/{in_bucket(wrapped.number)}"
     assert zstandard.decompress(original.stored) == wrapped.content
@@ -218,7 +218,7 @@ def test_files_that_other_processes_read_ahead_are_kept_as_well(kept, network, s
     assert done.ahead == 3
     ahead = files_of(kept)
     another = kept.with_name("another")
-    settings_of({"importer.kept.place": str(another)})
+    settings_of({"importer.archive.location": str(another)})
     empty_tables()
     load(network)
     assert files_of(another) == ahead
@@ -226,15 +226,15 @@ def test_files_that_other_processes_read_ahead_are_kept_as_well(kept, network, s
 
 def test_a_file_is_on_the_disk_before_anybody_can_see_its_rows(kept, network, monkeypatch):
     held: list[set[str]] = []
-    settle = FolderPlace.settle
+    settle = FolderArchive.settle
 
-    def look(place: FolderPlace) -> None:
+    def look(place: FolderArchive) -> None:
         settle(place)
         with psycopg.connect(**connection.get_connection_params()) as another:
             assert not another.execute("select name from record_file").fetchall()
         held.append({path.rpartition("/")[2] for path in files_of(kept)})
 
-    monkeypatch.setattr(FolderPlace, "settle", look)
+    monkeypatch.setattr(FolderArchive, "settle", look)
     load(network)
 
     # Once for the mark on the place, and once for the batch.
@@ -294,24 +294,24 @@ def test_while_the_place_is_away_a_follower_goes_on_and_notes_what_is_missing(ke
     kept.write_text("no folder")
 
     assert follow(network).files == 3
-    noted = stored("not_kept", "name, reason")
+    noted = stored("archive_failure", "name, reason")
     assert [name for name, _ in noted] == network.files
     assert {reason for _, reason in noted} == {"Not a directory"}
 
     kept.unlink()
     network.happen()
     follow(network, files=1)
-    assert len(stored("not_kept", "name")) == 3
+    assert len(stored("archive_failure", "name")) == 3
     assert [path for path in files_of(kept) if path.endswith(network.blocks[3].name)]
 
 
 def test_a_file_that_a_killed_process_has_left_is_settled_as_well(kept, monkeypatch):
-    FolderPlace(kept).prepare("demo", used=False)
-    FolderPlace(kept).put("one/two/three", b"file")
+    FolderArchive(kept).prepare("demo", used=False)
+    FolderArchive(kept).put("one/two/three", b"file")
     synced = set[Path]()
-    monkeypatch.setattr(writing, "_sync", synced.add)
+    monkeypatch.setattr(store, "_sync", synced.add)
 
-    place = FolderPlace(kept)
+    place = FolderArchive(kept)
     place.put("one/two/three", b"file")
     place.settle()
 
@@ -321,24 +321,24 @@ def test_a_file_that_a_killed_process_has_left_is_settled_as_well(kept, monkeypa
 def test_the_last_room_on_the_disk_is_left_to_the_database(kept, network, monkeypatch):
     with open_keeper():
         pass
-    monkeypatch.setattr(writing, "_LEAST_FREE_BYTES", 1 << 62)
+    monkeypatch.setattr(store, "_LEAST_FREE_BYTES", 1 << 62)
 
     assert load(network).files == 3
 
     assert not files_of(kept)
-    assert "are free, which the database may need" in stored("not_kept", "reason")[0][0]
+    assert "are free, which the database may need" in stored("archive_failure", "reason")[0][0]
 
 
 def test_given_files_are_not_loaded_unless_they_are_kept(kept, network):
     Pipeline().run([])
     (kept / "recordstreams").write_text("no folder")
 
-    with pytest.raises(KeepingFailed, match="It is not loaded either"):
-        load(network, stops_unless_kept=True)
+    with pytest.raises(ArchivingFailed, match="It is not loaded either"):
+        load(network, require_archive=True)
     assert not stored("record_file", "name")
 
     (kept / "recordstreams").unlink()
-    assert load(network, stops_unless_kept=True).files == 3
+    assert load(network, require_archive=True).files == 3
 
 
 def test_a_bucket_keeps_the_same_files_and_a_fault_of_it_is_noted(kept, network, settings_of, away, tmp_path):
@@ -353,4 +353,4 @@ def test_a_bucket_keeps_the_same_files_and_a_fault_of_it_is_noted(kept, network,
         server.fault = lambda: Fault.BUSY
         network.happen()
         load(network)
-    assert stored("not_kept", "name") == [(network.blocks[3].name,)]
+    assert stored("archive_failure", "name") == [(network.blocks[3].name,)]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mirror.values.hapi import Key
+from mirror.core.values.hapi.messages import Key
 from tests.ledger.compose import KEY, Stream, num, receipt
 from tests.ledger.ingest.load import load, load_in_any_batches, stored
 

@@ -14,12 +14,12 @@ from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.ingest.verify.ranges import InvalidRange, moment, within
 from ledger.ingest.verify.verification import Checked, Verification
-from ledger.stream.record.compose import TREASURY, Block, Composer, account
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.local import find_record_files
-from mirror.values import timestamp
-from mirror.values.hapi import ContractBytecode, TransactionSidecarRecord
+from mirror.core.values import timestamp
+from mirror.core.values.hapi.messages import ContractBytecode, TransactionSidecarRecord
+from mirror.demo.streams.record_files import TREASURY, Block, Composer, account
 from tests.contracts.handlers.test_batches import RandomStream as RandomContracts
 from tests.ledger.compose import Stream, num, receipt
 from tests.ledger.ingest import test_simulated

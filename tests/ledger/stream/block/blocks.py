@@ -10,9 +10,7 @@ import zstandard
 
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block.items import read_items
-from ledger.stream.block.proof.signer import ThresholdSigner
-from ledger.stream.record.compose import timestamp
-from mirror.values.hapi import (
+from mirror.core.values.hapi.messages import (
     Block,
     BlockHeader,
     BlockItem,
@@ -24,7 +22,9 @@ from mirror.values.hapi import (
     TransactionOutput,
     TransactionResult,
 )
-from mirror.values.hashes import sha384
+from mirror.core.values.hashes import sha384
+from mirror.demo.streams.record_files import timestamp
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 
 OLDER, NEWER = (0, 69, 0), (0, 73, 0)
 ACCOUNTS, STORAGE, BYTECODE, FILES, TOKENS, NODES, TOPICS, AIRDROPS = 2, 4, 5, 6, 7, 20, 21, 25

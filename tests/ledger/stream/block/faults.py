@@ -10,18 +10,17 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from ledger.proofs.threshold import hints, threshold
+from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.identity import LedgerIdentity, of_publication
 from ledger.stream.block.block_file import read_block_file
-from ledger.stream.block.proof import hints, threshold
-from ledger.stream.block.proof.identity import LedgerIdentity, of_publication
-from ledger.stream.block.proof.signer import ThresholdSigner
-from ledger.stream.block.proof.wrong import WrongSignature
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.blocks import FetchedBlock
-from mirror.values import hapi
-from mirror.values.hapi import (
+from mirror.core.values.hapi import messages
+from mirror.core.values.hapi.messages import (
     Block,
     ContractBytecode,
     DecodeError,
@@ -29,7 +28,9 @@ from mirror.values.hapi import (
     SidecarFile,
     TransactionSidecarRecord,
 )
-from mirror.values.hashes import sha384
+from mirror.core.values.hashes import sha384
+from mirror.demo.streams.threshold_signer import ThresholdSigner
+from tests.ledger.proofs.threshold.test_threshold import published
 from tests.ledger.stream.block.blocks import (
     NEWER,
     BlockFile,
@@ -38,7 +39,6 @@ from tests.ledger.stream.block.blocks import (
     of_items,
 )
 from tests.ledger.stream.block.ledgers import publication
-from tests.ledger.stream.block.proof.test_threshold import published
 from tests.ledger.stream.block.state_proofs import proved_by_later
 from tests.ledger.stream.block.wrapped import NUMBER, contents, transactions, wrap
 from tests.ledger.stream.fixtures import PRESENT
@@ -158,7 +158,7 @@ def _of_block(kind: str, block: BlockFile) -> Subject:
     ledger = None if block.number == 0 else SIGNER.identity
     nodes = [node.address_book_node for node in RSA_NODES]
     mode = ConsensusMode.STAKE_IN_ADDRESS_BOOK
-    quorum = Quorum.of(nodes, {}, mode, Fraction(1, 3), ledger, first_block_believed=True)
+    quorum = Quorum.of(nodes, {}, mode, Fraction(1, 3), ledger, first_block_trusted=True)
 
     def verified(data: bytes) -> RecordFile:
         fetched = FetchedBlock(name, block.number, read_block_file(name, data), "test")
@@ -228,7 +228,7 @@ def _of_publication(kind: str) -> Subject:
 
     def outcome(data: bytes) -> Outcome:
         try:
-            body = hapi.parse(LedgerIdPublicationTransactionBody, data)
+            body = messages.parse(LedgerIdPublicationTransactionBody, data)
             threshold.verify(of_publication(body), MESSAGE, signature)
         except (DecodeError, WrongSignature):
             return Outcome.REFUSED

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ledger.stream.block.proof.identity import LedgerIdentity
-from ledger.stream.block.proof.signer import ThresholdSigner
+from ledger.proofs.threshold.identity import LedgerIdentity
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 
 LEDGER = ThresholdSigner({0: 10, 1: 10, 2: 10}, "the network")
 OTHERS = ThresholdSigner({0: 10, 1: 10, 2: 10}, "another network")

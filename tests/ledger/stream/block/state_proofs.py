@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ledger.stream.block.items import BlockContent, read_items
-from ledger.stream.block.proof.signer import ThresholdSigner
 from ledger.stream.block.tree import _above, _prefixed_path
-from mirror.values.hapi import Block
+from mirror.core.values.hapi.messages import Block
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.ledger.stream.block.blocks import BlockFile, of_items
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.errors import StreamFileError
-from mirror.values.hapi import Block, Transaction
-from mirror.values.hashes import sha384
+from mirror.core.values.hapi.messages import Block, Transaction
+from mirror.core.values.hashes import sha384
 from tests.ledger.stream.block.blocks import (
     FAILED,
     NEWER,

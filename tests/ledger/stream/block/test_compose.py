@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from ledger.stream.block.block_file import read_block_file, verify
-from ledger.stream.block.compose.block import BlockComposer
-from ledger.stream.block.compose.changes import is_identical
-from ledger.stream.block.compose.frame import NativeBlock
-from ledger.stream.block.proof.signer import ThresholdSigner
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.compose import Block, timestamp
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.item import RecordItem
 from ledger.stream.record.record_file import RecordFile
+from mirror.core.values.hapi.messages import Block as NativeBlockMessage
+from mirror.core.values.hapi.messages import ContractStateChanges, SignedTransaction, TransactionSidecarRecord
 from mirror.demo.publish.history import History
-from mirror.values.hapi import Block as NativeBlockMessage
-from mirror.values.hapi import ContractStateChanges, SignedTransaction, TransactionSidecarRecord
+from mirror.demo.streams.blocks.block import BlockComposer
+from mirror.demo.streams.blocks.changes import is_identical
+from mirror.demo.streams.blocks.frame import NativeBlock
+from mirror.demo.streams.record_files import Block, timestamp
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.ledger.compose import Stream, num
 
 NODES = ThresholdSigner({0: 10, 1: 20, 2: 30}, "composed")

@@ -3,13 +3,13 @@
 from fractions import Fraction
 
 from ledger.stream.block.block_file import read_block_file
-from ledger.stream.block.compose.wrapped import WrappingComposer
 from ledger.stream.block.names import streamed
 from ledger.stream.block.wrapped import verify
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
+from mirror.demo.streams.blocks.wrapped import WrappingComposer
 
 QUORUM = Quorum.of([node.address_book_node for node in nodes()], {}, ConsensusMode.EQUAL, Fraction(1))
 

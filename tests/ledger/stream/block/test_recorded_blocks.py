@@ -17,9 +17,9 @@ from ledger.stream.record.sidecar import read_sidecar_file
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.blocks import blocks_below
-from mirror.values import log_bloom
-from mirror.values.entity_id import long_zero, of_contract
-from mirror.values.hapi import Block
+from mirror.core.values import log_bloom
+from mirror.core.values.entity_id import long_zero, of_contract
+from mirror.core.values.hapi.messages import Block
 from tests.ledger.stream.fixtures import ROOT, facts, needs_fixtures
 
 pytestmark = needs_fixtures

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from ledger.stream.block.items import BlockReader, read_items
-from ledger.stream.block.record import RecordMaker, record_items
+from ledger.stream.block.records.record import RecordMaker, record_items
 from ledger.stream.block.tree import BlockTree, HashedTree
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.compose import timestamp
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import BlockItem, StateChanges
 from mirror.demo.publish.block_node import items_of
-from mirror.values import wire
-from mirror.values.hapi import BlockItem, StateChanges
+from mirror.demo.streams.record_files import timestamp
 from tests.ledger.stream.block.blocks import (
     ACCOUNTS,
     NEWER,

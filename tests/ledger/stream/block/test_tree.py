@@ -10,7 +10,7 @@ from ledger.stream.block.tree import (
     leaf_of,
     steps_above,
 )
-from mirror.values.hashes import sha384
+from mirror.core.values.hashes import sha384
 
 FOOTER = [bytes([number]) * 48 for number in range(3)]
 EMPTY = sha384(b"")

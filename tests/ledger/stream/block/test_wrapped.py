@@ -12,13 +12,8 @@ from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum
-from mirror.values.hapi import (
-    Block,
-    ContractBytecode,
-    SidecarFile,
-    TransactionSidecarRecord,
-)
-from mirror.values.hashes import sha384
+from mirror.core.values.hapi.messages import Block, ContractBytecode, SidecarFile, TransactionSidecarRecord
+from mirror.core.values.hashes import sha384
 from tests.ledger.stream.block.blocks import BlockFile, of_items
 from tests.ledger.stream.block.wrapped import (
     NAME,

@@ -7,14 +7,14 @@ import pytest
 
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block.items import read_items
-from ledger.stream.block.proof.signer import ThresholdSigner
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum
 from ledger.stream.source.blocks import FetchedBlock
-from mirror.values.hapi import Block, BlockItem, SidecarFile
-from mirror.values.hashes import sha384
+from mirror.core.values.hapi.messages import Block, BlockItem, SidecarFile
+from mirror.core.values.hashes import sha384
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream, of_items
 from tests.ledger.stream.block.ledgers import LEDGER, OTHERS
 from tests.ledger.stream.block.state_proofs import proved_by_later

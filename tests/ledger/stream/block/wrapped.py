@@ -4,9 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ledger.stream.block.tree import EMPTY_PREFIXED
-from ledger.stream.record.compose import ComposedTransaction, Composer
 from ledger.stream.record.formats import read_record_file
-from mirror.values.hapi import BlockItem, HashObject, RecordFileItem, RecordStreamFile, Transaction
+from mirror.core.values.hapi.messages import (
+    BlockItem,
+    HashObject,
+    RecordFileItem,
+    RecordStreamFile,
+    Transaction,
+)
+from mirror.demo.streams.record_files import ComposedTransaction, Composer
 from tests.ledger.stream.block.blocks import BlockFile, of_items
 from tests.ledger.stream.record.formats import record_v1_v2, record_v5
 

@@ -11,8 +11,8 @@ from ledger.stream.content import MAX_STORED
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.signature.address_book import read_address_book
-from mirror.values import wire
-from mirror.values.hapi import HashObject, RecordStreamFile
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import HashObject, RecordStreamFile
 from tests.ledger.stream.record.formats import TIME, record_v1_v2, record_v5, sound_files, transactions
 
 SOUND = sound_files()

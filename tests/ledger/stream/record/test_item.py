@@ -1,8 +1,8 @@
 import pytest
 
 from ledger.stream.record.item import InvalidItem, RecordItem
-from mirror.values import wire
-from mirror.values.hapi import (
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import (
     AccountID,
     ContractFunctionResult,
     CryptoTransferTransactionBody,

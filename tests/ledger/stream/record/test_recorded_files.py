@@ -12,8 +12,8 @@ from ledger.stream.record.sidecar import read_sidecar_file
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.node_key import verify
 from ledger.stream.signature.signature_file import read_signature_file
-from mirror.values import result_codes
-from mirror.values.hashes import sha384
+from mirror.core.values.hapi import result_codes
+from mirror.core.values.hashes import sha384
 from tests.ledger.stream.fixtures import ROOT, facts, files, needs_fixtures, node_id
 
 pytestmark = needs_fixtures

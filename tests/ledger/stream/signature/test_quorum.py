@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.compose import Block, Composer
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.names import signature_name
 from ledger.stream.signature.address_book import read_address_book
@@ -22,6 +21,7 @@ from ledger.stream.signature.quorum import (
     least_for_proofs,
 )
 from ledger.stream.signature.signature_file import read_signature_file
+from mirror.demo.streams.record_files import Block, Composer
 from tests.ledger.stream.fixtures import ROOT, facts, files, needs_fixtures, node_id
 from tests.ledger.stream.record.formats import signature_v2, signature_v5
 

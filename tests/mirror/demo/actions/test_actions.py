@@ -5,12 +5,13 @@ from coincurve import PublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from ledger.stream.record.compose import STAKING_REWARDS, SUCCESS
+from mirror.core.values import timestamp
+from mirror.core.values.hapi import result_codes
+from mirror.core.values.hapi.messages import SignedTransaction, Transaction
+from mirror.core.values.hashes import keccak256
 from mirror.demo.actions.network import genesis
 from mirror.demo.keys.nodes import nodes as signing_nodes
-from mirror.values import result_codes, timestamp
-from mirror.values.hapi import SignedTransaction, Transaction
-from mirror.values.hashes import keccak256
+from mirror.demo.streams.record_files import STAKING_REWARDS, SUCCESS
 from tests.mirror.demo.lives import HOUR, MODULES, items, life, play
 
 INNER_TRANSACTION_FAILED = result_codes.NUMBERS["INNER_TRANSACTION_FAILED"]

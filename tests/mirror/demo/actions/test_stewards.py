@@ -3,12 +3,12 @@
 from collections import Counter
 from contextlib import suppress
 
-from ledger.stream.record.compose import Block
+from mirror.core.values import timestamp
 from mirror.demo.actions import ALL
 from mirror.demo.actions.contracts import stewards
 from mirror.demo.actions.network import genesis, upgrades
 from mirror.demo.network import Network, NotPossible
-from mirror.values import timestamp
+from mirror.demo.streams.record_files import Block
 
 TRANSACTIONS, USES = 400, 120
 

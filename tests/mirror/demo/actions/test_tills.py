@@ -1,12 +1,12 @@
 """Contracts that spend people's allowances: the child transactions of their calls, and the logs."""
 
-from ledger.stream.record.compose import Block
+from mirror.core.values import timestamp
 from mirror.demo.actions import ALL
 from mirror.demo.actions.contracts import tills
 from mirror.demo.actions.network import genesis, upgrades
 from mirror.demo.evm import token_service
 from mirror.demo.network import Network, NotPossible
-from mirror.values import timestamp
+from mirror.demo.streams.record_files import Block
 
 TRANSACTIONS, SPENDINGS = 400, 12
 

@@ -2,9 +2,9 @@
 
 import gzip
 
-from ledger.stream.record.compose import FEE_COLLECTION, Block
+from mirror.core.values.hapi.messages import RecordStreamFile
 from mirror.demo.network import LOGGING_SINCE
-from mirror.values.hapi import RecordStreamFile
+from mirror.demo.streams.record_files import FEE_COLLECTION, Block
 from tests.mirror.demo.lives import HOUR, items, life
 
 

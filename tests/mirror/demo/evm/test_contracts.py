@@ -5,11 +5,11 @@ from collections import Counter
 import pytest
 from eth.vm.forks.cancun.transactions import CancunTransactionBuilder
 
+from mirror.core.values import entity_id, log_bloom
 from mirror.demo.actions.accounts import crypto
 from mirror.demo.actions.contracts import calls, coins, deploying, hooks
 from mirror.demo.actions.network import genesis
 from mirror.demo.network import Network
-from mirror.values import entity_id, log_bloom
 from tests.ledger.ingest.load import load, stored
 
 ACTIONS = (

@@ -6,10 +6,10 @@ from coincurve import PublicKey
 from eth.vm.forks.cancun.transactions import CancunTransactionBuilder
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 
+from mirror.core.values import ethereum
+from mirror.core.values.hashes import keccak256
 from mirror.demo.evm.ethereum import Access, EthereumTransaction, authorize
 from mirror.demo.keys.wallet import EcdsaWallet
-from mirror.values import ethereum
-from mirror.values.hashes import keccak256
 
 WALLET = EcdsaWallet("ethereum")
 TO, DATA = b"\xaa" * 20, b"\0\1call data"

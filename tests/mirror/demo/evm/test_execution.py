@@ -8,12 +8,12 @@ import pytest
 import rlp
 from eth_abi.abi import encode
 
+from mirror.core.values.entity_id import long_zero
+from mirror.core.values.hashes import keccak256
 from mirror.demo.evm import execution
 from mirror.demo.evm.execution import CREATE, CREATE2, Request, execute
 from mirror.demo.evm.solidity import call_data, compiled
 from mirror.demo.evm.state import Place, Slot
-from mirror.values.entity_id import long_zero
-from mirror.values.hashes import keccak256
 
 CASES = Path(os.environ.get("MIRROR_EVM_CASES", "../shared/conformance/evm"))
 PLACE = Place(block_number=5, timestamp=1_700_000_000, gas_price=71)

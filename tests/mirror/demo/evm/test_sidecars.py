@@ -1,6 +1,6 @@
+from mirror.core.values.hapi.messages import ContractBytecode
 from mirror.demo.evm import sidecars
 from mirror.demo.evm.sidecars import Sidecars
-from mirror.values.hapi import ContractBytecode
 from tests.mirror.demo.evm.test_execution import ADA, BOB, CONTRACT, Slate
 
 NUMBERS = {ADA: 1001, BOB: 1002, CONTRACT: 2001}

@@ -11,9 +11,8 @@ from ledger.ingest.chain import Position
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
-from ledger.stream.block.compose.accounts import KnownAccounts
 from ledger.stream.source.stream_file import StreamFile
-from mirror.config.errors import OperatorError
+from mirror.core.config.errors import OperatorError
 from mirror.demo import run
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.live import blocks
@@ -21,6 +20,7 @@ from mirror.demo.network import Network
 from mirror.demo.publish.block_node import BlockNodeServer
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher
+from mirror.demo.streams.blocks.accounts import KnownAccounts
 from tests.api import Api
 
 Live = tuple[Publisher, Network]

@@ -7,11 +7,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ledger.stream.block.proof import signer
 from ledger.stream.signature.node_key import signing_nodes
 from mirror.demo.live import blocks
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher, modules
+from mirror.demo.streams import threshold_signer
 
 NODES = signing_nodes(2)
 
@@ -31,5 +31,5 @@ def test_a_state_is_of_this_version_only_while_all_modules_of_its_objects_are(tm
             return super().find_class(module_name, name)
 
     Finding(BytesIO(zlib.decompress((tmp_path / "network.state").read_bytes()[32:]))).load()
-    assert Path(signer.__file__) in found
+    assert Path(threshold_signer.__file__) in found
     assert found <= set(modules())

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import Block
+from mirror.core.values.hapi.result_codes import NUMBERS
 from mirror.demo.actions.accounts import allowances, crypto
 from mirror.demo.actions.network import genesis
 from mirror.demo.actions.tokens import airdrops, changes, issuing, nfts, relationships, supply, transfers
 from mirror.demo.network import Network
+from mirror.demo.streams.record_files import Block
 from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
 from mirror.demo.world.world import World
-from mirror.values.result_codes import NUMBERS
 from tests.ledger.ingest.load import load, stored
 from tests.ledger.ingest.tables import contents, empty_tables
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import ComposedTransaction
+from mirror.core.values.hapi.messages import ExchangeRateSet
+from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.fees import EXCHANGE_RATES
 from mirror.demo.world.world import World
-from mirror.values.hapi import ExchangeRateSet
 from network.fees.high_volume import MOST_BUSY
 from network.queries import simple_fees
 from tests.api import Api

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.record.compose import Block
+from mirror.core.values import timestamp
+from mirror.core.values.hapi.messages import FeeExemptKeyList, Key, SignaturePair
+from mirror.core.values.hapi.transaction_types import NUMBERS
+from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.demo.actions.network import genesis
 from mirror.demo.keys.nodes import nodes as signing_nodes
 from mirror.demo.network import Network
+from mirror.demo.streams.record_files import Block
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.system import Freeze
 from mirror.demo.world.topics import Topic
-from mirror.values import timestamp
-from mirror.values.hapi import FeeExemptKeyList, Key, SignaturePair
-from mirror.values.timestamp import NANOS_PER_DAY
-from mirror.values.transaction_types import NUMBERS
 from tests.ledger.ingest.load import load, stored
 from tests.mirror.demo.lives import HOUR, items, life
 

@@ -1,7 +1,7 @@
 """The running hash of a topic, as a public network computed it."""
 
+from mirror.core.values.hashes import SHA_384_LENGTH
 from mirror.demo.world.topics import Topic, running_hash
-from mirror.values.hashes import SHA_384_LENGTH
 
 # A message of a topic on mainnet, and the hashes before and after it.
 TOPIC, PAYER, NUMBER = 8_994_160, 1_682_785, 17_584_325

@@ -11,16 +11,16 @@ from django.core.management import CommandError, call_command
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
-from ledger.stream.block.compose.wrapped import WrappingComposer
 from ledger.stream.block.names import in_bucket
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
 from ledger.stream.source.local import find_record_files
-from mirror.config.errors import OperatorError
+from mirror.core.config.errors import OperatorError
 from mirror.demo import run as demo
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.demo.publish.serving import serve
+from mirror.demo.streams.blocks.wrapped import WrappingComposer
 from network import bundled
 from tests.node import manage
 from tests.waiting import PATIENCE_SECONDS

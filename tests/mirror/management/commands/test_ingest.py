@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
+from mirror.demo.streams.record_files import Composer
 from tests.ledger.compose import Stream
 from tests.node import manage
 

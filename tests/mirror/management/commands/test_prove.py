@@ -13,20 +13,13 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from ledger.stream.block.proof.identity import publication
+from ledger.proofs.threshold.identity import publication
+from mirror.core.values import timestamp
 from mirror.demo.publish.block_node import BlockNodeServer
-from mirror.values import timestamp
 from tests.build import Build
 from tests.ledger.proofs.files import BOOK, PAYER, Published, published
+from tests.ledger.proofs.portable.block_proofs import NODES, VALID, batch_block, block_of, load, proof_of
 from tests.ledger.stream.block.blocks import BlockFile
-from tests.ledger.stream.transaction_proof.block_proofs import (
-    NODES,
-    VALID,
-    batch_block,
-    block_of,
-    load,
-    proof_of,
-)
 from tests.waiting import PATIENCE_SECONDS
 
 PROJECT = Path(__file__).parents[4]
@@ -39,7 +32,7 @@ def folder(tmp_path: Path, settings_of: Callable[..., None]) -> Path:
         {
             "importer.downloader.cloudProvider": "LOCAL",
             "importer.dataPath": str(tmp_path),
-            "importer.kept.place": str(tmp_path / "kept"),
+            "importer.archive.location": str(tmp_path / "kept"),
         }
     )
     (tmp_path / "streams").mkdir()

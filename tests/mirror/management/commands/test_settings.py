@@ -1,7 +1,7 @@
 """`manage.py settings`, as an operator runs it."""
 
-from mirror.config.printing import as_markdown
-from mirror.config.settings import SETTINGS
+from mirror.core.config.settings import SETTINGS
+from mirror.core.config.table import as_markdown
 from tests.node import ROOT, manage
 
 

@@ -13,11 +13,11 @@ import psycopg
 import pytest
 from django.core.management import call_command
 
-from mirror.config.errors import OperatorError
+from mirror.core.config.errors import OperatorError
 from mirror.management.commands.status import at_most
 from mirror.models import LoaderState
 from tests.build import Build
-from tests.mirror.node.test_status import PROBLEM, loader
+from tests.mirror.node.health.test_status import PROBLEM, loader
 from tests.node import manage
 
 
@@ -86,8 +86,8 @@ def test_programs_get_the_same_facts_as_json(no_loader: None, build: Build) -> N
     assert set(facts) == {
         *("sentence", "state", "needs_help", "now", "last_block", "loader", "problem", "upgrade"),
         *(
-            "passed_over",
-            "not_kept",
+            "skipped_transaction",
+            "archive_failure",
             "kept",
             "balances_differ",
             "standby",

@@ -11,9 +11,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from mirror.core.processes import process_table as running
 from mirror.node.postgres.cluster import DATABASE
 from mirror.node.postgres.place import PORT
-from mirror.processes import running
 from tests.node import BLOCKS, Node, children
 from tests.waiting import wait_until
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.processes import running
+from mirror.core.processes import process_table
 from tests.node import LiveNode
 
 
@@ -51,7 +51,7 @@ def test_a_live_node_outlives_the_death_of_any_of_its_processes(node: LiveNode) 
     for told in died[-5:]:
         assert f"{told} was killed by SIGKILL" in status
     assert node.stop(signal.SIGTERM) == 0
-    assert [pid for pid in node.processes() if running.command(pid)] == []
+    assert [pid for pid in node.processes() if process_table.command(pid)] == []
 
 
 def test_while_the_database_is_away_the_log_says_so_once_and_counts(node: LiveNode) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
+from mirror.demo.streams.record_files import Composer
 from tests.node import Node
 
 NODES = signing_nodes(2)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psycopg
 
-from mirror.db.backfill import TITLES
+from mirror.core.db.backfill import TITLES
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from tests.node import Node
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.config.setting import InvalidSetting
+from mirror.core.config.setting import InvalidSetting
 from mirror.node.postgres import replication
 from mirror.node.postgres.cluster import DATABASE
 from tests.replicated import Replicated

@@ -10,11 +10,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from mirror.core.processes import process_table
 from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.place import Account, place
 from mirror.node.postgres.server import Server
-from mirror.processes import running
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 FAST = {"fsync": "off"}
@@ -167,8 +167,8 @@ def test_ctrl_c_at_any_moment_of_a_start_leaves_no_server(data_folder):
         )
 
         assert user.stderr.endswith("KeyboardInterrupt\n"), moment
-        left = [pid for pid in running.pids() if str(data_folder) in running.command(pid)]
-        assert left == [], f"{moment}: {[running.command(pid) for pid in left]}"
+        left = [pid for pid in process_table.pids() if str(data_folder) in process_table.command(pid)]
+        assert left == [], f"{moment}: {[process_table.command(pid) for pid in left]}"
 
 
 def test_a_server_left_behind_by_a_killed_command_is_taken_over_and_stopped(data_folder):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.values.hashes import keccak256
+from mirror.core.values.hashes import keccak256
 from tests.web3sim.engine.system import TOKEN_SERVICE, System
 from tests.web3sim.engine.world import (
     CONTRACT,

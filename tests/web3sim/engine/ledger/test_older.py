@@ -18,7 +18,6 @@ from tests.web3sim.engine.world import (
     long_zero,
     word,
 )
-from web3sim.engine.gas import intrinsic_gas
 from web3sim.engine.interface import (
     AccountRecord,
     CallRequest,
@@ -30,6 +29,7 @@ from web3sim.engine.interface import (
     Step,
     SystemAnswer,
 )
+from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.engine.registry import engine
 from web3sim.engine.versions import (
     MAINNET,
@@ -184,7 +184,7 @@ def test_contracts_create_others_as_ever_and_pay_for_the_words_since_0_46(world,
 
 
 def test_an_older_version_can_be_traced(world):
-    class Told:
+    class AnnouncedTransaction:
         wants_stack = wants_memory = wants_storage = False
         operations: list[str] = []
 
@@ -200,8 +200,8 @@ def test_an_older_version_can_be_traced(world):
     world.contract(OTHER, "STOP")
     world.contract(CONTRACT, *calling(OTHER), NOBODY, "BALANCE")
     request = CallRequest(sender=SENDER, to=CONTRACT, data=b"", gas=1_000_000, version=V038)
-    result = engine("pyevm-blocks").execute(request, BLOCK, world, None, Told())
-    assert Told.operations[-4:] == ["CALL", "STOP", "PUSH20", "BALANCE"]
+    result = engine("pyevm-blocks").execute(request, BLOCK, world, None, AnnouncedTransaction())
+    assert AnnouncedTransaction.operations[-4:] == ["CALL", "STOP", "PUSH20", "BALANCE"]
     assert outcome(result) == (Status.HALT, Halt.INVALID_ADDRESS)
 
 

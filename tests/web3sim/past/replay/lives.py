@@ -1,11 +1,11 @@
 """The loaded life of a simulated network whose people do little else than use contracts."""
 
-from ledger.stream.record.compose import Block
 from mirror.demo.actions.accounts import crypto
 from mirror.demo.actions.contracts import calls, coins, deploying, stewards, tills
 from mirror.demo.actions.network import genesis
 from mirror.demo.actions.tokens import issuing, relationships
 from mirror.demo.network import Action, Network
+from mirror.demo.streams.record_files import Block
 
 ACTIONS = (
     *(*crypto.ACTIONS, *deploying.ACTIONS, *coins.ACTIONS, *calls.ACTIONS),

@@ -10,7 +10,7 @@ import os
 import pytest
 from django.db import connection
 
-from mirror.values.result_codes import NUMBERS
+from mirror.core.values.hapi.result_codes import NUMBERS
 from tests.ledger.ingest.load import load, stored
 from tests.web3sim.past.replay.lives import lived
 from web3sim.past import trace

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.db.sql import MAX_INT64
+from mirror.core.db.reading.sql import MAX_INT64
 from tests.build import START, insert, time_range
 from tests.web3sim.state.states import at, current, long_zero, token
 from web3sim.state.tables.interface import Nft, Token
@@ -51,9 +51,15 @@ def version(table, since, until=None, **columns):
 def test_a_token_is_as_it_is_or_was(build):
     build_token(build, since=START + 10, name="New", symbol="N", total_supply=9)
     build.token(
-        TOKEN, since=START, until=START + 10, table="token_history", name="Old", symbol="O", decimals=3
+        TOKEN,
+        since=START,
+        until=START + 10,
+        table="token_history",
+        name="ExpiredPartition",
+        symbol="O",
+        decimals=3,
     )
-    old = Token(TOKEN, "Old", "O", 3, False, TREASURY, 0, MAX_INT64, created_timestamp=START)
+    old = Token(TOKEN, "ExpiredPartition", "O", 3, False, TREASURY, 0, MAX_INT64, created_timestamp=START)
     new = Token(TOKEN, "New", "N", 2, False, TREASURY, 9, MAX_INT64, created_timestamp=START + 10)
     assert [at(START + after).token(TOKEN) for after in (-1, 0, 9, 10)] == [None, old, old, new]
     assert current().token(TOKEN) == new

@@ -4,7 +4,7 @@ from typing import Any
 
 from eth_abi.abi import encode
 
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.result_codes import NAMES
 from tests.build import Build
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import current, long_zero

@@ -2,9 +2,9 @@
 
 import pytest
 
+from mirror.core.values.hapi.messages import ContractID, Key, KeyList, SignatureMap, ThresholdKey
+from mirror.core.values.hashes import keccak256
 from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet
-from mirror.values.hapi import ContractID, Key, KeyList, SignatureMap, ThresholdKey
-from mirror.values.hashes import keccak256
 from tests.web3sim.state.states import current, long_zero
 from tests.web3sim.system_contracts.account_service.accounts import (
     ADDRESS,

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import account
-from mirror.values.hapi import Key
+from mirror.core.values.hapi.messages import Key
+from mirror.demo.streams.record_files import account
 from tests.tokens.compose import token, units
 from tests.web3sim.system_contracts.ingested.case import NOBODY, A, Case, T, happens
 from tests.web3sim.system_contracts.ingested.numbers import (

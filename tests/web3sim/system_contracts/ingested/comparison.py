@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from eth_abi.abi import encode
 
-from ledger.stream.record.compose import ComposedTransaction, account
-from mirror.values.hapi import CryptoCreateTransactionBody
+from mirror.core.values.hapi.messages import CryptoCreateTransactionBody
+from mirror.demo.streams.record_files import ComposedTransaction, account
 from tests.ledger.ingest.load import load
 from tests.tokens.compose import KEY, TokenStream, serials, token, units
 from tests.web3sim.state.states import current, journal, long_zero

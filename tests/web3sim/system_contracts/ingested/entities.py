@@ -4,8 +4,8 @@ from typing import Any
 
 from eth_abi.abi import encode
 
-from ledger.stream.record.compose import account
-from mirror.values.hapi import ContractID, SignatureMap, SignaturePair
+from mirror.core.values.hapi.messages import ContractID, SignatureMap, SignaturePair
+from mirror.demo.streams.record_files import account
 from tests.tokens.compose import KEY, token
 from tests.web3sim.system_contracts.ingested.case import NOBODY, A, Case, Happening, T, happens
 from tests.web3sim.system_contracts.ingested.changes import changed

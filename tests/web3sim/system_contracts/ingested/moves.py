@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ledger.stream.record.compose import account, transfer_list
+from mirror.demo.streams.record_files import account, transfer_list
 from tests.tokens.compose import TokenStream, serials, token, units
 from tests.web3sim.system_contracts.ingested.case import A, Case, Happening, T, both, happens
 from tests.web3sim.system_contracts.ingested.numbers import (

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from ledger.stream.record.compose import account
-from mirror.values.hapi import ContractID, Key
+from mirror.core.values.hapi.messages import ContractID, Key
+from mirror.demo.streams.record_files import account
 from tests.tokens.compose import KEY, TokenStream, token
 from tests.web3sim.system_contracts.ingested.case import NOBODY, A, Case, Happening, T, happens
 from tests.web3sim.system_contracts.ingested.entities import STRUCT

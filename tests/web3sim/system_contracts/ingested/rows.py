@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mirror.db.sql import fetch
+from mirror.core.db.reading.sql import fetch
 from tests.web3sim.state.states import current
 from web3sim.state.ledger import LedgerState
 from web3sim.state.tables.interface import AirdropKey, Entity, Nft, Relationship, Schedule, Token

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.result_codes import NAMES
 from tests.web3sim.state.states import current, long_zero
 from tests.web3sim.system_contracts.caller import Outcome, Step, listed, outcomes
 from tests.web3sim.system_contracts.calls import run

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from mirror.values import entity_id
-from mirror.values.hapi import ContractID, Key
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import ContractID, Key
 from tests.build import START, Build, insert, time_range
 from tests.web3sim.rows import contract
 from tests.web3sim.system_contracts.caller import RUNTIME

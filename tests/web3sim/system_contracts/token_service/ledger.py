@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from mirror.values.hapi import ContractID, Key
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.messages import ContractID, Key
+from mirror.core.values.hapi.result_codes import NAMES
 from tests.build import Build
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import current, long_zero

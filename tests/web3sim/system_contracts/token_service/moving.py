@@ -1,7 +1,7 @@
 """People, contracts and tokens for the tests of transfers."""
 
-from mirror.values.hapi import ContractID, Key
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.messages import ContractID, Key
+from mirror.core.values.hapi.result_codes import NAMES
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import long_zero
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mirror.values.hapi import ContractID, Key, KeyList, ThresholdKey
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.messages import ContractID, Key, KeyList, ThresholdKey
+from mirror.core.values.hapi.result_codes import NAMES
 from tests.build import START, insert, time_range
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import at, current, long_zero

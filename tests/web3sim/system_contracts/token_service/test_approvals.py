@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mirror.values.hashes import keccak256
+from mirror.core.values.hashes import keccak256
 from tests.build import START
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import at, current, long_zero

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from eth_abi.abi import decode, encode
 
-from mirror.values.hapi import Key
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.messages import Key
+from mirror.core.values.hapi.result_codes import NAMES
 from tests.web3sim.state.states import current, journal, long_zero
 from tests.web3sim.system_contracts.calls import SERVICE, data_of, run, words
 from web3sim.engine.interface import CallResult, Status, SystemCall

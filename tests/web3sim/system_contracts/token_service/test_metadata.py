@@ -3,7 +3,7 @@
 import pytest
 from eth_abi.abi import encode
 
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.result_codes import NAMES
 from tests.web3sim.state.states import current, long_zero
 from tests.web3sim.system_contracts.calls import SERVICE, run
 from tests.web3sim.system_contracts.scripts import Step

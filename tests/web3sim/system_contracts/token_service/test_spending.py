@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from mirror.db.distribution import is_distributed
+from mirror.core.db.distribution import is_distributed
 from tests.build import START
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import at, current, long_zero

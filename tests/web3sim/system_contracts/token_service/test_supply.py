@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from eth_abi.abi import encode
 
-from mirror.values.hashes import keccak256
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.result_codes import NAMES
+from mirror.core.values.hashes import keccak256
 from tests.build import START
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import at, current, long_zero

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.values.result_codes import NAMES
+from mirror.core.values.hapi.result_codes import NAMES
 from tests.build import START
 from tests.web3sim.state.states import at, current, long_zero
 from tests.web3sim.system_contracts.calls import words

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mirror.values.hapi import ContractID, Key
+from mirror.core.values.hapi.messages import ContractID, Key
 from tests.web3sim.state.states import long_zero
 from tests.web3sim.system_contracts.calls import CODES, Calls, words
 

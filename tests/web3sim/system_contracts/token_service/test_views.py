@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from eth_abi.abi import decode
 
-from mirror.values.hapi import ContractID, Key, KeyList
+from mirror.core.values.hapi.messages import ContractID, Key, KeyList
 from tests.build import SECOND, START
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import at, current, long_zero

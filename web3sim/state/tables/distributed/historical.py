@@ -7,7 +7,7 @@ keys first, rows second.
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from mirror.db.sql import Row
+from mirror.core.db.reading.sql import Row
 from web3sim.engine.interface import Address
 from web3sim.state.tables.current import CurrentTables
 from web3sim.state.tables.distributed.current import DistributedCurrentTables

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from mirror import config
-from mirror.values.ethereum import created_address
+from mirror.core import config
+from mirror.core.values.ethereum import created_address
 from web3sim.engine.interface import Address
 from web3sim.state.tables.historical.tokens import HistoricalTokens, newest
 from web3sim.state.tables.interface import ENTITY_COLUMNS, Entities, Entity, SlotKey, entities_of

@@ -6,9 +6,9 @@ since.
 
 from dataclasses import replace
 
-from mirror import config
-from mirror.values import entity_id
-from mirror.values.timestamp import NANOS_PER_DAY, month_start
+from mirror.core import config
+from mirror.core.values import entity_id
+from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 from web3sim.state.database import Reading
 from web3sim.state.tables.current import CurrentTables
 from web3sim.state.tables.interface import (

@@ -15,7 +15,6 @@ from typing import Any
 import grpc
 
 from ledger.stream.block.items import read_items
-from ledger.stream.block.proof.signer import ThresholdSigner
 from ledger.stream.source.block_node.answers import WITHOUT_END
 from ledger.stream.source.block_node.api_pb2 import (
     BlockEnd,
@@ -26,8 +25,9 @@ from ledger.stream.source.block_node.api_pb2 import (
     SubscribeStreamResponse,
 )
 from ledger.stream.source.block_node.assembly import Limits
+from mirror.core.values.hapi.messages import BlockItem, BlockProof
 from mirror.demo.publish.block_node import items_of
-from mirror.values.hapi import BlockItem, BlockProof
+from mirror.demo.streams.threshold_signer import ThresholdSigner
 
 _LOOK_SECONDS = 0.01
 _SERVICE = "org.hiero.block.api."

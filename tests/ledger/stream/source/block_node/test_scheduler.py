@@ -5,7 +5,7 @@ import pytest
 from ledger.stream.source.block_node.answers import Answer, Available
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
 from ledger.stream.source.block_node.client import BlockNode, Endpoint
-from ledger.stream.source.block_node.scheduler import Order, Rules, Scheduler, Why
+from ledger.stream.source.block_node.scheduler import Order, Rules, Scheduler, SelectionReason
 
 ALL = Available(0, 100)
 
@@ -17,7 +17,7 @@ def node(name: str, priority: int = 0) -> BlockNode:
 A, B, C = node("a"), node("b"), node("c", 1)
 
 
-class Told:
+class AnnouncedTransaction:
     """A question that is answered at once."""
 
     def __init__(self, has: Available | None) -> None:
@@ -39,9 +39,9 @@ class Network:
         self.asked: list[BlockNode] = []
         self.scheduler = Scheduler(lambda: list(self.has), self.ask, Rules(order), lambda: self.now)
 
-    def ask(self, each: BlockNode) -> Told:
+    def ask(self, each: BlockNode) -> AnnouncedTransaction:
         self.asked.append(each)
-        return Told(self.has[each])
+        return AnnouncedTransaction(self.has[each])
 
     def chosen(self, number: int | None = 7) -> BlockNode:
         return self.scheduler.choose(number)[0]
@@ -98,9 +98,9 @@ def test_a_node_that_has_the_block_comes_before_one_that_will_have_it_soon():
     network = Network()
     network.has |= {A: Available(0, 6), B: None, C: ALL}
 
-    assert network.scheduler.choose(7) == (C, 7, Why.FIRST)
+    assert network.scheduler.choose(7) == (C, 7, SelectionReason.FIRST)
     network.has[C] = None
-    assert network.scheduler.choose(7) == (A, 7, Why.NEXT)
+    assert network.scheduler.choose(7) == (A, 7, SelectionReason.NEXT)
 
 
 def test_the_earliest_block_is_that_of_the_first_node():
@@ -228,7 +228,7 @@ def test_of_nodes_that_are_set_aside_the_one_that_failed_last_comes_last():
         network.scheduler.failed(node_that_stalls, waited=5.0)
 
     assert network.scheduler.another_with(7, A) == B
-    assert network.scheduler.choose(7) == (B, 7, Why.FORCED)
+    assert network.scheduler.choose(7) == (B, 7, SelectionReason.FORCED)
 
 
 def test_a_node_that_keeps_failing_has_another_chance_when_no_other_has_the_block():
@@ -237,7 +237,7 @@ def test_a_node_that_keeps_failing_has_another_chance_when_no_other_has_the_bloc
         network.scheduler.failed(A)
     network.has |= {B: None, C: None}
 
-    assert network.scheduler.choose(7) == (A, 7, Why.FORCED)
+    assert network.scheduler.choose(7) == (A, 7, SelectionReason.FORCED)
     network.has |= {B: ALL, C: ALL}
     assert network.chosen() == A
 

@@ -1,6 +1,6 @@
 import pytest
 
-from mirror.values.ethereum import created_address
+from mirror.core.values.ethereum import created_address
 from tests.build import SECOND, START, insert
 from tests.web3sim.state.states import account, at, current, long_zero
 from web3sim.engine.interface import AccountKind, AccountRecord

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mirror.db.distribution import is_distributed
+from mirror.core.db.distribution import is_distributed
 from tests.e2e.life import Life
 from tests.ledger.ingest.load import load, stored
 from web3sim.state.blocks import block_hashes, find_block, parse_block

@@ -1,0 +1,105 @@
+"""The files that are to be kept of a verified stream file: paths as in a bucket, and the bytes that came."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ledger.archive import layout
+from ledger.archive.location import BLOCKS, RECORDS, SIGNATURES
+from ledger.stream.block import block_file
+from ledger.stream.block import names as block_names
+from ledger.stream.block.original import compressed, received
+from ledger.stream.record import names
+from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record.sidecar import SidecarFile
+from ledger.stream.source.stream_file import StreamFile, VerifiedFile
+from mirror.core import config
+
+
+class Original(NamedTuple):
+    """A file of a bucket. A block may still have to be compressed with zstd."""
+
+    path: str
+    data: bytes
+
+    @property
+    def stored(self) -> bytes:
+        """Errors: StreamFileError."""
+        return compressed(self.data) if self.path.endswith(".zstd") else self.data
+
+
+@dataclass(frozen=True)
+class ArchiveSelection:
+    """The settings that tell what is kept."""
+
+    records: bool
+    signatures: bool
+    blocks: bool
+    network: str
+
+    @classmethod
+    def by_settings(cls) -> "ArchiveSelection":
+        return cls(
+            config.value(RECORDS), config.value(SIGNATURES), config.value(BLOCKS), config.value("network")
+        )
+
+    @property
+    def anything(self) -> bool:
+        return self.records or self.signatures or self.blocks
+
+    def originals(self, source: StreamFile, file: RecordFile) -> tuple[Original, ...]:
+        """Return what is to be kept of a file: nothing of one that nobody has signed.
+
+        There is one copy of a record file, in the folder of the signer with the lowest account.
+        """
+        if isinstance(source, VerifiedFile):
+            return self._of_record_file(source)
+        if not self.blocks or file.original is None or source.number is None:
+            return ()
+        if not source.proved and not source.signed_by:
+            return ()
+        return (Original(layout.block_path(self.network, source.number), file.original),)
+
+    def _of_record_file(self, source: VerifiedFile) -> tuple[Original, ...]:
+        if not source.signatures or source.record.original is None:
+            return ()
+        account, kept = min(source.signatures), list[Original]()
+        if self.records:
+            kept.append(Original(layout.record_path(account, source.name), source.record.original))
+            kept += (
+                Original(layout.sidecar_path(account, name), sidecar.original)
+                for name, sidecar in source.sidecars.items()
+                if sidecar.original is not None
+            )
+        if self.signatures:
+            name = names.signature_name(source.name)
+            kept += (
+                Original(layout.record_path(signer, name), data) for signer, data in source.signatures.items()
+            )
+        return tuple(kept)
+
+
+@dataclass(frozen=True)
+class StoredBytes:
+    """The settings that tell which files are stored in the database, with the rows of their blocks."""
+
+    records: bool
+    sidecars: bool
+    blocks: bool
+
+    @classmethod
+    def by_settings(cls) -> "StoredBytes":
+        return cls(
+            config.value("importer.downloader.record.persistBytes"),
+            config.value("importer.parser.record.sidecar.persistBytes"),
+            config.value("importer.block.persistBytes"),
+        )
+
+    def of_file(self, file: RecordFile) -> bytes | None:
+        """Return what is stored of a file: its bytes as they were read; of a streamed block the message."""
+        is_block = file.version >= block_file.VERSION or file.wrapper is not None
+        if file.original is None or not (self.blocks if is_block else self.records):
+            return None
+        return received(file.original) if file.name.endswith(block_names.EXTENSION) else file.original
+
+    def of_sidecar(self, sidecar: SidecarFile) -> bytes | None:
+        return sidecar.original if self.sidecars else None

@@ -1,0 +1,230 @@
+"""The batch that handlers add rows to, with the lookups they need and a place for problems."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar, cast
+
+from django.db.backends.utils import CursorWrapper
+
+from ledger.ingest.errors import RecoverableError
+from ledger.ingest.lookup.entities import EntityLookup
+from ledger.ingest.lookup.evm_addresses import EvmAddresses
+from ledger.ingest.lookup.file_contents import FileContents
+from ledger.ingest.rows.persist import Persist
+from ledger.models import Entity, RecordFile, Transaction
+from ledger.stream.record.item import RecordItem
+from mirror.core import logs
+from mirror.core.db.partitions.making import make_room
+from mirror.core.db.writing.copy import RowOrder
+from mirror.core.db.writing.rows import Rows
+
+log = logs.logger(__name__)
+
+# Longer than any valid alias, which is a key of 33 bytes with its tags.
+MAX_ALIAS_TOLD = 40
+
+State = TypeVar("State")
+
+TRANSACTION = RowOrder(
+    Transaction,
+    "consensus_timestamp",
+    "type",
+    "result",
+    "payer_account_id",
+    "valid_start_ns",
+    "valid_duration_seconds",
+    "node_account_id",
+    "entity_id",
+    "initial_balance",
+    "max_fee",
+    "charged_tx_fee",
+    "memo",
+    "transaction_hash",
+    "transaction_bytes",
+    "scheduled",
+    "nonce",
+    "parent_consensus_timestamp",
+    "errata",
+    "index",
+    "nft_transfer",
+    "itemized_transfer",
+    "transaction_record_bytes",
+    "max_custom_fees",
+    "batch_key",
+    "inner_transactions",
+    "high_volume",
+    "congestion_pricing_multiplier",
+    "high_volume_pricing_multiplier",
+)
+
+
+class Batch(Rows):
+    """The rows of the files that are committed together."""
+
+    def __init__(self, lookup: EntityLookup, persist: Persist, files: FileContents) -> None:
+        super().__init__()
+        self.lookup = lookup
+        self.files = files
+        self.evm_addresses = EvmAddresses()
+        self.persist = persist
+        self.recoverable_errors = 0
+        # All items of the file being read, also those that the settings leave out.
+        self.items: Sequence[RecordItem] = ()
+        # The `transaction` row of the item being read.
+        self.transaction: list[Any] = []
+        self._states: dict[type, Any] = {}
+        self._of_block: list[Callable[[dict[str, Any]], None]] = []
+        self._completions: list[Callable[[], None]] = []
+        self._after_file: list[Callable[[CursorWrapper], None]] = []
+        self._first: list[Callable[[CursorWrapper], None]] = []
+        self._block_offset = 0
+        self.mentioned: set[int] | None = set() if persist.entity_transactions else None
+        self.nft_parties: set[int] = set()
+
+    def begin_file(self, items: Sequence[RecordItem]) -> None:
+        """Forget what handlers remember of the file before; called before a file's first item."""
+        self.items = items
+        self._states = {}
+
+    def state(self, kind: type[State]) -> State:
+        """Return what handlers remember within the file being read: one object of each class."""
+        try:
+            return cast(State, self._states[kind])
+        except KeyError:
+            self._states[kind] = state = kind()
+            return state
+
+    def after_file(self, work: Callable[[CursorWrapper], None]) -> None:
+        """Do `work` in the database when all rows of the file being read are written, and none of later
+        files.
+
+        What is computed from tables so comes out the same in whatever batches files are loaded.
+        """
+        self._after_file.append(work)
+
+    def end_file(self) -> None:
+        """Called after a file's last row."""
+        if self._after_file:
+            for work in self._after_file:
+                self.barrier(work)
+            self._after_file = []
+        # A batch may wait long for being written, and transactions take far more memory than their rows.
+        self.items = ()
+        self._states = {}
+        super().end_file()
+
+    def mention(self, *entities: int) -> None:
+        """Note that the item being read touches these entities (rows of entity_transaction)."""
+        if self.mentioned is not None:
+            self.mentioned.update(entities)
+
+    def mention_nft_parties(self, *entities: int) -> None:
+        """Note that these accounts give or get serials in the item being read."""
+        self.mention(*entities)
+        if self.persist.entity_nft_transactions:
+            self.nft_parties.update(entities)
+
+    def complete_block(self, work: Callable[[dict[str, Any]], None]) -> None:
+        """Do `work` with the row of the block being read, just before the batch is written.
+
+        By then the EVM addresses of its rows are filled in.
+        """
+        self._of_block.append(work)
+
+    def add_block(self, **columns: Any) -> None:
+        """Add the row of the block that was read (columns of `record_file`)."""
+        row = self.insert(RecordFile, **columns)
+        self._complete_later(row)
+
+    def _complete_later(self, block: dict[str, Any]) -> None:
+        self._completions += [partial(work, block) for work in self._of_block]
+        self._of_block = []
+
+    def shift_blocks(self, offset: int) -> None:
+        """Add `offset` to the number of every block so far, stored or in this batch."""
+        if offset:
+            self._block_offset += offset
+            for row in self.inserted(RecordFile):
+                row["index"] += offset
+
+    def begin_with(self, work: Callable[[CursorWrapper], None]) -> None:
+        """Do `work` in the database before any row of the batch is written."""
+        self._first.append(work)
+
+    def write(self, cursor: CursorWrapper) -> None:
+        make_room(cursor, self.days)
+        for work in self._first:
+            work(cursor)
+        if self._block_offset:
+            cursor.execute("update record_file set index = index + %s", [self._block_offset])
+            cursor.execute(
+                "update loaded_range set first_block = first_block + %s, last_block = last_block + %s",
+                [self._block_offset, self._block_offset],
+            )
+        self.complete(cursor)
+        super().write(cursor)
+
+    def complete(self, cursor: CursorWrapper) -> None:
+        """Fill in the values that depend on the whole batch."""
+        self.evm_addresses.write(cursor)
+        for work in self._completions:
+            work()
+        self._completions = []
+
+    def amend_transaction(self, column: str, value: Any) -> None:
+        """Set a column of the `transaction` row of the item being read."""
+        self.transaction[TRANSACTION.position(column)] = value
+
+    def change_entity(self, item: RecordItem, **columns: Any) -> None:
+        """Add the version of an entity that a create, update or delete transaction makes (columns of
+        `entity`).
+
+        Nothing happens for id 0: the transaction names its entity by an alias or not at all.
+        """
+        if not columns["id"] or (not self.persist.entity_history and "created_timestamp" not in columns):
+            return
+        self.set_entity(item.consensus_timestamp, **columns)
+
+    def set_entity(self, since: int, **columns: Any) -> None:
+        """Add a version of an entity since a time (ns), and remember the names it has from then on."""
+        entity = columns["id"]
+        if columns.get("deleted"):
+            self.lookup.delete(entity)
+        else:
+            evm_address = columns.get("evm_address")
+            self.lookup.remember(entity, alias=columns.get("alias"), evm_address=evm_address)
+            if evm_address:
+                self.evm_addresses.created(entity, evm_address)
+        self.upsert(Entity, since=since, **columns)
+
+    def account(self, item: RecordItem, account: Any, role: str) -> int | None:
+        """Return the account that an AccountID of the body names, also by alias; 0 when it names none.
+
+        An alias that is not known gives None, and a recoverable problem that tells the account's `role`.
+        """
+        entity = self.lookup.account(account)
+        if not entity and account.WhichOneof("account") == "alias":
+            self.recoverable(item, f"the {role} is not known: alias {account.alias[:MAX_ALIAS_TOLD].hex()}")
+            return None
+        return entity
+
+    def warning(self, item: RecordItem, problem: str) -> None:
+        """Log something odd about an item that is no problem to anyone."""
+        self.note(item.consensus_timestamp, problem, recoverable=False)
+
+    def recoverable(self, item: RecordItem, problem: str) -> None:
+        """Count and log a problem of one item that does not stop the stream.
+
+        Errors: RecoverableError when the operator wants it to stop.
+        """
+        if self.persist.halt_on_error:
+            raise RecoverableError(problem)
+        self.note(item.consensus_timestamp, problem, recoverable=True)
+
+    def note(self, at: int, problem: str, *, recoverable: bool) -> None:
+        """Log what is odd about the item of a time (ns); count it if it is a problem."""
+        if recoverable:
+            self.recoverable_errors += 1
+            log.error("recoverable_problem", consensus_timestamp=at, reason=problem)
+        else:
+            log.warning("anomaly", consensus_timestamp=at, reason=problem)

@@ -1,0 +1,238 @@
+"""Composing the proof of a transaction in a block.
+
+The proof has the items of the transaction, each with its path to the block's root hash, and the threshold
+signature of that hash with what proves its key.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ledger.proofs.portable.block import items as reading
+from ledger.proofs.portable.block.items import CHANGES, HEADER, OUTPUT, RESULT, SIGNED
+from ledger.proofs.portable.block.shape import (
+    BlockProofJson,
+    ContributionJson,
+    ItemsBeforeJson,
+    ProvedItemJson,
+    ProvingLedgerJson,
+    SiblingJson,
+)
+from ledger.proofs.portable.document import base64
+from ledger.proofs.threshold import threshold
+from ledger.proofs.threshold.identity import LedgerIdentity
+from ledger.stream.block.items import BlockContent
+from ledger.stream.block.tree import Sibling
+from ledger.stream.block.version import BLOCK_VERSION
+from ledger.stream.errors import StreamFileError
+from mirror.core.values import timestamp
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import Block, DecodeError
+
+
+class Unprovable(Exception):
+    """A block has nothing that would prove a transaction; the message says what is missing."""
+
+
+def compose(
+    block: BlockContent,
+    content: bytes,
+    at: int,
+    ledger: LedgerIdentity | None,
+    *,
+    most_before: int | None = None,
+) -> BlockProofJson:
+    """Return the proof of the transaction of a time (ns).
+
+    `content` is the block as it was serialized. The proof has all transactions and results before, which show
+    that transaction and result belong together, where these can show it; `most_before` is how many bytes of
+    them it may have.
+    Errors: StreamFileError when the block is unusable; Unprovable.
+    """
+    try:
+        return _proof(block, content, at, ledger, most_before)
+    except DecodeError as error:
+        # To load a block takes less of it: only the transactions that have results.
+        raise StreamFileError(block.name, 0, f"a transaction in it can't be parsed ({error})") from error
+
+
+def _proof(
+    block: BlockContent, content: bytes, at: int, ledger: LedgerIdentity | None, most_before: int | None
+) -> BlockProofJson:
+    """Errors: DecodeError; StreamFileError; Unprovable."""
+    proof, signature = _proof_of(block)
+    if not block.prefixed:
+        raise Unprovable(f"block {block.header.number} is of the kind before HAPI 0.71, which proves nothing")
+    places = _Places(block, content)
+    result_at, signed_at, position = places.find(at)
+    signed, result = places.item(signed_at), places.item(result_at)
+    proved = reading.transaction_of(reading.read(signed), reading.read(result), position)
+    header = block.header
+    outputs, changes = places.about(result_at, at)
+    items = places.proved([places.header_at, signed_at, result_at, *outputs, *changes])
+    before = places.before(signed_at, result_at, most_before) if position is None else None
+    footer = block.footer
+    return {
+        "version": BLOCK_VERSION,
+        "transaction_id": proved.transaction_id,
+        "nonce": proved.nonce,
+        "scheduled": proved.scheduled,
+        "consensus_timestamp": timestamp.text(at),
+        "batch_position": position,
+        "block": {
+            "number": header.number,
+            "hash": f"0x{block.root_hash().hex()}",
+            "timestamp": base64(header.block_timestamp.SerializeToString()),
+            "footer": {
+                "previous_block_root_hash": base64(footer.previous_block_root_hash),
+                "root_hash_of_all_block_hashes_tree": base64(footer.root_hash_of_all_block_hashes_tree),
+                "start_of_block_state_root_hash": base64(footer.start_of_block_state_root_hash),
+            },
+            "consensus_headers_root_hash": base64(block.tree.headers_root(prefixed=block.prefixed)),
+            "proof": base64(proof.SerializeToString(deterministic=True)),
+        },
+        "items": {
+            "block_header": items[places.header_at],
+            "signed_transaction": items[signed_at],
+            "transaction_result": items[result_at],
+            "transaction_output": [items[each] for each in outputs],
+            "state_changes": [items[each] for each in changes],
+        },
+        "before": before,
+        "ledger": None if ledger is None else _ledger(ledger, signature),
+    }
+
+
+def _proof_of(block: BlockContent) -> tuple[Any, bytes]:
+    """Return the first proof of a block with a threshold signature, and that. Errors: Unprovable."""
+    for proof in block.proofs:
+        kind = proof.WhichOneof("proof")
+        signature = b""
+        if kind == "signed_block_proof":
+            signature = proof.signed_block_proof.block_signature
+        elif kind == "block_state_proof":
+            signature = proof.block_state_proof.signed_block_proof.block_signature
+        if len(signature) in (threshold.SCHNORR_LENGTH, threshold.WRAPS_LENGTH):
+            return proof, signature
+    raise Unprovable(f"block {block.header.number} has no threshold signature of its network")
+
+
+def _ledger(ledger: LedgerIdentity, signature: bytes) -> ProvingLedgerJson:
+    """Return what the proof of the signature's key needs: its keys of nodes, or the key for proofs."""
+    is_wraps = len(signature) == threshold.WRAPS_LENGTH
+    nodes: list[ContributionJson] = [
+        {"node_id": each.node_id, "weight": each.weight, "history_proof_key": base64(each.key)}
+        for each in ledger.contributors
+    ]
+    return {
+        "ledger_id": base64(ledger.ledger_id),
+        "history_proof_verification_key": base64(ledger.proof_key) if is_wraps else None,
+        "node_contributions": None if is_wraps else nodes,
+    }
+
+
+class _Places:
+    """The items of a block with their places in the lists of its tree."""
+
+    def __init__(self, block: BlockContent, content: bytes) -> None:
+        self._block, self._number = block, block.header.number
+        self._items = wire.repeated_bytes(content, Block.ITEMS_FIELD_NUMBER)
+        self._kinds = [reading.kind_of(item) for item in self._items]
+        if None in self._kinds:
+            raise StreamFileError(block.name, 0, "an item of it has several fields")
+        self._sections = {
+            SIGNED: self._of_kinds(SIGNED),
+            RESULT: self._of_kinds(HEADER, RESULT, OUTPUT, "record_file"),
+            CHANGES: self._of_kinds(CHANGES),
+        }
+        self.header_at = self._kinds.index(HEADER)
+
+    def item(self, index: int) -> bytes:
+        return self._items[index]
+
+    def find(self, at: int) -> tuple[int, int, int | None]:
+        """Return where the result of a time is, its transaction, and the place in that, if it is a batch.
+
+        Errors: DecodeError; Unprovable if nothing in the block happened then, or what it belongs to is open.
+        """
+        signed, has_result = 0, True
+        # The last batch with a result of its own, and how many inner transactions it has.
+        batch, of_batch, inner = 0, 0, 0
+        for index, kind in enumerate(self._kinds):
+            if kind == SIGNED:
+                signed, has_result = index, False
+            if kind != RESULT:
+                continue
+            is_inner, has_result = has_result, True
+            if is_inner:
+                inner += 1
+            elif transactions := self._inner_of(signed):
+                batch, of_batch, inner = signed, transactions, 0
+            if timestamp.of(reading.read(self._items[index]).consensus_timestamp) == at:
+                if not is_inner:
+                    return index, signed, None
+                if inner > of_batch:
+                    raise Unprovable(
+                        f"block {self._number} does not tell whose result that of {timestamp.text(at)} is"
+                    )
+                return index, batch, inner - 1
+        raise Unprovable(f"block {self._number} has no transaction of {timestamp.text(at)}")
+
+    def _inner_of(self, signed: int) -> int:
+        """Return how many transactions are in an atomic batch; 0 for any other transaction."""
+        return len(reading.body_of(reading.read(self._items[signed])).atomic_batch.transactions)
+
+    def about(self, result_at: int, at: int) -> tuple[Sequence[int], Sequence[int]]:
+        """Return where the outputs of a result are, and the changes of the state at its time."""
+        outputs, changes = [], []
+        for index in range(result_at + 1, len(self._items)):
+            kind = self._kinds[index]
+            if kind in (SIGNED, RESULT):
+                break
+            if kind == OUTPUT:
+                outputs.append(index)
+            elif kind == CHANGES:
+                when = reading.read(self._items[index]).consensus_timestamp
+                if timestamp.of(when) == at:
+                    changes.append(index)
+        return outputs, changes
+
+    def before(self, signed_at: int, result_at: int, most: int | None) -> ItemsBeforeJson | None:
+        """Return the transactions and the results before, None if they do not tell what belongs together.
+
+        Errors: Unprovable if they have more bytes than `most`.
+        """
+        signed = [self._items[index] for index in self._sections[SIGNED] if index < signed_at]
+        outputs = [
+            self._items[index] for index in self._sections[RESULT] if self.header_at < index < result_at
+        ]
+        result = reading.read(self._items[result_at])
+        if not reading.are_told_by_order([*signed, self._items[signed_at]], outputs, result):
+            return None
+        size = sum(map(len, (*signed, *outputs)))
+        if most is not None and size > most:
+            raise Unprovable(
+                f"the {size:,} bytes before it in block {self._number}, which belong to the "
+                "proof, are too many for an answer: take it by `manage.py prove`"
+            )
+        return {"signed_transaction": list(map(base64, signed)), "outputs": list(map(base64, outputs))}
+
+    def proved(self, indexes: Sequence[int]) -> dict[int, ProvedItemJson]:
+        """Return items with their paths."""
+        paths = self._block.paths(map(self._place, indexes))
+        return {
+            index: {"item": base64(self._items[index]), "path": list(map(_sibling, path))}
+            for index, path in zip(indexes, paths, strict=True)
+        }
+
+    def _place(self, index: int) -> tuple[str, int]:
+        kind = self._kinds[index]
+        assert kind is not None
+        section = next(section for section in self._sections.values() if index in section)
+        return kind, section.index(index)
+
+    def _of_kinds(self, *kinds: str) -> list[int]:
+        return [index for index, kind in enumerate(self._kinds) if kind in kinds]
+
+
+def _sibling(sibling: Sibling) -> SiblingJson:
+    return {"hash": base64(sibling.hash), "is_left": sibling.is_left}

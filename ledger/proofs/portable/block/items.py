@@ -1,0 +1,131 @@
+"""The items of a block that a proof has, and which transaction and which result belong together.
+
+A block's root hash is over its transactions and over its results in two lists, each in the order of the
+block. So the paths alone do not prove which result is whose. Where every transaction has one result, the
+number of those before does: the same of transactions as of results. Not counted are signatures of the state
+by nodes, which have no result, and the results of inner transactions, which are in no list: they name the
+time of their atomic batch as that of their parent. Of what else nodes send for themselves nobody knows that
+it has a result; where it is among those before, their number tells nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Any
+
+from ledger.proofs.portable.verdict import Transaction
+from mirror.core.values import entity_id, timestamp, transaction_id
+from mirror.core.values.hapi import messages, result_codes, transaction_types, wire
+from mirror.core.values.hapi.messages import BlockItem, SignedTransaction, TransactionBody
+
+HEADER, SIGNED, RESULT, OUTPUT = (
+    "block_header",
+    "signed_transaction",
+    "transaction_result",
+    "transaction_output",
+)
+CHANGES = "state_changes"
+
+_WITHOUT_RESULT = "state_signature_transaction"
+# What nodes send for themselves, and what is not known: with a result or without.
+_MAYBE_WITHOUT_RESULT = frozenset(
+    (None, "hints_preprocessing_vote", "hints_key_publication", "hints_partial_signature",
+     "history_proof_signature", "history_proof_key_publication", "history_proof_vote", "crs_publication",
+     "migration_root_hash_vote")
+)  # fmt: skip
+_BATCH = "atomic_batch"
+_KINDS = {field.number: field.name for field in BlockItem.DESCRIPTOR.fields}
+
+
+def kind_of(serialized: bytes) -> str | None:
+    """Return the name of a serialized BlockItem's only field, None if it is none. Errors: DecodeError."""
+    fields = list(wire.fields(serialized))
+    if len(fields) != 1 or fields[0].wire_type != wire.LENGTH_DELIMITED:
+        return None
+    return _KINDS.get(fields[0].number)
+
+
+def body_of(signed: bytes) -> Any:
+    """Return the TransactionBody of a serialized SignedTransaction. Errors: DecodeError."""
+    return messages.parse(TransactionBody, SignedTransaction.FromString(signed).bodyBytes)
+
+
+def read(item: bytes) -> Any:
+    """Return what is in a serialized BlockItem that has a kind. Errors: DecodeError."""
+    message = messages.parse(BlockItem, item)
+    return getattr(message, message.WhichOneof("item"))
+
+
+def transaction_of(signed: bytes, result: Any, position: int | None) -> Transaction:
+    """Return what a transaction and its result say.
+
+    `position` is the place in the batch that `signed` is. Errors: DecodeError; IndexError for no such place.
+    """
+    body = body_of(signed)
+    if position is not None:
+        body = body_of(body.atomic_batch.transactions[position])
+    stated = body.transactionID
+    kind = body.WhichOneof("data")
+    return Transaction(
+        transaction_id=transaction_id.text(
+            entity_id.of_account(stated.accountID), timestamp.of(stated.transactionValidStart)
+        ),
+        nonce=stated.nonce,
+        scheduled=result.HasField("schedule_ref"),
+        consensus_timestamp=timestamp.of(result.consensus_timestamp),
+        type=transaction_types.name(TransactionBody.DESCRIPTOR.fields_by_name[kind].number)
+        if kind
+        else transaction_types.UNKNOWN,
+        result=result_codes.name(result.status),
+        position=position,
+    )
+
+
+def has_no_result(signed: bytes) -> bool:
+    """Tell if a serialized SignedTransaction is one that never has a result. Errors: DecodeError."""
+    return bool(body_of(signed).WhichOneof("data") == _WITHOUT_RESULT)
+
+
+def are_told_by_order(signed: Sequence[bytes], outputs: Iterable[bytes], result: Any) -> bool:
+    """Tell if a transaction and its result belong together, by the items before them.
+
+    `signed` are the serialized items of the transactions up to this one, and `outputs` those before its
+    result, without the header. Errors: DecodeError.
+    """
+    bodies = list(map(_body_in, signed))
+    kinds = [body.WhichOneof("data") for body in bodies]
+    if kinds[-1] == _WITHOUT_RESULT or not _MAYBE_WITHOUT_RESULT.isdisjoint(kinds):
+        return False
+    bodies = [body for body, kind in zip(bodies, kinds, strict=True) if kind != _WITHOUT_RESULT]
+    batches = [body.WhichOneof("data") == _BATCH for body in bodies]
+    after_batch = zip(bodies, accumulate(batches), strict=True)
+    if any(follows and _may_be_child(body) for body, follows in after_batch):
+        # The child of an inner transaction can't be told from the inner transaction after it.
+        return False
+    results = 0
+    times_of_batches = set()
+    for item in outputs:
+        if kind_of(item) != RESULT:
+            continue
+        each = read(item)
+        if parent_of(each) in times_of_batches:
+            continue
+        if results < len(batches) and batches[results]:
+            times_of_batches.add(timestamp.of(each.consensus_timestamp))
+        results += 1
+    return results == len(bodies) - 1 and parent_of(result) not in times_of_batches
+
+
+def _body_in(item: bytes) -> Any:
+    return body_of(read(item))
+
+
+def _may_be_child(body: Any) -> bool:
+    """Tell if another transaction may have caused this one: then its result may name the batch, too."""
+    return bool(body.transactionID.nonce or body.transactionID.scheduled)
+
+
+def parent_of(result: Any) -> int | None:
+    """Return the time of the transaction that has caused another one, or of the batch with it."""
+    if not result.HasField("parent_consensus_timestamp"):
+        return None
+    return timestamp.of(result.parent_consensus_timestamp)

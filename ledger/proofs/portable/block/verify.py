@@ -1,0 +1,301 @@
+"""Verifying the proof of a transaction in a block.
+
+From the items of the transaction, paths lead to the root hash of their block. Nodes of the network have
+signed it, or that of a later block, by a key that leads back to the id of their ledger.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ledger.proofs.portable.block import items as reading
+from ledger.proofs.portable.block.items import CHANGES, HEADER, OUTPUT, RESULT, SIGNED
+from ledger.proofs.portable.block.ledger import ledger_of
+from ledger.proofs.portable.document import FORM, NotProved, Part
+from ledger.proofs.portable.verdict import Transaction, Trusted, Verdict
+from ledger.proofs.threshold import hints, threshold
+from ledger.proofs.threshold.errors import WrongSignature
+from ledger.stream.block.later_block import signed_root
+from ledger.stream.block.tree import (
+    PREFIXED_SINCE,
+    SINGLE,
+    Section,
+    Sibling,
+    climb,
+    leaf_of,
+    steps_above,
+)
+from ledger.stream.block.version import BLOCK_VERSION
+from mirror.core.values import timestamp
+from mirror.core.values.hapi import messages
+from mirror.core.values.hapi.messages import BlockProof, DecodeError
+from mirror.core.values.hashes import SHA_384_LENGTH
+
+_STATED, _PATHS, _BLOCK = "The transaction", "The paths", "The block"
+_ORDER, _SIGNATURE = "The order of the block", "The signature of the block"
+_MOST_STEPS = 64
+# What the last path of a proof has as the next one.
+_NO_PATH = (1 << 32) - 1
+# Of each block on the way to a later one: which steps are single, and which on the left.
+_STEPS, _SINGLE_STEP, _LEFT_STEP = 5, 3, 4
+
+
+class _Item(NamedTuple):
+    """An item with its path, and its hash."""
+
+    kind: str
+    serialized: bytes
+    message: Any
+    leaf: bytes
+    path: Sequence[Sibling]
+
+    @property
+    def value(self) -> Any:
+        return getattr(self.message, self.kind)
+
+    @property
+    def left(self) -> list[bytes]:
+        """The hashes on the left within the section, seen from its root."""
+        within = self.path[: -len(steps_above(self.kind, prefixed=True))]
+        return [sibling.hash for sibling in reversed(within) if sibling.is_left]
+
+
+class _Block(NamedTuple):
+    number: int
+    hash: bytes
+    proof: Any
+
+
+def verify(document: Part, trusted: Trusted) -> Verdict:
+    """Return what a proof of the kind "block" shows. Errors: NotProved."""
+    if document.number("version") != BLOCK_VERSION:
+        raise NotProved(FORM, f"its version is not {BLOCK_VERSION}, that of blocks")
+    stated = _Stated(document)
+    parts = document.part("items")
+    try:
+        items = {
+            HEADER: [_unproved(parts.part(HEADER), HEADER)],
+            SIGNED: [_unproved(parts.part(SIGNED), SIGNED)],
+            RESULT: [_unproved(parts.part(RESULT), RESULT)],
+            OUTPUT: [_unproved(part, OUTPUT) for part in parts.parts(OUTPUT)],
+            CHANGES: [_unproved(part, CHANGES) for part in parts.parts(CHANGES)],
+        }
+        parts.finish()
+        block = _block(document.part("block"), items)
+        transaction = _transaction(items, stated)
+        untold = _check_order(document.part_or_none("before"), items, stated.position)
+    except DecodeError as error:
+        raise NotProved(FORM, f"an item can't be parsed ({error})") from error
+    given = document.part_or_none("ledger")
+    document.finish()
+    signature, root = _signature(block)
+    rests_on: list[str] = []
+    ledger = ledger_of(given, trusted, signature, rests_on)
+    try:
+        threshold.verify(ledger, root, signature)
+    except WrongSignature as error:
+        raise NotProved(_SIGNATURE, f"it is refused, as {error}") from error
+    signed, total = _weights(signature)
+    later = "" if root == block.hash else ", by their signature of a later block"
+    return Verdict(
+        version=BLOCK_VERSION,
+        transaction=transaction,
+        number=block.number,
+        hash=block.hash.hex(),
+        signers=f"nodes of ledger 0x{ledger.ledger_id.hex()} with a weight of {signed} of {total}{later}",
+        signed=signed,
+        total=total,
+        rests_on=rests_on,
+        untold=untold,
+    )
+
+
+class _Stated:
+    """What a document says of its transaction."""
+
+    def __init__(self, document: Part) -> None:
+        self.transaction_id = document.text("transaction_id")
+        self.nonce = document.number("nonce")
+        self.scheduled = document.flag("scheduled")
+        self.consensus_timestamp = document.text("consensus_timestamp")
+        self.position = document.number_or_none("batch_position")
+
+
+# ITEMS
+
+
+def _unproved(part: Part, kind: str) -> _Item:
+    serialized = part.data("item")
+    path = []
+    for step in part.parts("path"):
+        sibling = Sibling(step.data("hash"), step.flag("is_left"))
+        if len(sibling.hash) != SHA_384_LENGTH and sibling != SINGLE:
+            raise NotProved(FORM, f"a hash in the path of the {kind} has {len(sibling.hash)} bytes")
+        path.append(sibling)
+        step.finish()
+    part.finish()
+    if len(path) > _MOST_STEPS:
+        raise NotProved(FORM, f"the path of the {kind} has {len(path)} steps")
+    if reading.kind_of(serialized) != kind:
+        raise NotProved(FORM, f"what is called {kind} is none")
+    return _Item(kind, serialized, messages.parse(messages.BlockItem, serialized), b"", path)
+
+
+def _block(part: Part, items: dict[str, list[_Item]]) -> _Block:
+    """Return the block that all items are in; they have their leaves then."""
+    number, digest = part.number("number"), part.text("hash")
+    time, proof_data = part.data("timestamp"), part.data("proof")
+    footer = part.part("footer")
+    beside = [
+        footer.hash("previous_block_root_hash"),
+        footer.hash("root_hash_of_all_block_hashes_tree"),
+        footer.hash("start_of_block_state_root_hash"),
+        part.hash("consensus_headers_root_hash"),
+    ]
+    footer.finish()
+    part.finish()
+    header = items[HEADER][0].value
+    version = header.hapi_proto_version
+    if (version.major, version.minor, version.patch) < PREFIXED_SINCE:
+        raise NotProved(
+            _BLOCK, "its tree is of the kind before HAPI 0.71, in which hashes may pass for items"
+        )
+    root = None
+    for each in items.values():
+        for index, item in enumerate(each):
+            leaf = leaf_of(item.serialized, prefixed=True)
+            each[index] = item._replace(leaf=leaf)
+            _check_path(item, time, beside)
+            ends_at = climb(leaf, item.path, prefixed=True)
+            if root not in (None, ends_at):
+                raise NotProved(_PATHS, f"that of the {item.kind} leads to another block")
+            root = ends_at
+    assert root is not None
+    if digest != f"0x{root.hex()}":
+        raise NotProved(_PATHS, f"they lead to the root hash 0x{root.hex()}, not to the block's")
+    if header.block_timestamp.SerializeToString() != time:
+        raise NotProved(_BLOCK, "its time is not the one in its header")
+    if header.number != number:
+        raise NotProved(_BLOCK, f"its header says that it is block {header.number}, not {number}")
+    return _Block(number, root, _proof(number, proof_data))
+
+
+def _check_path(item: _Item, time: bytes, beside: Sequence[bytes]) -> None:
+    """Require that a path goes through the section of its kind, past the footer's hashes, to the time."""
+    above = steps_above(item.kind, prefixed=True)
+    within, last = item.path[: -len(above)], item.path[-len(above) :]
+    if any(not step.hash for step in within) or above != [
+        step.is_left if step.hash else None for step in last
+    ]:
+        raise NotProved(_PATHS, f"that of the {item.kind} does not go where such items are in a block")
+    pairs = [climb(left, [Sibling(right, False)], prefixed=True) for left, right in (beside[:2], beside[2:])]
+    if last[2].hash != climb(pairs[0], [Sibling(pairs[1], False)], prefixed=True):
+        raise NotProved(_PATHS, f"that of the {item.kind} does not pass the hashes of the block's footer")
+    if last[-1].hash != leaf_of(time, prefixed=True):
+        raise NotProved(_PATHS, f"that of the {item.kind} does not end beside the block's time")
+
+
+def _proof(number: int, data: bytes) -> Any:
+    proof = messages.parse(BlockProof, data)
+    if proof.SerializeToString(deterministic=True) != data:
+        raise NotProved(_SIGNATURE, "the block's proof is written otherwise than by a network")
+    if proof.block != number:
+        raise NotProved(_SIGNATURE, f"the block's proof is one of block {proof.block}")
+    return proof
+
+
+# TRANSACTION
+
+
+def _transaction(items: dict[str, list[_Item]], stated: _Stated) -> Transaction:
+    """Return the transaction, if it is the one that the document states."""
+    signed, result = items[SIGNED][0].value, items[RESULT][0].value
+    if reading.has_no_result(signed):
+        raise NotProved(_STATED, "it is a signature of the state, which has no result")
+    try:
+        found = reading.transaction_of(signed, result, stated.position)
+    except IndexError:
+        raise NotProved(_STATED, f"it is no batch with an inner transaction {stated.position}") from None
+    if stated.position is not None and reading.parent_of(result) in (None, found.consensus_timestamp):
+        raise NotProved(_STATED, "the result is none of a transaction in a batch: it names no batch")
+    for what, said, actual in (
+        ("transaction id", stated.transaction_id, found.transaction_id),
+        ("nonce", stated.nonce, found.nonce),
+        ("consensus timestamp", stated.consensus_timestamp, timestamp.text(found.consensus_timestamp)),
+        ("flag of a scheduled transaction", stated.scheduled, found.scheduled),
+    ):
+        if said != actual:
+            raise NotProved(_STATED, f"its {what} is {actual}, not {said}")
+    for item in items[CHANGES]:
+        if timestamp.of(item.value.consensus_timestamp) != found.consensus_timestamp:
+            raise NotProved(_STATED, "a change of the state in the document is of another time")
+    return found
+
+
+def _check_order(before: Part | None, items: dict[str, list[_Item]], position: int | None) -> str:
+    """Return why the items before do not tell whether transaction and result belong together, "" if they do.
+
+    Where they could tell it, they have to: as many results as transactions are before those of the document.
+    """
+    if before is None:
+        return (
+            "results of transactions in a batch do not tell which of them they belong to"
+            if position is not None
+            else "the document does not have the items before them: not all that nodes send for themselves "
+            "has a result, so the items before may not tell it; or somebody has left them out"
+        )
+    if position is not None:
+        raise NotProved(_ORDER, "the items before do not tell results of transactions in a batch")
+    signed, outputs = before.all_data(SIGNED), before.all_data("outputs")
+    before.finish()
+    if any(reading.kind_of(item) != SIGNED for item in signed) or any(
+        reading.kind_of(item) not in (RESULT, OUTPUT) for item in outputs
+    ):
+        raise NotProved(FORM, "before holds other items than transactions and their results")
+    transaction, result = items[SIGNED][0], items[RESULT][0]
+    _check_places([transaction], signed)
+    _check_places([result, *items[OUTPUT]], [items[HEADER][0].serialized, *outputs])
+    if not reading.are_told_by_order([*signed, transaction.serialized], outputs, result.value):
+        raise NotProved(_ORDER, "the items before do not tell which result is this transaction's")
+    return ""
+
+
+def _check_places(items: Sequence[_Item], before: Sequence[bytes]) -> None:
+    """Require that these are all items before the first of some that follow each other in their section."""
+    section = Section()
+    for each in before:
+        section.add(leaf_of(each, prefixed=True))
+    for item in items:
+        if item.left != section.complete_roots:
+            raise NotProved(_ORDER, f"the items given are not those before the {item.kind}")
+        section.add(item.leaf)
+
+
+# SIGNATURE
+
+
+def _signature(block: _Block) -> tuple[bytes, bytes]:
+    """Return the threshold signature, and the root hash that it is of."""
+    kind = block.proof.WhichOneof("proof")
+    if kind == "signed_block_proof":
+        return block.proof.signed_block_proof.block_signature, block.hash
+    if kind != "block_state_proof":
+        raise NotProved(_SIGNATURE, "the block's proof has no threshold signature")
+    proof = block.proof.block_state_proof
+    try:
+        root = signed_root(proof, block.hash)
+    except WrongSignature as error:
+        raise NotProved(_SIGNATURE, f"{error}") from error
+    *_, last = proof.paths
+    way = [(bool(step.hash), step.is_left) for step in proof.paths[1].siblings]
+    expected = [(at % _STEPS != _SINGLE_STEP, at % _STEPS == _LEFT_STEP) for at in range(len(way))]
+    # It ends below the time of the signed block, which has a path of its own.
+    if last != type(last)(next_path_index=_NO_PATH) or way != expected or len(way) % _STEPS != _LEFT_STEP:
+        raise NotProved(_SIGNATURE, "the way to the later block is written otherwise than by a network")
+    return proof.signed_block_proof.block_signature, root
+
+
+def _weights(signature: bytes) -> tuple[int, int]:
+    """Return the weight of the signers, and that of all nodes, of a signature that has been verified."""
+    total = signature[8:40]
+    signed = signature[hints.KEY_LENGTH + 96 : hints.KEY_LENGTH + 128]
+    return int.from_bytes(signed, "little"), int.from_bytes(total, "little")

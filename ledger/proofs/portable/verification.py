@@ -1,0 +1,50 @@
+"""Verifying the proof of a transaction, of whatever kind, with nothing but what its reader trusts."""
+
+from ledger.proofs.portable.document import FORM, NotProved, Part, parsed
+from ledger.proofs.portable.verdict import Expected, Trusted, Verdict
+from ledger.stream.block.version import BLOCK_VERSION
+from mirror.core.values import timestamp
+
+
+def verify(data: bytes, trusted: Trusted, expected: Expected | None = None) -> Verdict:
+    """Return what a document shows; `expected` is the transaction that it has to be about.
+
+    Errors: NotProved.
+    """
+    document = Part(parsed(data))
+    version = document.peek("version")
+    if not isinstance(version, int):
+        raise NotProved(FORM, "its version is no whole number")
+    _require_anchor(version, trusted)
+    # Each kind needs much that takes long to import.
+    if version >= BLOCK_VERSION:
+        from ledger.proofs.portable.block import verify as block
+
+        verdict = block.verify(document, trusted)
+    else:
+        from ledger.proofs.portable import record_file
+
+        verdict = record_file.verify(document, trusted, expected)
+    proved = verdict.transaction
+    if expected is not None and not expected.is_of(proved):
+        times = timestamp.text(proved.consensus_timestamp)
+        raise NotProved("The transaction", f"the proof is one of {proved.named} at {times}")
+    return verdict
+
+
+def _require_anchor(version: int, trusted: Trusted) -> None:
+    """Refuse a document of a kind that a reader knows nothing of who names what the other kind needs.
+
+    It would be proved by what is in it, which is not what the reader wants.
+    """
+    of_blocks = trusted.ledger is not None or trusted.ledger_id is not None
+    of_files = trusted.book is not None or trusted.stakes is not None
+    if version >= BLOCK_VERSION:
+        if of_files and not of_blocks:
+            raise NotProved(
+                "The ledger", "the document is of a block: name its ledger by --ledger or --ledger-id"
+            )
+    elif trusted.book is None and (of_blocks or of_files):
+        raise NotProved(
+            "The address book", "the document is of a record file: name an address book by --address-book"
+        )

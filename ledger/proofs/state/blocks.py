@@ -1,0 +1,129 @@
+"""Proofs of transactions in blocks: their items, the paths to the block's hash, and the nodes' signature.
+
+The block comes from its row, if that has its bytes, from the kept place, or from the bucket of blocks. A node
+that makes its own demo network has it in a folder.
+"""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from ledger.archive import layout
+from ledger.proofs.portable.block.compose import Unprovable, compose
+from ledger.proofs.portable.block.shape import BlockProofJson
+from ledger.proofs.state import fetching, locations
+from ledger.proofs.state.errors import NotFetched
+from ledger.proofs.threshold.identity import LedgerIdentity
+from ledger.queries import ledgers
+from ledger.queries.state_proofs import StoredFile
+from ledger.stream.block.items import BlockContent, read_items
+from ledger.stream.block.original import most_bytes
+from ledger.stream.content import content_of
+from ledger.stream.errors import StreamFileError
+from ledger.stream.source.block_bucket import latest_folder
+from ledger.stream.source.bucket import Bucket
+from mirror.core import config, logs
+from mirror.core.config.errors import OperatorError
+
+# The first bytes of compressed files; a block that is not compressed begins with a field.
+_COMPRESSORS = ((b"\x28\xb5\x2f\xfd", "zstd"), (b"\x1f\x8b", "gz"))
+
+log = logs.logger(__name__)
+
+
+class _Name(NamedTuple):
+    name: str
+    compressor: str
+
+
+class FoundBlock(NamedTuple):
+    """A block with the hash that was loaded: as it was serialized, and what it says."""
+
+    serialized: bytes
+    content: BlockContent
+
+
+def document(consensus_timestamp: int, file: StoredFile, *, most_before: int | None = None) -> BlockProofJson:
+    """Return the proof of the transaction of this time (ns), which is in this block.
+
+    `most_before` is how many bytes of transactions and results before it the proof may have. Errors: NoProof.
+    """
+    ledger = _ledger()
+    deadline = time.monotonic() + config.value("rest.stateproof.streams.httpOptions.timeout")
+    try:
+        with fetching.others_served(deadline):
+            block = found(file, deadline)
+            return compose(
+                block.content, block.serialized, consensus_timestamp, ledger, most_before=most_before
+            )
+    except StreamFileError as error:
+        raise NotFetched(f"Block {file.number} is unusable: {error}") from error
+    except Unprovable as error:
+        raise NotFetched(f"There is no proof: {error}") from error
+
+
+def _ledger() -> LedgerIdentity | None:
+    try:
+        return ledgers.published()
+    except OperatorError as error:
+        raise NotFetched(
+            "There is no proof: what the network has published of its ledger can't be read", str(error)
+        ) from error
+
+
+def found(file: StoredFile, deadline: float) -> FoundBlock:
+    """Return the block that was loaded. Errors: NotFetched, also after the deadline."""
+    search = _Search(file)
+    if file.content is not None and (block := search.take("the database", bytes(file.content))):
+        return block
+    fetched = fetching.in_time(partial(search.in_buckets, locations.block_buckets()), deadline)
+    if fetched is None:
+        raise NotFetched(f"Block {file.number} could not be read in time")
+    return fetched
+
+
+class _Search:
+    """A search for a block in one place after another: a copy that is spoiled does not hide a sound one."""
+
+    def __init__(self, file: StoredFile) -> None:
+        self._file = file
+        self._looked: list[str] = []
+        # Why the first copy was refused.
+        self._refusal = ""
+
+    def take(self, place: str, data: bytes) -> FoundBlock | None:
+        """Return the block that was stored as `data`, None if it is not the one that was loaded."""
+        file = self._file
+        try:
+            block = _read(file.name, data)
+        except StreamFileError as error:
+            refusal = f"Block {file.number} is unusable: {error}"
+        else:
+            if block.content.root_hash().hex() == file.block_hash:
+                return block
+            refusal = f"Block {file.number} has been found with another hash than 0x{file.block_hash}"
+        log.warning("block_unusable", block=file.number, place=place, reason=refusal)
+        self._looked.append(f"{place} ({refusal})")
+        self._refusal = self._refusal or refusal
+        return None
+
+    def in_buckets(self, buckets: Sequence[Bucket]) -> FoundBlock:
+        """Errors: NotFetched."""
+        for bucket in buckets:
+            try:
+                folder = latest_folder(bucket, config.value("network"))
+                data = bucket.read(layout.block_path(folder, self._file.number), most=most_bytes())
+            except StreamFileError as error:
+                self._looked.append(f"{bucket.location} ({error.cause})")
+                continue
+            if block := self.take(bucket.location, data):
+                return block
+        message = self._refusal or f"Block {self._file.number} is not kept, nor in its source any more"
+        raise NotFetched(message, "; ".join(self._looked) or "no place is configured")
+
+
+def _read(name: str, data: bytes) -> FoundBlock:
+    compressor = next((kind for beginning, kind in _COMPRESSORS if data.startswith(beginning)), "")
+    serialized = content_of(_Name(name, compressor), data, most=most_bytes())
+    return FoundBlock(serialized, read_items(name, serialized))

@@ -1,0 +1,147 @@
+"""The places of signed record files and of blocks: the kept place, and where they are published.
+
+Record files are published where importer.downloader.* say, unless rest.stateproof.streams.* say otherwise. A
+node that makes its own demo network has it in a folder.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from ledger.archive.access import archive_bucket
+from ledger.archive.location import archive_location
+from ledger.archive.published_files import Place
+from ledger.stream.errors import StreamFileError
+from ledger.stream.signature.address_book import AddressBookNode
+from ledger.stream.source import configured, stream_settings
+from ledger.stream.source.bucket import Access, Bucket, NoSuchFile, open_bucket
+from ledger.stream.source.download import Layout, PathType
+from mirror.core import config, logs
+from mirror.core.config.errors import OperatorError
+
+_STREAMS = "rest.stateproof.streams."
+_WHERE = ("cloudProvider", "network", "bucketName", "endpointOverride")
+_ACCESS = ("region", "accessKey", "secretKey", "gcpProjectId")
+_CREDENTIALS = ("accessKey", "secretKey")
+_DEMO = "demo"
+
+# A kept file is in the folder of one of the nodes that signed it, in the source each of them has it.
+_ALL_AT_ONCE, _ONE_BY_ONE = 16, 1
+# Real ones have less than a thousand bytes.
+_MOST_OF_SIGNATURE = 64 * 1024
+
+log = logs.logger(__name__)
+
+
+def places() -> Sequence[Place]:
+    """Return the places of record files, in the order in which to look."""
+    published = _published(_own_demo(), _values(_STREAMS, "importer.", "network"))
+    found = [_kept(_values("importer.", "data")), published]
+    return [place for place in found if place is not None]
+
+
+def block_buckets() -> Sequence[Bucket]:
+    """Return the buckets of blocks, in the order in which to look."""
+    kept = _kept(_values("importer.", "data"))
+    demo = settings.DATA_DIR / settings.DEMO_STREAM
+    own_demo = str(demo) if config.value("network") == _DEMO and demo.is_dir() else ""
+    buckets = [] if kept is None else [kept.bucket]
+    if own_demo:
+        buckets.append(_folder(own_demo))
+    # Not every network publishes blocks in a bucket.
+    with suppress(OperatorError):
+        buckets.append(_published_blocks(_values("importer.", "network")))
+    return buckets
+
+
+def read_signature(place: Place, node: AddressBookNode, name: str) -> bytes:
+    """Return a signature file as the node published it. Errors: StreamFileError."""
+    return _read(place, node, name, _MOST_OF_SIGNATURE)
+
+
+def read_file(place: Place, node: AddressBookNode, name: str) -> bytes:
+    """Return a record file as the node published it. Errors: StreamFileError."""
+    return _read(place, node, name, None)
+
+
+def _read(place: Place, node: AddressBookNode, name: str, most: int | None) -> bytes:
+    problem: StreamFileError | None = None
+    for folder in place.folders(node.node_id, node.account_id):
+        try:
+            return place.bucket.read(f"{folder}/{name}", most=most)
+        except NoSuchFile as error:
+            problem = error
+    assert problem is not None
+    raise problem
+
+
+def _values(*beginnings: str) -> tuple[Any, ...]:
+    """Return the values of the settings on which a place depends: with others it is another one."""
+    return tuple(value for name, value in config.values().items() if name.startswith(beginnings))
+
+
+def _kept(values: tuple[Any, ...]) -> Place | None:
+    location = archive_location()
+    if "://" not in location and not Path(location).is_dir():
+        return None
+    return _open_kept(values)
+
+
+@lru_cache(maxsize=1)
+def _open_kept(values: tuple[Any, ...]) -> Place | None:
+    layout = Layout(network=config.value("network"), path_type=PathType.ACCOUNT_ID)
+    try:
+        bucket = archive_bucket()
+    except OperatorError as error:
+        log.warning("state_proof_location_unusable", reason=str(error))
+        return None
+    return None if bucket is None else Place(bucket, layout, _ALL_AT_ONCE)
+
+
+@lru_cache(maxsize=1)
+def _published(location: str, values: tuple[Any, ...]) -> Place | None:
+    layout = replace(configured.stream_layout(), network=_choose("network"))
+    try:
+        return Place(configured.stream_bucket(location, _choose), layout, _ONE_BY_ONE)
+    except OperatorError as error:
+        log.warning("state_proof_location_unusable", reason=str(error))
+        return None
+
+
+@lru_cache(maxsize=1)
+def _published_blocks(values: tuple[Any, ...]) -> Bucket:
+    """Errors: OperatorError, after which it is tried again."""
+    return configured.block_bucket()
+
+
+@lru_cache(maxsize=1)
+def _folder(location: str) -> Bucket:
+    return open_bucket(location, Access())
+
+
+def _own_demo() -> str:
+    """Return the folder of the demo network that this node makes; "" if it makes none."""
+    elsewhere = any(config.value(_STREAMS + name) for name in _WHERE) or stream_settings.is_named()
+    folder = settings.DATA_DIR / settings.DEMO_STREAM
+    return str(folder) if _choose("network") == _DEMO and not elsewhere and folder.is_dir() else ""
+
+
+def _choose(name: str) -> Any:
+    """Return the value of a setting of rest.stateproof.streams, or else of importer.downloader."""
+    if name == "timeout":
+        return config.value(_STREAMS + "httpOptions.timeout")
+    own = config.value(_STREAMS + name) if name in (*_WHERE, *_ACCESS) else None
+    if own:
+        return own
+    # Credentials are for the service that they were made for.
+    is_other_service = bool(config.value(_STREAMS + "endpointOverride"))
+    if is_other_service and name in _CREDENTIALS:
+        return ""
+    if is_other_service and name == "allowAnonymousAccess":
+        return not config.value(_STREAMS + "accessKey")
+    return stream_settings.downloader(name)

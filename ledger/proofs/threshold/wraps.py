@@ -1,0 +1,180 @@
+"""The proof of a verification key by all address books since the network's first one (WRAPS).
+
+It is a short proof that a long computation was done: from each address book to the next, signed by enough of
+the nodes of the book before. The computation is folded (Nova), and the result is proved by Groth16 over BN254
+with two openings of polynomials. Numbers are little-endian.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from ledger.proofs.threshold import bn254, poseidon
+from ledger.proofs.threshold.bn254 import Pair, Point2
+from ledger.proofs.threshold.encoding import Values
+from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.identity import ID_LENGTH
+
+LENGTH: Final = 704
+KEY_LENGTH: Final = 1768
+
+_G1, _G2, _COUNT = 32, 64, 8
+_INPUTS = 40
+_LIMBS, _LIMB_BITS = 5, 55
+
+
+class _Values(Values):
+    ORDER = bn254.ORDER
+
+    def count(self, wanted: int) -> None:
+        if (stated := int.from_bytes(self.take(_COUNT), "little")) != wanted:
+            raise WrongSignature(f"its proof has a list of {stated} instead of {wanted}")
+
+    def g1(self) -> Pair:
+        return bn254.g1(self.take(_G1))
+
+    def g2(self) -> Point2:
+        return bn254.g2(self.take(_G2))
+
+
+@dataclass(frozen=True)
+class ProofKey:
+    """The key with which such proofs are verified: column history_proof_verification_key of table ledger."""
+
+    computation: int
+    alpha: Pair
+    beta: Point2
+    gamma: Point2
+    delta: Point2
+    inputs: tuple[Pair, ...]
+    g: Pair
+    h: Point2
+    beta_h: Point2
+
+    @classmethod
+    def of(cls, data: bytes) -> "ProofKey":
+        """Errors: WrongSignature."""
+        if len(data) != KEY_LENGTH:
+            raise WrongSignature(f"the ledger's key for proofs has {len(data)} bytes, not {KEY_LENGTH}")
+        return _key(bytes(data))
+
+
+@lru_cache(maxsize=8)
+def _key(data: bytes) -> ProofKey:
+    read = _Values(data)
+    computation, alpha = read.scalar(), read.g1()
+    beta, gamma, delta = read.g2(), read.g2(), read.g2()
+    read.count(_INPUTS + 1)
+    inputs = tuple(read.g1() for _ in range(_INPUTS + 1))
+    g, _ = read.g1(), read.g1()
+    return ProofKey(computation, alpha, beta, gamma, delta, inputs, g, read.g2(), read.g2())
+
+
+@dataclass(frozen=True)
+class _Proof:
+    steps: int
+    first: tuple[int, int]
+    last: tuple[int, int]
+    running: tuple[Pair, Pair]
+    incoming: tuple[Pair, Pair]
+    a: Pair
+    b: Point2
+    c: Pair
+    openings: tuple[tuple[int, Pair], tuple[int, Pair]]
+    cross_term: Pair
+    r: int
+    challenges: tuple[int, int]
+
+    @classmethod
+    def of(cls, data: bytes) -> "_Proof":
+        if len(data) != LENGTH:
+            raise WrongSignature(f"the proof of its key has {len(data)} bytes, not {LENGTH}")
+        read = _Values(data)
+        steps = read.scalar()
+        read.count(2)
+        first = read.scalar(), read.scalar()
+        read.count(2)
+        last = read.scalar(), read.scalar()
+        read.count(2)
+        running = read.g1(), read.g1()
+        read.count(2)
+        incoming = read.g1(), read.g1()
+        a, b, c = read.g1(), read.g2(), read.g1()
+        openings = (read.scalar(), read.g1()), (read.scalar(), read.g1())
+        return cls(
+            steps,
+            first,
+            last,
+            running,
+            incoming,
+            a,
+            b,
+            c,
+            openings,
+            read.g1(),
+            read.scalar(),
+            (read.scalar(), read.scalar()),
+        )
+
+
+def verify(key: ProofKey, ledger_id: bytes, verification_key: bytes, data: bytes) -> None:
+    """Require that a verification key is the latest of the ledger with this id. Errors: WrongSignature."""
+    proof = _Proof.of(data)
+    if proof.first[0] != int.from_bytes(ledger_id, "little") or len(ledger_id) != ID_LENGTH:
+        raise WrongSignature("the proof of its key is one of another ledger")
+    if proof.last[1] != poseidon.of_bytes(verification_key):
+        raise WrongSignature("the proof of its key is one of another key")
+    if proof.steps <= 1:
+        raise WrongSignature("the proof of its key covers no address book")
+    if proof.incoming[1] != bn254.INFINITY:
+        raise WrongSignature("the last step of the proof of its key has an error term")
+    witness = bn254.add(proof.running[0], bn254.times(proof.incoming[0], proof.r))
+    error = bn254.add(proof.running[1], bn254.times(proof.cross_term, proof.r))
+    inputs = [
+        key.computation,
+        proof.steps,
+        *proof.first,
+        *proof.last,
+        *_limbs(witness),
+        *_limbs(error),
+        *proof.challenges,
+        *(value for value, _ in proof.openings),
+        *_limbs(proof.cross_term),
+    ]
+    if not _is_proved(key, proof, inputs):
+        raise WrongSignature("the proof of its key does not hold")
+    for commitment, challenge, (value, point) in zip(
+        (witness, error), proof.challenges, proof.openings, strict=True
+    ):
+        if not _is_opened(key, commitment, challenge, value, point):
+            raise WrongSignature("the proof of its key does not hold: a commitment has another value")
+
+
+def _is_proved(key: ProofKey, proof: _Proof, inputs: list[int]) -> bool:
+    total = key.inputs[0]
+    for number, point in zip(inputs, key.inputs[1:], strict=True):
+        total = bn254.add(total, bn254.times(point, number))
+    return bn254.pairing_is_one(
+        [
+            (bn254.negated(proof.a), proof.b),
+            (key.alpha, key.beta),
+            (total, key.gamma),
+            (proof.c, key.delta),
+        ]
+    )
+
+
+def _is_opened(key: ProofKey, commitment: Pair, challenge: int, value: int, point: Pair) -> bool:
+    """Tell if a committed polynomial has a value at a challenge.
+
+    e(C - value g, h) = e(point, beta_h - challenge h), with the challenge moved to the first group.
+    """
+    left = bn254.add(commitment, bn254.negated(bn254.times(key.g, value)))
+    left = bn254.add(left, bn254.times(point, challenge))
+    return bn254.pairing_is_one([(left, key.h), (bn254.negated(point), key.beta_h)])
+
+
+def _limbs(point: Pair) -> list[int]:
+    """Return the coordinates in parts of 55 bits, the least first."""
+    mask = (1 << _LIMB_BITS) - 1
+    return [coordinate >> shift * _LIMB_BITS & mask for coordinate in point for shift in range(_LIMBS)]

@@ -1,0 +1,41 @@
+"""Values from system files that a process remembers, so that a request need not read the files."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from cachetools import TLRUCache
+
+from mirror.core import config
+
+# An unknown value is looked up again after this long, as its file may be loaded at any moment.
+_UNKNOWN_SECONDS = 60
+_ABSENT: Any = object()
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class Cached(Generic[Key, Value]):
+    """Values by key, for as long and as many as the settings say. None is an unknown value."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        seconds: float = config.value("rest.cache.feeSchedule.maxAge")
+
+        def expires(_key: Key, value: Value | None, now: float) -> float:
+            return now + (min(seconds, _UNKNOWN_SECONDS) if value is None else seconds)
+
+        self._values: TLRUCache[Key, Value | None] = TLRUCache(
+            config.value("rest.cache.feeSchedule.maxSize"), ttu=expires
+        )
+
+    def take(self, keys: Iterable[Key]) -> dict[Key, Value | None]:
+        """Return the values that are remembered."""
+        with self._lock:
+            values = {key: self._values.get(key, _ABSENT) for key in keys}
+        return {key: value for key, value in values.items() if value is not _ABSENT}
+
+    def put(self, values: Mapping[Key, Value | None]) -> None:
+        with self._lock:
+            self._values.update(values)

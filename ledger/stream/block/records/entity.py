@@ -1,0 +1,322 @@
+"""The part of a record that depends on the type of its transaction: created ids, totals, results.
+
+Source: transaction outputs, trace data, and the state after the transaction.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ledger.stream.block.items import BlockTransaction
+from ledger.stream.block.records.airdrop import end_airdrops, pending_airdrops
+from ledger.stream.block.records.contract import function_result, sidecar_records
+from ledger.stream.block.records.state import StateAfter, hook_of
+from ledger.stream.record.item import RecordItem
+from mirror.core.values import alias, entity_id
+from mirror.core.values.ethereum import EIP_7702
+from mirror.core.values.hapi.messages import ContractID
+from mirror.core.values.hapi.transaction_types import NUMBERS
+
+_RUNNING_HASH_VERSION = 3
+_OF_CONTRACTS = frozenset((NUMBERS["CONTRACTCALL"], NUMBERS["CONTRACTCREATEINSTANCE"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a block that complete a record.
+
+    `traces` are the EvmTraceData of the transaction, `addresses` the EVM addresses of contracts (encoded)
+    that the block has told so far.
+    """
+
+    item: RecordItem
+    transaction: BlockTransaction
+    state: StateAfter
+    traces: list[Any]
+    addresses: Mapping[int, bytes]
+
+    @property
+    def receipt(self) -> Any:
+        return self.item.record.receipt
+
+    def lack(self, field: str) -> None:
+        """Note that the block lacks a field: by the record alone it would be 0."""
+        self.item.absent |= {field}
+
+
+def is_completed(item: RecordItem, transaction: BlockTransaction) -> bool:
+    """Return whether anything but the result of a transaction is in its record: not so of most transfers."""
+    return bool(transaction.outputs or transaction.traces) or item.transaction_type in _COMPLETED
+
+
+def complete(
+    item: RecordItem, transaction: BlockTransaction, state: StateAfter, addresses: Mapping[int, bytes]
+) -> None:
+    """Complete the record of `item`, one of a top level transaction and its children: call it for their last
+    one first.
+
+    `state` is the state after all of them. `addresses` are as in Parts.
+    """
+    traces = [trace.evm_trace_data for trace in transaction.traces if trace.HasField("evm_trace_data")]
+    parts = Parts(item, transaction, state, traces, addresses)
+    for output in transaction.outputs:
+        _add_output(parts, output)
+    if _delegates(item):
+        item.account_nonces = state.take_nonces()
+    by_type = _ON_SUCCESS.get(item.transaction_type)
+    if by_type is not None and item.successful:
+        by_type(parts)
+    created = _CREATED.get(item.transaction_type)
+    if created is not None and item.successful and _is_empty(getattr(parts.receipt, created)):
+        parts.lack(created)
+    if traces or item.transaction_type == NUMBERS["CONTRACTCREATEINSTANCE"]:
+        item.sidecar_records = sidecar_records(
+            item.record.consensusTimestamp,
+            traces,
+            state,
+            creation=item.transaction_type == NUMBERS["CONTRACTCREATEINSTANCE"],
+            contract=parts.receipt.contractID,
+            hook=item.executed_hook,
+        )
+
+
+def _delegates(item: RecordItem) -> bool:
+    """Return whether the item delegates accounts: an Ethereum transaction (EIP-7702) even if it failed."""
+    body = item.body
+    data: bytes = body.ethereumTransaction.ethereum_data
+    if data:
+        return data[:1] == bytes((EIP_7702,))
+    created, updated = body.cryptoCreateAccount, body.cryptoUpdateAccount
+    return item.successful and bool(created.delegation_address or updated.delegation_address)
+
+
+# Outputs
+
+
+def _add_output(parts: Parts, output: Any) -> None:
+    record, receipt = parts.item.record, parts.receipt
+    kind = output.WhichOneof("transaction")
+    if kind == "account_create":
+        receipt.accountID.CopyFrom(output.account_create.created_account_id)
+    elif kind == "util_prng":
+        which = output.util_prng.WhichOneof("entropy")
+        if which is not None:
+            setattr(record, which, getattr(output.util_prng, which))
+    elif kind == "create_schedule":
+        receipt.scheduleID.CopyFrom(output.create_schedule.schedule_id)
+        _copy(output.create_schedule, "scheduled_transaction_id", receipt.scheduledTransactionID)
+    elif kind == "sign_schedule":
+        _copy(output.sign_schedule, "scheduled_transaction_id", receipt.scheduledTransactionID)
+    elif kind == "contract_call":
+        _add_result(parts, "contractCallResult", output.contract_call.evm_transaction_result)
+    elif kind == "contract_create":
+        _add_result(parts, "contractCreateResult", output.contract_create.evm_transaction_result)
+    elif kind == "ethereum_call":
+        which = output.ethereum_call.WhichOneof("transaction_result")
+        if which is not None:
+            creates = which == "evm_create_transaction_result"
+            name = "contractCreateResult" if creates else "contractCallResult"
+            _add_result(parts, name, getattr(output.ethereum_call, which))
+
+
+def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
+    result = function_result(evm_result, parts.traces, parts.addresses)
+    if not evm_result.HasField("internal_call_context"):
+        parts.lack("amount")
+    hook = hook_of(evm_result.executed_hook_id)
+    if hook[0]:  # else nobody, or nobody possible, owns it
+        parts.item.executed_hook = hook
+    if result.HasField("contractID"):
+        if _reached(parts.item, evm_result):
+            parts.receipt.contractID.CopyFrom(result.contractID)
+        if name == "contractCreateResult" and parts.item.successful:
+            address = parts.state.evm_address(entity_id.of_contract(result.contractID))
+            if address is not None:
+                result.evm_address.value = address
+    getattr(parts.item.record, name).CopyFrom(result)
+    parts.item.result_kind = name
+
+
+def _reached(item: RecordItem, evm_result: Any) -> bool:
+    """Return whether the receipt names the contract of a result: that of a call or creation.
+
+    An Ethereum transaction that used no gas never reached its contract. The results of others are those of
+    system contracts that caused them.
+    """
+    if item.transaction_type == NUMBERS["ETHEREUMTRANSACTION"]:
+        return bool(evm_result.gas_used)
+    return item.transaction_type in _OF_CONTRACTS
+
+
+def _copy(output: Any, field: str, to: Any) -> None:
+    if output.HasField(field):
+        to.CopyFrom(getattr(output, field))
+
+
+# Types
+
+
+def _account_created(parts: Parts) -> None:
+    """Add the address that follows from a public key as alias; an alias of 20 bytes is an address itself."""
+    new_alias = parts.item.body.cryptoCreateAccount.alias
+    address = alias.evm_address(new_alias) if new_alias else None
+    if address is not None and address != new_alias:
+        parts.item.record.evm_address = address
+
+
+def _account_updated(parts: Parts) -> None:
+    account = parts.item.body.cryptoUpdateAccount.accountIDToUpdate
+    if account.WhichOneof("account") == "alias":
+        account = parts.state.account(account.alias) or account
+    parts.receipt.accountID.CopyFrom(account)
+
+
+def _contract_updated(parts: Parts) -> None:
+    _add_contract(parts, parts.item.body.contractUpdateInstance.contractID)
+
+
+def _contract_deleted(parts: Parts) -> None:
+    _add_contract(parts, parts.item.body.contractDeleteInstance.contractID)
+
+
+def _add_contract(parts: Parts, contract: Any) -> None:
+    if contract.WhichOneof("contract") == "evm_address":
+        num = entity_id.num_of_long_zero(contract.evm_address)
+        account = parts.state.account(contract.evm_address)
+        if num is None and account is not None:
+            num = account.accountNum
+        if num is not None:
+            contract = ContractID(shardNum=contract.shardNum, realmNum=contract.realmNum, contractNum=num)
+    parts.receipt.contractID.CopyFrom(contract)
+
+
+def _file_created(parts: Parts) -> None:
+    _set(parts.receipt.fileID, parts.state.take_file())
+
+
+def _topic_created(parts: Parts) -> None:
+    _set(parts.receipt.topicID, parts.state.take_topic())
+
+
+def _token_created(parts: Parts) -> None:
+    _set(parts.receipt.tokenID, parts.state.take_token())
+
+
+def _node_created(parts: Parts) -> None:
+    _set_number(parts, "node_id", parts.state.take_node())
+
+
+def _registered_node_created(parts: Parts) -> None:
+    _set_number(parts, "registered_node_id", parts.state.take_registered_node())
+
+
+def _set_number(parts: Parts, field: str, number: int | None) -> None:
+    if number is None:
+        parts.lack(field)
+    else:
+        setattr(parts.receipt, field, number)
+
+
+def _is_empty(identifier: Any) -> bool:
+    """Return whether an id names nothing: it is unset, or its number is 0."""
+    parts = {field.name: part for field, part in identifier.ListFields()}
+    return not any(part for name, part in parts.items() if name not in ("shardNum", "realmNum"))
+
+
+def _set(field: Any, entity: Any | None) -> None:
+    if entity is not None:
+        field.CopyFrom(entity)
+
+
+def _message_submitted(parts: Parts) -> None:
+    """Add sequence number and running hash, from a trace or, of a topic's last message, from the state."""
+    receipt = parts.receipt
+    receipt.topicRunningHashVersion = _RUNNING_HASH_VERSION
+    traced = (
+        trace.submit_message_trace_data
+        for trace in parts.transaction.traces
+        if trace.HasField("submit_message_trace_data")
+    )
+    trace = next(traced, None)
+    if trace is None:
+        topic = parts.item.body.consensusSubmitMessage.topicID
+        number, running_hash = parts.state.take_message(entity_id.of_topic(topic)) or (0, b"")
+    else:
+        number, running_hash = trace.sequence_number, trace.running_hash
+    if number and running_hash:
+        receipt.topicSequenceNumber, receipt.topicRunningHash = number, running_hash
+    else:
+        parts.lack("topicRunningHash" if number else "topicSequenceNumber")
+
+
+def _token_minted(parts: Parts) -> None:
+    body, receipt = parts.item.body.tokenMint, parts.receipt
+    _set_supply(parts, body.token, body.amount + len(body.metadata))
+    serials = [
+        transfer.serialNumber
+        for token in parts.item.record.tokenTransferLists
+        if token.token == body.token
+        for transfer in token.nftTransfers
+    ]
+    receipt.serialNumbers.extend(sorted(serials))
+
+
+def _token_burnt(parts: Parts) -> None:
+    body = parts.item.body.tokenBurn
+    _set_supply(parts, body.token, -body.amount - len(body.serialNumbers))
+
+
+def _token_wiped(parts: Parts) -> None:
+    body = parts.item.body.tokenWipe
+    _set_supply(parts, body.token, -body.amount - len(body.serialNumbers))
+
+
+def _set_supply(parts: Parts, token: Any, added: int) -> None:
+    supply = parts.state.take_supply(entity_id.of_token(token), added)
+    _set_number(parts, "newTotalSupply", supply)
+
+
+def _tokens_airdropped(parts: Parts) -> None:
+    record = parts.item.record
+    record.new_pending_airdrops.extend(
+        pending_airdrops(parts.item.body.tokenAirdrop, record.tokenTransferLists, parts.state)
+    )
+
+
+def _airdrops_claimed(parts: Parts) -> None:
+    claimed = parts.item.body.tokenClaimAirdrop.pending_airdrops
+    end_airdrops(claimed, parts.item.record.tokenTransferLists, parts.state)
+
+
+def _airdrops_cancelled(parts: Parts) -> None:
+    end_airdrops(parts.item.body.tokenCancelAirdrop.pending_airdrops, (), parts.state)
+
+
+_ON_SUCCESS: dict[int, Callable[[Parts], None]] = {
+    NUMBERS["CONSENSUSCREATETOPIC"]: _topic_created,
+    NUMBERS["CONSENSUSSUBMITMESSAGE"]: _message_submitted,
+    NUMBERS["CONTRACTDELETEINSTANCE"]: _contract_deleted,
+    NUMBERS["CONTRACTUPDATEINSTANCE"]: _contract_updated,
+    NUMBERS["CRYPTOCREATEACCOUNT"]: _account_created,
+    NUMBERS["CRYPTOUPDATEACCOUNT"]: _account_updated,
+    NUMBERS["FILECREATE"]: _file_created,
+    NUMBERS["NODECREATE"]: _node_created,
+    NUMBERS["REGISTEREDNODECREATE"]: _registered_node_created,
+    NUMBERS["TOKENAIRDROP"]: _tokens_airdropped,
+    NUMBERS["TOKENBURN"]: _token_burnt,
+    NUMBERS["TOKENCANCELAIRDROP"]: _airdrops_cancelled,
+    NUMBERS["TOKENCLAIMAIRDROP"]: _airdrops_claimed,
+    NUMBERS["TOKENCREATION"]: _token_created,
+    NUMBERS["TOKENMINT"]: _token_minted,
+    NUMBERS["TOKENWIPE"]: _token_wiped,
+}
+# The field of the receipt with the id that a transaction gives.
+_CREATED = {
+    NUMBERS["CONSENSUSCREATETOPIC"]: "topicID",
+    NUMBERS["CONTRACTCREATEINSTANCE"]: "contractID",
+    NUMBERS["CRYPTOCREATEACCOUNT"]: "accountID",
+    NUMBERS["FILECREATE"]: "fileID",
+    NUMBERS["SCHEDULECREATE"]: "scheduleID",
+    NUMBERS["TOKENCREATION"]: "tokenID",
+}
+_COMPLETED = frozenset((*_ON_SUCCESS, *_CREATED, NUMBERS["ETHEREUMTRANSACTION"]))

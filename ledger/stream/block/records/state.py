@@ -1,0 +1,259 @@
+"""State changes of a transaction and its children, unwound from the last to the first.
+
+A block tells the state after a top level transaction and all of its children. The state after each of them
+follows by going backwards: the last one to create an entity created the one with the greatest number, and the
+total after an earlier transaction is the total after the next one less what that one added.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from google.protobuf.message import Message
+
+from ledger.stream.block.records.state_ids import (
+    ACCOUNTS,
+    BYTECODE,
+    FILES,
+    HOOK_STORAGE,
+    NODES,
+    PENDING_AIRDROPS,
+    REGISTERED_NODES,
+    STORAGE,
+    TOKENS,
+    TOPICS,
+)
+from mirror.core.values import entity_id
+
+_SLOT_LENGTH = 32
+# The fields that a key of a state may be in.
+_KEYS = {
+    BYTECODE: ("contract_id_key",),
+    FILES: ("file_id_key",),
+    HOOK_STORAGE: ("evm_hook_slot_key",),
+    NODES: ("entity_number_key", "node_id_key"),
+    PENDING_AIRDROPS: ("pending_airdrop_id_key",),
+    REGISTERED_NODES: ("entity_number_key", "node_id_key"),
+    STORAGE: ("slot_key_key",),
+    TOKENS: ("token_id_key",),
+    TOPICS: ("topic_id_key",),
+}
+
+Hook = tuple[int, int]  # encoded id of the owner, number of its hook
+Storage = int | Hook  # of a contract, by its encoded id, or of a hook
+Slot = tuple[Storage, bytes]  # the key has 32 bytes
+
+
+def slot_of(storage: Storage, key: bytes) -> Slot:
+    """Return a slot by its key, which may have lost leading zeros."""
+    return storage, key.rjust(_SLOT_LENGTH, b"\0")
+
+
+def hook_of(hook_id: Any) -> Hook:
+    """Return the hook that a HookId names."""
+    owner = hook_id.entity_id
+    if owner.HasField("contract_id"):
+        return entity_id.of_contract(owner.contract_id), hook_id.hook_id
+    return entity_id.of_account(owner.account_id), hook_id.hook_id
+
+
+def _storage_of(kind: str, slot_key: Any) -> Storage:
+    """Return whose storage the key of a slot, of some kind, is in."""
+    if kind == "slot_key_key":
+        return entity_id.of_contract(slot_key.contractID)
+    return hook_of(slot_key.hook_id)
+
+
+class StateAfter:
+    """The changes of one top level transaction and its children; `take_*` rely on going backwards."""
+
+    def __init__(self, changes: Iterable[Any]) -> None:
+        """`changes` are StateChange messages in block order; the last of a key counts."""
+        self._accounts: dict[bytes, Any] = {}
+        self._addresses: dict[int, bytes] = {}
+        self._nonces: dict[int, int] = {}
+        self._code: dict[int, bytes] = {}
+        self._storage: dict[Slot, bytes | None] = {}
+        self._written: set[Slot] = set()
+        self._slots: dict[Storage, list[bytes]] = {}
+        self._changed: dict[int, dict[int, Any]] = {
+            state: {} for state in (FILES, TOKENS, NODES, TOPICS, REGISTERED_NODES)
+        }
+        self._airdrops: dict[bytes, int] = {}
+        self._supplies: dict[int, int] = {}
+        self._topics: dict[int, tuple[int, bytes]] = {}
+        for change in changes:
+            if change.HasField("map_update"):
+                self._updated(change.state_id, change.map_update)
+            elif change.HasField("map_delete"):
+                self._deleted(change.state_id, change.map_delete.key)
+
+    def _deleted(self, state: int, key: Any) -> None:
+        """A slot that is deleted has been set to nothing."""
+        kind = key.WhichOneof("key_choice")
+        if state in (STORAGE, HOOK_STORAGE) and kind in _KEYS[state]:
+            slot_key = getattr(key, kind)
+            self._set_slot(_storage_of(kind, slot_key), slot_key.key, b"")
+
+    def _updated(self, state: int, update: Any) -> None:
+        key, value = update.key, update.value
+        if state == ACCOUNTS:
+            self._account(value.account_value)
+            return
+        kind = key.WhichOneof("key_choice")
+        if kind not in _KEYS.get(state, ()):
+            return
+        if state in (STORAGE, HOOK_STORAGE):
+            self._slot_updated(kind, update)
+        elif state == BYTECODE:
+            if value.HasField("bytecode_value"):
+                self._code[entity_id.of_contract(key.contract_id_key)] = value.bytecode_value.code
+        elif state == PENDING_AIRDROPS:
+            pending = value.account_pending_airdrop_value
+            if pending.HasField("pending_airdrop_value"):
+                self._airdrops[_key(key.pending_airdrop_id_key)] = pending.pending_airdrop_value.amount
+        elif state == FILES:
+            self._change(state, update, entity_id.of_file(key.file_id_key), key.file_id_key)
+        elif state in (NODES, REGISTERED_NODES):
+            number = key.node_id_key.id if kind == "node_id_key" else key.entity_number_key.value
+            self._change(state, update, number, number)
+        elif state == TOKENS:
+            token = entity_id.of_token(key.token_id_key)
+            self._change(state, update, token, key.token_id_key)
+            if value.HasField("token_value"):
+                self._supplies[token] = value.token_value.total_supply
+        elif state == TOPICS:
+            topic = entity_id.of_topic(key.topic_id_key)
+            self._change(state, update, topic, key.topic_id_key)
+            self._topics[topic] = value.topic_value.sequence_number, value.topic_value.running_hash
+
+    def _account(self, account: Any) -> None:
+        if not account.HasField("account_id"):
+            return
+        if account.ethereum_nonce and not account.smart_contract:
+            self._nonces[entity_id.of_account(account.account_id)] = account.ethereum_nonce
+        if not account.alias:
+            return
+        self._accounts[account.alias] = account.account_id
+        if account.smart_contract:
+            self._addresses[entity_id.of_account(account.account_id)] = account.alias
+
+    def _slot_updated(self, kind: str, update: Any) -> None:
+        value = update.value
+        written = value.slot_value_value.value if value.HasField("slot_value_value") else None
+        slot_key = getattr(update.key, kind)
+        self._set_slot(_storage_of(kind, slot_key), slot_key.key, written, identical=update.identical)
+
+    def _set_slot(
+        self, storage: Storage, key: bytes, value: bytes | None, *, identical: bool = False
+    ) -> None:
+        """Note the value of a slot. One whose value is `identical` to that before has no index."""
+        slot = slot_of(storage, key)
+        if not identical and slot not in self._written:
+            self._written.add(slot)
+            self._slots.setdefault(storage, []).append(key)
+        self._storage[slot] = value
+
+    def _change(self, state: int, update: Any, number: int, entity: Any) -> None:
+        if not update.identical:
+            self._changed[state][number] = entity
+
+    # Accounts and contracts
+
+    def account(self, alias: bytes) -> Any | None:
+        """The AccountID with an alias, if the account was changed."""
+        return self._accounts.get(alias)
+
+    def evm_address(self, contract: int) -> bytes | None:
+        """The address of a contract that has one besides its number."""
+        return self._addresses.get(contract)
+
+    @property
+    def evm_addresses(self) -> Mapping[int, bytes]:
+        """The addresses of all changed contracts that have one besides their number."""
+        return self._addresses
+
+    def contract_code(self, contract: int) -> bytes | None:
+        """The runtime bytecode of a new contract; None when it is unknown."""
+        return self._code.get(contract)
+
+    # Created entities: every creation, the last one first, has to take its own
+
+    def take_file(self) -> Any | None:
+        return self._take(FILES)
+
+    def take_node(self) -> int | None:
+        number: int | None = self._take(NODES)
+        return number
+
+    def take_registered_node(self) -> int | None:
+        number: int | None = self._take(REGISTERED_NODES)
+        return number
+
+    def take_token(self) -> Any | None:
+        return self._take(TOKENS)
+
+    def take_topic(self) -> Any | None:
+        return self._take(TOPICS)
+
+    def _take(self, state: int) -> Any | None:
+        changed = self._changed[state]
+        return changed.pop(max(changed)) if changed else None
+
+    def take_nonces(self) -> dict[int, int]:
+        """Return the nonces of the changed accounts that have sent or delegated anything."""
+        nonces, self._nonces = self._nonces, {}
+        return nonces
+
+    # Totals after a transaction; taking one turns it into the total before the transaction
+
+    def take_supply(self, token: int, added: int) -> int | None:
+        """Return a token's total supply after a transaction that added so much; None when it is unknown."""
+        supply = self._supplies.get(token)
+        if supply is None:
+            return None
+        self._supplies[token] = supply - added
+        return supply
+
+    def take_airdrop(self, airdrop: Any, added: int) -> int:
+        """Return the pending amount of a fungible token after an airdrop that added so much.
+
+        If the airdrop was cancelled at once, the state does not have it: then it is what was added.
+        """
+        key = _key(airdrop)
+        amount = self._airdrops.get(key)
+        if amount is None:
+            return added
+        self._airdrops[key] = amount - added
+        return amount
+
+    def end_airdrop(self, airdrop: Any, amount: int | None) -> None:
+        """Note the pending amount before a claim, or None if a cancellation does not tell it."""
+        if amount is None:
+            self._airdrops.pop(_key(airdrop), None)
+        else:
+            self._airdrops[_key(airdrop)] = amount
+
+    def take_message(self, topic: int) -> tuple[int, bytes] | None:
+        """Return sequence number and running hash of a topic's last message; those of earlier ones are
+        unknown.
+        """
+        return self._topics.pop(topic, None)
+
+    # Storage: the value a later transaction reads is what an earlier one wrote
+
+    def written_slot(self, storage: Storage, index: int) -> bytes | None:
+        """Return the key of a changed slot by its index among those of its storage."""
+        slots = self._slots.get(storage, [])
+        return slots[index] if 0 <= index < len(slots) else None
+
+    def value(self, slot: Slot) -> bytes | None:
+        """Return the value of a slot after the transaction; None when it is unknown."""
+        return self._storage.get(slot)
+
+    def read_before(self, slot: Slot, value: bytes) -> None:
+        """Note the value that the transaction read from a slot."""
+        self._storage[slot] = value
+
+
+def _key(message: Message) -> bytes:
+    return message.SerializeToString(deterministic=True)

@@ -1,0 +1,148 @@
+"""The columns of a table: their kinds, their headings, and which of them an index finds."""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import takewhile
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField, BigIntegerRangeField
+from django.db import models
+from django.db.models import F, Field
+from django.db.models.expressions import OrderBy
+
+from mirror.core.admin.kinds.base import ArrayKind, Boolean, Choice, Json, Kind, Text
+from mirror.core.admin.kinds.bytes import Alias, AmountBytes, Hash, Hex, HexText, Key, TextBytes
+from mirror.core.admin.kinds.numbers import Code, Entity, Hbar, InnerTransactions, Named, Number, Result
+from mirror.core.admin.kinds.times import Between, Day, Milliseconds, Moment, Time
+from mirror.core.db.schema import fields, indexes
+from mirror.core.db.schema.tables import KeylessTable
+from mirror.core.values.hapi import result_codes, transaction_types
+
+ENTITY, TOKEN, NUMBER = Entity(), Entity("tokens_token"), Number()
+TIME, OF_BLOCK = Time(), Time("ledger_recordfile")
+
+_KINDS: dict[Any, Kind] = {
+    fields.NumberField: NUMBER,
+    fields.TinybarField: Hbar(),
+    fields.EntityIdField: ENTITY,
+    fields.TokenIdField: TOKEN,
+    fields.ScheduleIdField: Entity("ledger_schedule"),
+    fields.NanosTimestampField: TIME,
+    fields.ConsensusTimestampField: Time("ledger_transaction"),
+    fields.BlockTimestampField: OF_BLOCK,
+    fields.SnapshotTimestampField: Time("ledger_accountbalancefile"),
+    fields.AddressBookTimestampField: Time("network_addressbook"),
+    fields.MillisecondsField: Milliseconds(),
+    fields.EpochDayField: Day(),
+    fields.TransactionTypeField: Named(transaction_types.name, transaction_types.NAMES, "CRYPTOTRANSFER"),
+    fields.TransactionResultField: Result(result_codes.name, result_codes.NAMES, "SUCCESS"),
+    fields.HexField: HexText(),
+    fields.BytesField: Hex(),
+    fields.HashField: Hash(),
+    fields.AmountBytesField: AmountBytes(),
+    fields.KeyField: Key(),
+    fields.AliasField: Alias(),
+    fields.TextBytesField: TextBytes(),
+    fields.NanosTimestampRangeField: Between(TIME),
+    fields.ValidityField: Between(Time("ledger_transaction")),
+    fields.InnerTransactionsField: InnerTransactions(),
+    BigIntegerRangeField: Between(NUMBER),
+    models.IntegerField: Code(),
+    models.BooleanField: Boolean(),
+    models.JSONField: Json(),
+    models.DateTimeField: Moment(),
+    models.CharField: Text(),
+    models.TextField: Text(),
+}
+"""The kind of each class of field, and of those derived from it."""
+
+_ACRONYMS = frozenset({"evm", "hapi", "ip", "kyc", "nft", "utc"})
+
+
+@cache
+def kind(field: "Field[Any, Any]") -> Kind:
+    if isinstance(field, fields.EnumField):
+        return Choice(tuple(value for value, _ in field.choices or ()))
+    if type(field) is ArrayField:
+        return ArrayKind(kind(field.base_field))
+    return next(_KINDS[cls] for cls in type(field).__mro__ if cls in _KINDS)
+
+
+def label(field: "Field[Any, Any]") -> str:
+    """Return the heading of a column: its name in words; an entity id's goes without the word id."""
+    words = str(field.verbose_name).split()
+    if len(words) > 1 and words[-1] == "id" and isinstance(kind(field), Entity):
+        words.pop()
+    text = " ".join(word.upper() if word in _ACRONYMS else word for word in words)
+    return text[0].upper() + text[1:]
+
+
+def of(model: type[models.Model], column: str) -> Kind:
+    return kind(model._meta.get_field(column))
+
+
+@cache
+def ordered_indexes(model: type[models.Model]) -> tuple[tuple[str, ...], ...]:
+    """Return the columns of each index that finds rows by its first columns; the key comes first."""
+    btrees = [] if issubclass(model, KeylessTable) else [key_columns(model)]
+    # An expression ends what a comparison of columns can use.
+    btrees += [tuple(takewhile(_is_column, _names(parts))) for parts, _ in _parts(model)]
+    return tuple(columns for columns in btrees if columns)
+
+
+def _is_column(name: str) -> bool:
+    return name.isidentifier() and "__" not in name
+
+
+def key_columns(model: type[models.Model]) -> tuple[str, ...]:
+    return tuple(field.name for field in model._meta.pk_fields)
+
+
+def leading(model: type[models.Model]) -> tuple[str, ...]:
+    """Return the columns that find rows by themselves."""
+    return tuple(dict.fromkeys(columns[0] for columns in ordered_indexes(model)))
+
+
+def indexed(model: type[models.Model]) -> tuple[str, ...]:
+    """Return the columns that find rows, by themselves or together with a leading one."""
+    return tuple(dict.fromkeys(name for columns in ordered_indexes(model) for name in columns))
+
+
+def order(model: type[models.Model]) -> tuple[str, ...]:
+    """Return an order of all rows, last first, that an index delivers; nothing where no index has an order.
+
+    The rest of the key orders the rows that the index does not tell apart.
+    """
+    if not issubclass(model, KeylessTable):
+        names = key_columns(model)
+    else:
+        names = next((_names(parts) for parts, partial in _parts(model) if not partial), ())
+        if names:
+            names += tuple(
+                name for name in key_columns(model) if name not in names and name != "timestamp_range"
+            )
+    return tuple(f"-{name}" for name in names)
+
+
+def _parts(model: type[models.Model]) -> Iterator[tuple[Sequence[Any], bool]]:
+    """Yield the columns and expressions of each ordered index, and whether the index leaves out rows.
+
+    A unique constraint is an index too.
+    """
+    for index in model._meta.indexes:
+        if isinstance(index, indexes.Index):
+            yield index.fields or index.expressions, index.condition is not None
+    for constraint in model._meta.constraints:
+        if isinstance(constraint, models.UniqueConstraint):
+            yield constraint.fields or constraint.expressions, constraint.condition is not None
+
+
+def _names(parts: Sequence[Any]) -> tuple[str, ...]:
+    """Return the names of columns, and of the lower ends of ranges."""
+    return tuple(_name(part) for part in parts)
+
+
+def _name(part: Any) -> str:
+    if isinstance(part, OrderBy):
+        part = part.expression
+    return str(part.name if isinstance(part, F) else part).lstrip("-")  # type: ignore[attr-defined]

@@ -1,0 +1,32 @@
+"""How many rows a list has, by PostgreSQL's estimates: counting them would read them all."""
+
+import json
+from typing import Any
+
+from django.db import connection
+from django.db.models import Model, QuerySet
+
+from mirror.core.db.distribution import is_distributed, shards
+from mirror.core.db.distribution.columns import column_of
+
+# Indexes: those of the catalogue. A table that is divided into months has the rows of these.
+_ROWS = """
+    select coalesce(sum(greatest(reltuples, 0)), 0)::bigint from pg_class
+    where relkind = 'r' and (oid = to_regclass(%(table)s)
+        or oid in (select inhrelid from pg_inherits where inhparent = to_regclass(%(table)s)))"""
+
+
+def of_table(model: type[Model]) -> int:
+    table = model._meta.db_table
+    with connection.cursor() as cursor:
+        if is_distributed() and column_of(table):
+            return shards.look(cursor).rows.get(table, 0)
+        cursor.execute(_ROWS, {"table": table})
+        return int(cursor.fetchone()[0])
+
+
+def of_rows(page: QuerySet[Any]) -> int | None:
+    """Return the number of rows without the limit of `page`, as planned; nothing is read."""
+    (found,) = json.loads(page.explain(format="json"))
+    plan = found["Plan"]
+    return int(plan["Plans"][0]["Plan Rows"]) if plan["Node Type"] == "Limit" else None

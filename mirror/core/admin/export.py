@@ -1,0 +1,154 @@
+"""A list as a file, in its order and with its filters: CSV, or a JSON object in each line (NDJSON).
+
+Columns of raw bytes that the list does not show are left out: one of them may have megabytes. The rows come
+by a cursor of PostgreSQL on a connection of its own, a few at a time, as fast as the client takes them. Each
+statement has the time limit of the pages. A client that takes nothing for a while loses its cursor: its
+transaction would keep others from dropping rows.
+"""
+
+import csv
+import io
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import orjson
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import Field, QuerySet
+from django.http import StreamingHttpResponse
+
+from mirror.core import config
+from mirror.core.admin import columns
+from mirror.core.admin.kinds.base import Text
+from mirror.core.admin.kinds.bytes import TextBytes
+from mirror.core.db.schema.fields import BytesField
+
+#: Form -> content type.
+FORMS = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
+
+_ROWS_OF_A_PIECE = 500
+_IDLE_SECONDS = 60
+# Each has a connection, in each web server process.
+_places = threading.BoundedSemaphore(2)
+
+# A spreadsheet takes a text that begins so for a formula, and people may put any into a memo.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+class TooManyExports(Exception):
+    """Other exports run already."""
+
+
+def response(rows: QuerySet[Any], shown: Sequence[str], form: str) -> StreamingHttpResponse:
+    """Return the file of a list. Errors: TooManyExports; DatabaseError where the first rows fail."""
+    model = rows.model
+    fields = [model._meta.get_field(name) for name in names(model, shown)]
+    answer = StreamingHttpResponse(_Export(rows, fields, form), content_type=FORMS[form])
+    answer.headers["Content-Disposition"] = f'attachment; filename="{model._meta.db_table}.{form}"'
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def names(model: Any, shown: Sequence[str]) -> list[str]:
+    """Return the columns of an export: those of the list first."""
+    others = [
+        field.name
+        for field in model._meta.concrete_fields
+        if field.column is not None and field.name not in shown and type(field) is not BytesField
+    ]
+    return [*shown, *others]
+
+
+class _Export:
+    """The pieces of a file. The first one is read at once, so that an error is still a page."""
+
+    _closed = True
+
+    def __init__(self, rows: QuerySet[Any], fields: "Sequence[Field[Any, Any]]", form: str) -> None:
+        if not _places.acquire(blocking=False):
+            raise TooManyExports
+        self._connection = connections.create_connection(DEFAULT_DB_ALIAS)
+        # The thread that sends a piece need not be the one that read the first.
+        self._connection.inc_thread_sharing()
+        self._closed = False
+        try:
+            self._begin()
+            limited = rows.values_list(*(field.name for field in fields))[: config.value("web.exportRows")]
+            compiler = limited.query.get_compiler(connection=self._connection)
+            found = compiler.results_iter(chunked_fetch=True, chunk_size=_ROWS_OF_A_PIECE)
+            self._pieces = pieces(found, fields, form)
+            self._first: bytes | None = next(self._pieces, b"")
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self) -> None:
+        timeout = round(config.value("rest.db.statementTimeout") * 1000)
+        self._connection.set_autocommit(False)
+        with self._connection.cursor() as cursor:
+            cursor.execute("set transaction read only")
+            cursor.execute(
+                "select set_config('statement_timeout', %s, true), set_config('jit', 'off', true), "
+                "set_config('idle_in_transaction_session_timeout', %s, true)",
+                [str(timeout), str(_IDLE_SECONDS * 1000)],
+            )
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
+        try:
+            return next(self._pieces)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._connection.close()
+            _places.release()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def pieces(rows: Iterable[Sequence[Any]], fields: "Sequence[Field[Any, Any]]", form: str) -> Iterator[bytes]:
+    """Yield the file in pieces of some hundred rows."""
+    kinds = [columns.kind(field) for field in fields]
+    labels = [field.name for field in fields]
+    written: Callable[[list[list[Any]]], bytes]
+    if form == "csv":
+        texts = [isinstance(kind, Text | TextBytes) for kind in kinds]
+        yield _csv([labels])
+
+        def written(part: list[list[Any]]) -> bytes:
+            return _csv([[_cell(*pair) for pair in zip(row, texts, strict=True)] for row in part])
+    else:
+
+        def written(part: list[list[Any]]) -> bytes:
+            option = orjson.OPT_APPEND_NEWLINE
+            return b"".join(orjson.dumps(dict(zip(labels, row, strict=True)), option=option) for row in part)
+
+    plain = (
+        [None if value is None else kind.plain(value) for value, kind in zip(row, kinds, strict=True)]
+        for row in rows
+    )
+    while part := list(islice(plain, _ROWS_OF_A_PIECE)):
+        yield written(part)
+
+
+def _cell(value: Any, is_text: bool) -> Any:
+    if isinstance(value, bool | list | dict):
+        return orjson.dumps(value).decode()
+    return f"'{value}" if is_text and value and value.startswith(_FORMULAS) else value
+
+
+def _csv(rows: list[list[Any]]) -> bytes:
+    file = io.StringIO()
+    csv.writer(file).writerows(rows)
+    return file.getvalue().encode()

@@ -1,0 +1,68 @@
+"""The search of all tables at once: rows, tables and lists that a text may stand for.
+
+Each table says which of its columns take part (`ReadOnlyAdmin.everywhere`). Every condition uses an index,
+and reads a few rows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.admin.sites import AdminSite
+from django.db.models import Q
+
+from mirror.core.admin.addresses import list_address, row_address
+
+MOST_CHARACTERS = 200
+# Of what one condition finds.
+_MOST_ROWS = 5
+_FEWEST_LETTERS = 3
+
+
+@dataclass(frozen=True)
+class SearchMatch:
+    """A line of the results: what it is, more about it, and its address."""
+
+    title: str
+    description: str
+    link: str
+
+
+def find(site: AdminSite, text: str) -> list[SearchMatch]:
+    """Return what the text may stand for: rows, in the order of the tables' registration, then tables."""
+    text = text.strip()[:MOST_CHARACTERS]
+    if not text:
+        return []
+    found = [line for page in _pages(site) for line in _rows(page, text)]
+    return [*dict.fromkeys(found), *_tables(site, text)]
+
+
+def _pages(site: AdminSite) -> Iterator[Any]:
+    for page in site._registry.values():
+        if hasattr(page, "search_everywhere"):
+            yield page
+
+
+def _rows(page: Any, text: str) -> Iterator[SearchMatch]:
+    for condition in page.search_everywhere(text):
+        rows = list(_latest(page, condition))
+        for row in rows[:_MOST_ROWS]:
+            yield SearchMatch(page.row_title(row), page.row_summary(row), row_address(row))
+        if len(rows) > _MOST_ROWS:
+            address = f"{list_address(page.model)}?{urlencode({'q': text})}"
+            yield SearchMatch(f"All {page.label.lower()}", f"that match {text}", address)
+
+
+def _latest(page: Any, condition: Q) -> Any:
+    rows = page.model._default_manager.filter(condition).order_by(*page.ordering)
+    return rows.only(*page.read_columns, *page.summary_columns)[: _MOST_ROWS + 1]
+
+
+def _tables(site: AdminSite, text: str) -> Iterator[SearchMatch]:
+    if len(text) < _FEWEST_LETTERS:
+        return
+    for model, page in site._registry.items():
+        label = str(getattr(page, "label", ""))
+        if text.lower() in label.lower():
+            yield SearchMatch(label, "Table", list_address(model))

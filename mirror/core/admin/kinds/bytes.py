@@ -1,0 +1,129 @@
+"""Kinds of bytes: hashes, keys, aliases, text."""
+
+import re
+from collections.abc import Callable
+
+from django.utils.html import format_html
+
+from mirror.core.admin.kinds.base import LONG, SHORT, Kind, Lookup, Unreadable, cut
+from mirror.core.values import alias, hexadecimal, keys
+
+_PRINTABLE = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
+
+
+class Hex(Kind):
+    """Bytes, as hex."""
+
+    example = "0x…"
+
+    def text(self, value: bytes) -> str:
+        return bytes(value).hex()
+
+    def plain(self, value: bytes) -> str:
+        return f"0x{bytes(value).hex()}"
+
+    def html(self, value: bytes, full: bool) -> str:
+        shown = _cut_bytes(value, full, lambda part: f"0x{part.hex()}")
+        return format_html("<code>{}</code>{}", shown, _size(value) if full and len(value) > 64 else "")
+
+    def lookup(self, text: str) -> Lookup:
+        try:
+            value = hexadecimal.parse(text)
+        except hexadecimal.InvalidHex:
+            raise Unreadable(text) from None
+        if not value:
+            raise Unreadable(text)
+        return {"exact": value}
+
+
+class AmountBytes(Hex):
+    """A big-endian number."""
+
+    def html(self, value: bytes, full: bool) -> str:
+        number = format_html('<span class="amount">{}</span>', f"{int.from_bytes(value, 'big'):,}")
+        return format_html("{}<small>{}</small>", number, super().html(value, full)) if full else number
+
+
+class HexText(Kind):
+    """Hex kept as text, found by how it begins."""
+
+    example = "hex, its beginning suffices"
+
+    def html(self, value: str, full: bool) -> str:
+        return format_html("<code>{}</code>", value if full else cut(value, SHORT))
+
+    def lookup(self, text: str) -> Lookup:
+        match = re.fullmatch(r"(?:0x)?([0-9a-fA-F]{6,})", text)
+        if match is None:
+            raise Unreadable(text)
+        start = match[1].lower()
+        # A range, as LIKE can't use these indexes; g comes after all hex digits.
+        return {"gte": start, "lt": start + "g"}
+
+
+class Hash(Hex):
+    """A hash, in hex and in the base64 the API writes."""
+
+    def html(self, value: bytes, full: bool) -> str:
+        base64 = format_html("<small><code>{}</code></small>", hexadecimal.base64_text(value)) if full else ""
+        return format_html("{}{}", super().html(value, full), base64)
+
+
+class TextBytes(Hex):
+    """Bytes that should be text: shown as text if they are."""
+
+    def plain(self, value: bytes) -> str:
+        text = _readable(value)
+        return super().plain(value) if text is None else text
+
+    def html(self, value: bytes, full: bool) -> str:
+        text = _readable(value)
+        if text is None:
+            return super().html(value, full)
+        return format_html('<span class="text">{}</span>', cut(text, LONG if full else 60))
+
+
+class Alias(Hex):
+    """An alias, in hex and in the base32 the API writes."""
+
+    example = "CIQA… or 0x…"
+
+    def html(self, value: bytes, full: bool) -> str:
+        base32 = alias.text(bytes(value)) or ""
+        if not full:
+            return format_html("<code>{}</code>", cut(base32, SHORT))
+        return format_html("<code>{}</code><small><code>0x{}</code></small>", base32, bytes(value).hex())
+
+    def lookup(self, text: str) -> Lookup:
+        try:
+            return {"exact": alias.parse(text)}
+        except alias.InvalidAlias:
+            return super().lookup(text)
+
+
+class Key(Hex):
+    """A serialized key, as the API writes it."""
+
+    def html(self, value: bytes, full: bool) -> str:
+        key = keys.key_json(bytes(value))
+        if key is None:
+            return "an empty key list" if value else ""
+        shown = cut(key["key"], LONG if full else SHORT)
+        return format_html('<span class="nowrap">{}</span> <code>{}</code>', key["_type"], shown)
+
+
+def _readable(value: bytes) -> str | None:
+    try:
+        text = bytes(value).decode()
+    except UnicodeDecodeError:
+        return None
+    return text if _PRINTABLE.fullmatch(text) else None
+
+
+def _cut_bytes(value: bytes, full: bool, text: Callable[[bytes], str]) -> str:
+    length = LONG if full else SHORT
+    return text(bytes(value[:length])) + ("…" if len(value) > length else "")
+
+
+def _size(value: bytes) -> str:
+    return format_html("<small>{} bytes</small>", f"{len(value):,}")

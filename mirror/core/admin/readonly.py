@@ -1,0 +1,306 @@
+"""Read-only pages of tables that only ingest writes: a list, and a page for each row.
+
+Nothing is counted, and rows come in an order that an index delivers. Searches and filters compare columns
+that an index begins with. `mirror.core.admin.columns` reads the indexes off the model, so a registration
+states only what is particular to its table.
+"""
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, update_wrapper
+from typing import Any, ClassVar
+
+from django.apps import apps
+from django.contrib import admin, messages
+from django.db import models
+from django.db.models import Field, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.text import capfirst
+from django.views.decorators.http import require_safe
+
+from mirror.core.admin import columns, export
+from mirror.core.admin.addresses import NoSuchKey, key_condition, list_address
+from mirror.core.admin.cells import Cell, KeyCell, RowCell
+from mirror.core.admin.changelist import RowList
+from mirror.core.admin.filters import ColumnFilter, conditions
+from mirror.core.admin.kinds.base import Choice, linked
+from mirror.core.admin.kinds.numbers import Named
+from mirror.core.admin.related import Related, Section, section
+from mirror.core.db.schema.fields import BytesField
+
+_COLUMNS_OF_A_LIST = 8
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """A table with a key of one column."""
+
+    label = ""
+    """The rows in plain words, as a heading; the model's name in the plural if empty."""
+    singular = ""
+    """The same for one row."""
+    list_display: Any = ()
+    """Columns of the list; the key and the first of the others if empty."""
+    search_fields: ClassVar[Any] = None
+    """Columns that the search field compares, the likeliest first; those that indexes begin with if None."""
+    search_also = ""
+    """What else the search field finds, by `search`."""
+    everywhere: Sequence[str] = ()
+    """Columns that the search of all tables compares."""
+    summary_columns: Sequence[str] = ()
+    """Columns that its results show beside those of the list."""
+    inputs: Sequence[str] = ()
+    """Columns that have a field of their own beside the search field."""
+    filters_also: Mapping[str, type[ColumnFilter]] = {}
+    """Filters of columns that no index begins with, by the column: they find another way."""
+    related: Sequence[Related] = ()
+    of_entity = False
+    """Whether the key is the id of an entity, to which the page leads."""
+
+    list_per_page = 50
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    list_display_links = None
+    actions = None
+    change_list_template = "mirror/admin/list.html"
+
+    def __init__(self, model: type[models.Model], admin_site: admin.AdminSite) -> None:
+        super().__init__(model, admin_site)
+        self.label = self.label or capfirst(str(self.opts.verbose_name_plural))
+        self.singular = self.singular or capfirst(str(self.opts.verbose_name))
+        self.list_display = self.list_display or self._first_columns()
+        indexed = dict.fromkeys(columns.indexed(model), ColumnFilter)
+        filters = dict.fromkeys(self.inputs, ColumnFilter) | dict(self.filters_also) | indexed
+        self.list_filter = list(filters.items())  # type: ignore[misc]
+        self.ordering = columns.order(model)  # type: ignore[misc]
+        if self.search_fields is None:
+            self.search_fields = columns.leading(model)  # type: ignore[misc]
+        self.search_help_text = self._search_help()  # type: ignore[misc]
+
+    @property
+    def description(self) -> str:
+        """The meaning of a row: the first paragraph of the model's docstring."""
+        return inspect.getdoc(self.model).partition("\n\n")[0].replace("\n", " ").replace("`", "")  # type: ignore[union-attr]
+
+    # LIST
+
+    def _first_columns(self) -> tuple[str, ...]:
+        lean = [field.name for field in self._fields if not isinstance(field, BytesField | models.JSONField)]
+        key = columns.key_columns(self.model)
+        return (*key, *(name for name in lean if name not in key))[:_COLUMNS_OF_A_LIST]
+
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        """The columns that a list reads."""
+        return tuple(dict.fromkeys((*columns.key_columns(self.model), *self.list_display)))
+
+    @cached_property
+    def cells(self) -> list[Any]:
+        """The columns of the list as functions of a row."""
+        first = next(iter(columns.order(self.model)), "").lstrip("-")
+        return [
+            (KeyCell if name == self.opts.pk.name else Cell)(
+                self.opts.get_field(name), sortable=name == first
+            )
+            for name in self.list_display
+        ]
+
+    @property
+    def _fields(self) -> list["Field[Any, Any]"]:
+        return [field for field in self.opts.concrete_fields if field.column is not None]
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return self.cells
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowList]:
+        return RowList
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        return super().changelist_view(request, {"description": self.description, "crumbs": self.crumbs})
+
+    def export_view(self, request: HttpRequest, form: str) -> HttpResponseBase:
+        """Send the rows of the list, in its order and with its filters, as a file."""
+        if form not in export.FORMS:
+            raise Http404("There is no such form of export.")
+        rows = self.get_changelist_instance(request).queryset
+        try:
+            return export.response(rows, self.read_columns, form)
+        except export.TooManyExports:
+            text = "Other exports run: try again when they are done."
+            headers = {"Retry-After": "10"}
+            return HttpResponse(text, status=503, content_type="text/plain", headers=headers)
+
+    # SEARCH
+
+    def search(self, text: str) -> Iterable[Q]:
+        """Return the conditions that the text may stand for, the likeliest first; each must use an index."""
+        return conditions(self.model, self.search_fields or (), text)
+
+    def search_everywhere(self, text: str) -> Iterable[Q]:
+        """Return the same for the search of all tables."""
+        return conditions(self.model, self.everywhere, text)
+
+    def row_summary(self, row: Any) -> str:
+        """Return what a row is, for the results of that search."""
+        return self.singular
+
+    def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
+        return tuple(self.search_fields or ()) or ((self.search_also,) if self.search_also else ())
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Return the rows of the first condition that finds any.
+
+        One condition can use an index, several at once can't.
+        """
+        text = search_term.strip()
+        if not text:
+            return queryset, False
+        candidates = list(self.search(text))
+        if not candidates:
+            messages.error(request, f"“{text}” is not something to search for here. {self.search_help_text}")
+            return queryset.none(), False
+        for condition in candidates[:-1]:
+            if queryset.filter(condition).exists():
+                return queryset.filter(condition), False
+        return queryset.filter(candidates[-1]), False
+
+    def _search_help(self) -> str:
+        ways = [self.search_also] if self.search_also else []
+        for name in self.search_fields or ():
+            field: Any = self.opts.get_field(name)
+            kind = columns.kind(field)
+            # A few named values are offered beside the search field.
+            if (example := kind.example) and not isinstance(kind, Choice | Named):
+                ways.append(f"{columns.label(field).lower()} ({example})")
+        return f"Search for {', '.join(ways)}." if ways else ""
+
+    # ROW
+
+    def facts(self, row: Any) -> Iterator[tuple[str, str]]:
+        """Yield label and HTML of each line that comes before the columns on the page of a row."""
+        if self.of_entity:
+            yield "Entity", linked(columns.ENTITY, row.pk, True)
+
+    def sections(self, row: Any) -> Iterator[Section | None]:
+        """Yield the sections of the page of a row."""
+        for related in self.related:
+            yield section(related, row, self.admin_site)
+
+    def row_title(self, row: Any) -> str:
+        return " · ".join(
+            columns.kind(field).text(value)
+            for field in self.opts.pk_fields
+            if (value := field.value_from_object(row)) is not None
+        )
+
+    def key_condition(self, key: str) -> Q:
+        """Return the condition that finds the row of a key in an address. Errors: NoSuchKey."""
+        return key_condition(self.model, key)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return the row of a key in an address; where nothing forbids equal rows, the first of them."""
+        try:
+            rows = self.model._default_manager.filter(self.key_condition(object_id))
+            return rows[:1].get()
+        except (NoSuchKey, self.model.DoesNotExist):
+            name = f"{self.singular[0].lower()}{self.singular[1:]}"
+            raise Http404(
+                f"There is no {name} {object_id} here. A node knows what happened since the first record "
+                "file that it loaded."
+            ) from None
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> TemplateResponse:
+        """Show the page of a row: its facts, its columns, which columns are null, and related rows."""
+        row = self.get_object(request, object_id)
+        row_title = self.row_title(row)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{self.singular} {row_title}",
+            "row_title": row_title,
+            "crumbs": [*self.crumbs, (self.label, list_address(self.model))],
+            "description": self.description,
+            "lines": [*self.facts(row), *self._lines(row)],
+            "sections": [section for section in self.sections(row) if section],
+        }
+        request.current_app = self.admin_site.name
+        return TemplateResponse(request, "mirror/admin/row.html", context)
+
+    def _lines(self, row: models.Model) -> Iterator[tuple[str, str]]:
+        """Yield label and HTML of each column."""
+        key = self.opts.pk_fields
+        missing = []
+        for field in (*key, *(field for field in self._fields if field not in key)):
+            value, kind = field.value_from_object(row), columns.kind(field)
+            if value is None:
+                missing.append(columns.label(field))
+                continue
+            shown = kind.html(value, True) if field is self.opts.pk else linked(kind, value, True)
+            yield columns.label(field), shown
+        if missing:
+            yield "Not given", ", ".join(missing)
+
+    @property
+    def crumbs(self) -> list[tuple[str, str]]:
+        """The pages above the list: their names and addresses."""
+        app = self.opts.app_config
+        return [(str(app.verbose_name), reverse("admin:app_list", args=[app.label]))]
+
+    # ACCESS
+
+    def get_urls(self) -> list[URLPattern]:
+        name = f"{self.opts.app_label}_{self.opts.model_name}"
+
+        def page(view: Any) -> Any:
+            return update_wrapper(require_safe(self.admin_site.admin_view(view)), view)
+
+        return [
+            path("", page(self.changelist_view), name=f"{name}_changelist"),
+            path("export.<str:form>", page(self.export_view), name=f"{name}_export"),
+            path("<path:object_id>/", page(self.change_view), name=f"{name}_change"),
+        ]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Allow everyone who may sign in: the API shows the same rows to anyone."""
+        return self.admin_site.has_permission(request)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.admin_site.has_permission(request)
+
+
+class CompositeKeyAdmin(ReadOnlyAdmin):
+    """A table whose key has several columns, or one without a key.
+
+    Django refuses to register such a model, since its forms can't deal with the key. These pages have no
+    form, so `mirror.core.admin.site` accepts it.
+    """
+
+    @cached_property
+    def cells(self) -> list[Any]:
+        return [RowCell(), *super().cells]
+
+
+class HistoryAdmin(CompositeKeyAdmin):
+    """The earlier versions of the rows of another table, which is registered before it."""
+
+    singular = "Earlier version of"
+
+    def __init__(self, model: type[models.Model], admin_site: admin.AdminSite) -> None:
+        current = apps.get_model(model._meta.app_label, model.__name__.removesuffix("History"))
+        page: Any = admin_site.get_model_admin(current)
+        self.label = f"{page.label}: history"
+        super().__init__(model, admin_site)

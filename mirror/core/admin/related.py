@@ -1,0 +1,90 @@
+"""Sections of a row's page: the rows of other tables that belong to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.contrib.admin.sites import AdminSite
+from django.db import models
+
+from mirror.core.admin import columns
+from mirror.core.admin.addresses import list_address
+from mirror.core.admin.filters import matching
+from mirror.core.admin.kinds.base import Unreadable
+
+Where = dict[str, str]
+"""Columns and their values as text, as in the address of a list."""
+
+
+@dataclass(frozen=True)
+class Related:
+    """Rows of `model` that belong to a row. `where` returns their columns, None if there can't be any."""
+
+    model: type[models.Model]
+    where: Callable[[Any], Where | None]
+    title: str = ""
+    most: int = 10
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table on a page. `more` is the address of the list of all rows, if these are not all."""
+
+    title: str
+    headers: list[str]
+    rows: list[list[str]]
+    more: str | None = None
+
+    @property
+    def labelled_rows(self) -> list[list[tuple[str, str]]]:
+        """The cells of each row, each with its heading: on a phone, a row is a list of these."""
+        return [list(zip(self.headers, row, strict=True)) for row in self.rows]
+
+
+def same(*names: str, **others: str) -> Callable[[Any], Where | None]:
+    """Match columns of the related rows with columns of this row: of the same name, or as `theirs="ours"`."""
+    pairs = {name: name for name in names} | others
+
+    def where(row: models.Model) -> Where | None:
+        values = {theirs: getattr(row, ours) for theirs, ours in pairs.items()}
+        if any(value is None for value in values.values()):
+            return None
+        return {theirs: columns.of(type(row), ours).text(values[theirs]) for theirs, ours in pairs.items()}
+
+    return where
+
+
+def add_related(
+    model: type[models.Model], *related: Related, after: type[models.Model] | None = None
+) -> None:
+    """Add sections to the page of another app's model: after that of `after`, or before all others."""
+    page: Any = admin.site.get_model_admin(model)
+    place = 1 + [section.model for section in page.related].index(after) if after else 0
+    page.related = (*page.related[:place], *related, *page.related[place:])
+
+
+def section(related: Related, row: models.Model, site: AdminSite) -> Section | None:
+    """Return the section of a row, None if it has no such rows."""
+    where = related.where(row)
+    if where is None:
+        return None
+    page: Any = site.get_model_admin(related.model)
+    queryset = related.model._default_manager.order_by(*page.ordering).only(*page.read_columns)
+    try:
+        for column, text in where.items():
+            queryset = queryset.filter(matching(column, columns.of(related.model, column), text))
+    except Unreadable:
+        return None
+    rows = list(queryset[: related.most + 1])
+    if not rows:
+        return None
+    # All these rows have the same values in the columns of `where`, which the page shows already.
+    cells = [cell for cell in page.cells if cell.leads_to_row or cell.__name__ not in where]
+    return Section(
+        title=related.title or page.label,
+        headers=[cell.short_description for cell in cells],
+        rows=[[cell(row) for cell in cells] for row in rows[: related.most]],
+        more=f"{list_address(related.model)}?{urlencode(where)}" if len(rows) > related.most else None,
+    )

@@ -1,0 +1,56 @@
+"""Django's caches: a Redis that several nodes may share, or the memory of each process.
+
+The database can give again everything that Redis holds, so nothing waits long for it.
+"""
+
+from typing import Any
+
+from mirror.core import config
+from mirror.core.config.setting import InvalidSetting
+
+_SCHEMES = ("redis://", "rediss://", "unix://")
+
+
+def caches() -> dict[str, Any]:
+    """Return Django's CACHES: in the Redis of REDIS_URL, else in memory.
+
+    `responses` holds answers (mirror.core.rest.cache.responses); `default` is the way to Redis for everything
+    else. Errors: InvalidSetting for an address that is not Redis's.
+    """
+    address = config.value("rest.redis.uri")
+    if address is None:
+        return {
+            "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+            "responses": {
+                "BACKEND": "mirror.core.rest.cache.memory.MemoryCache",
+                "OPTIONS": {"MAX_BYTES": config.value("rest.cache.response.maxSize") << 20},
+            },
+        }
+    if not address.startswith(_SCHEMES):
+        raise InvalidSetting("REDIS_URL is not the address of a Redis such as redis://host:6379/0.")
+    from redis.backoff import NoBackoff
+    from redis.exceptions import ConnectionError
+    from redis.retry import Retry
+
+    options = {
+        "SOCKET_CONNECT_TIMEOUT": config.value("rest.redis.connectTimeout"),
+        "SOCKET_TIMEOUT": config.value("rest.redis.commandTimeout"),
+        "CONNECTION_POOL_KWARGS": {
+            # An idle connection that the server has closed gets a second try at once.
+            "retry": Retry(NoBackoff(), 1, supported_errors=(ConnectionError,)),
+            "protocol": 2,
+            "driver_info": None,
+        },
+    }
+    return {
+        "default": {
+            "BACKEND": "django_redis.cache.RedisCache",
+            "LOCATION": address,
+            "OPTIONS": options,
+        },
+        "responses": {
+            "BACKEND": "mirror.core.rest.cache.redis.RedisCache",
+            "LOCATION": address,
+            "OPTIONS": options | {"SERIALIZER": "mirror.core.rest.cache.redis.AnswerSerializer"},
+        },
+    }

@@ -1,0 +1,18 @@
+"""Every operator setting, declared once: each module has those whose names begin as it is called.
+
+Those of the node itself have no common beginning.
+"""
+
+from mirror.core.config.settings import importer, logs, node, replicas, rest, web3
+
+SETTINGS = (
+    *node.SETTINGS,
+    *replicas.SETTINGS,
+    *logs.SETTINGS,
+    *importer.SETTINGS,
+    *rest.SETTINGS,
+    *web3.SETTINGS,
+)
+
+#: The names of settings that an earlier release had and that are gone.
+REMOVED = web3.REMOVED

@@ -1,0 +1,194 @@
+"""Outages of the database: the errors that mean one, its lines in the log, and work that outlasts it.
+
+The log of a node has a line when its database goes away, a line each minute with the number of requests
+refused so far, and a line when it is back. The node's processes share a file in the data folder: each refused
+request adds a byte to it, and the process that holds its lock writes the lines.
+"""
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import psycopg
+from django.conf import settings
+from django.db import Error as DjangoError
+from django.db import connection, connections
+
+from mirror.core import logs
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading import bounded_query
+from mirror.core.metrics import database
+
+log = logs.logger("mirror.db")
+
+Result = TypeVar("Result")
+
+#: What clients are answered during an outage.
+SENTENCE = "The database does not answer: try again in a moment"
+ERRORS = (DjangoError, psycopg.Error)
+
+# Class 08 is about connections; the others: the server shuts down, has crashed, starts, has no slot left, has
+# ended a session that rested for too long, outside or within a transaction.
+_STATES = ("08", "57P01", "57P02", "57P03", "53300", "57P05", "25P03")
+_LOOK_SECONDS, _REMIND_SECONDS = 0.5, 60.0
+#: Set while the database is silent, in a process that watches for that
+#: (`mirror.core.db.availability.silence`).
+silent = threading.Event()
+# A server that does not answer for so long does not answer.
+_ANSWER_SECONDS = 5.0
+# A loader that waits goes on at most so long after the database is back.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 2.0
+
+
+def is_outage(error: BaseException) -> bool:
+    """Return whether an error, or a cause of it, means that the database can't be reached."""
+    return any(
+        isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError)
+        and (cause.sqlstate or "08").startswith(_STATES)
+        for cause in _causes(error)
+    )
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def answers() -> bool:
+    """Return whether the database, with all workers it has, answers in time, on a new connection."""
+    try:
+        return bounded_query.ask(_all_answer, _ANSWER_SECONDS)
+    except (bounded_query.NoAnswer, *ERRORS):
+        return False
+
+
+def _all_answer() -> bool:
+    with connection.cursor() as cursor:
+        if not is_distributed():
+            cursor.execute("select 1")
+            return True
+        cursor.execute("select bool_and(success) from run_command_on_workers('select 1')")
+        return bool(cursor.fetchone()[0])
+
+
+# LOG
+
+
+class _OutageLog:
+    """This process's part in logging an outage: write the lines if no other process does, else only count."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._writing = False
+
+    def report(self, error: BaseException, *, request: bool, is_certain: bool) -> None:
+        file = _open()
+        if request:
+            os.write(file, b".")
+        with self._lock:
+            if not self._writing and _locked(file):
+                self._writing = True
+                # Requests refused in an earlier outage don't count.
+                os.ftruncate(file, int(request))
+                threading.Thread(
+                    target=self._write, args=(file, reason(error), is_certain), daemon=True
+                ).start()
+                return
+        os.close(file)
+
+    def _write(self, file: int, reason: str, is_certain: bool) -> None:
+        began = reminded = time.monotonic()
+        if not (is_certain or silent.is_set()) and answers():
+            log.warning("database_connection_lost", reason=reason)
+        else:
+            database.OUTAGES.add()
+            log.error("database_away", reason=reason)
+            while not answers():
+                if time.monotonic() - reminded >= _REMIND_SECONDS:
+                    reminded = time.monotonic()
+                    log.warning("database_still_away", seconds=_since(began), requests_refused=_size(file))
+                time.sleep(_LOOK_SECONDS)
+            log.warning("database_back", seconds=_since(began), requests_refused=_size(file))
+        with self._lock:
+            self._writing = False
+            os.close(file)
+
+
+_log = _OutageLog()
+
+
+def report(error: BaseException, *, request: bool = False, is_certain: bool = False) -> None:
+    """Log an outage, once for all processes; `request` if a request is refused for it.
+
+    Unless `is_certain`, the database may have closed a connection only.
+    """
+    _log.report(error, request=request, is_certain=is_certain)
+
+
+def _open() -> int:
+    path = Path(settings.DATA_DIR, "database-outage")
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError:
+        # Without a file to share, each process writes to the log.
+        return os.memfd_create("database-outage")
+
+
+def _locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _since(began: float) -> int:
+    return int(time.monotonic() - began)
+
+
+def _size(file: int) -> int:
+    return os.fstat(file).st_size
+
+
+def reason(error: BaseException) -> str:
+    """Return the first line of what PostgreSQL says."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+# WORK
+
+
+def outlast(
+    work: Callable[[], Result], stopping: threading.Event, start_again: Callable[[], None] | None = None
+) -> Result | None:
+    """Do some work, again after each outage that interrupts it; None when stopped during an outage.
+
+    `start_again` starts a server that has died. Errors: those of the work, except outages.
+    """
+    while True:
+        try:
+            return work()
+        except ERRORS as error:
+            if not is_outage(error):
+                raise
+            report(error)
+        if not _wait(stopping, start_again):
+            return None
+
+
+def _wait(stopping: threading.Event, start_again: Callable[[], None] | None) -> bool:
+    """Wait until the database answers; False when asked to stop before it does."""
+    connections.close_all()
+    pause = _FIRST_PAUSE
+    while not stopping.wait(pause):
+        if start_again:
+            start_again()
+        if answers():
+            return True
+        pause = min(pause * 2, _LONGEST_PAUSE)
+    return False

@@ -1,0 +1,103 @@
+"""Silence of the database: its server accepts statements and answers none, as when it is stopped.
+
+PostgreSQL's own timeouts end nothing then. While a request takes long, each web worker probes the server on
+new connections. Unless one of two probes is answered, the worker shuts its connections, which ends their
+statements, and opens no other one until a later probe is answered. A server that is gone refuses connections
+by itself, and replicas have a watcher of their own (`mirror.core.db.replicas.watching`).
+"""
+
+import os
+import socket
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+from mirror.core import config
+from mirror.core.db.availability import outage
+from mirror.core.db.reading import bounded_query
+
+#: The setting with the seconds after which a server that answers neither of two probes is silent.
+SETTING = "db.silentAfter"
+_PROBES = 2
+# A request that is at work for so long is reason for a probe; the time between two probes.
+_LONG_SECONDS, _PAUSE_SECONDS, _LOOK_SECONDS = 0.25, 0.5, 0.1
+# A connection that is being made can't be shut. Each host of the address has so long, the least of libpq.
+_CONNECT_SECONDS = 2
+
+_connections: "weakref.WeakSet[psycopg.Connection[Any]]" = weakref.WeakSet()
+_lock = threading.Lock()
+_watched = threading.Event()
+
+
+class ServerSilent(psycopg.OperationalError):
+    """The server does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__(f"the server has not answered within {config.value(SETTING):g} s")
+
+
+def check() -> None:
+    """Raise ServerSilent instead of waiting for a silent server."""
+    if outage.silent.is_set():
+        raise ServerSilent
+
+
+def connect_options() -> dict[str, Any]:
+    """Return libpq's options that end an attempt to connect in a process that watches the server."""
+    return {"connect_timeout": _CONNECT_SECONDS} if _watched.is_set() else {}
+
+
+def note(opened: "psycopg.Connection[Any]") -> None:
+    """Note a connection that is shut if the server falls silent."""
+    with _lock:
+        _connections.add(opened)
+
+
+def watch(is_at_work: Callable[[float], object]) -> None:
+    """Watch the server, for ever; `is_at_work` returns whether a request has been so for some seconds."""
+    _watched.set()
+    while True:
+        time.sleep(_LOOK_SECONDS)
+        was_silent = outage.silent.is_set()
+        if not (was_silent or is_at_work(_LONG_SECONDS)):
+            continue
+        if any(_answers() for _ in range(_PROBES)):
+            outage.silent.clear()
+            time.sleep(_PAUSE_SECONDS)
+            continue
+        outage.silent.set()
+        # Each time, as some were being made the last time.
+        with _lock:
+            opened = list(_connections)
+        for each in opened:
+            shut(each)
+        if not was_silent:
+            outage.report(ServerSilent(), is_certain=True)
+
+
+def _answers() -> bool:
+    try:
+        bounded_query.ask(_select, config.value(SETTING) / _PROBES)
+    except bounded_query.NoAnswer:
+        return False
+    except outage.ERRORS:
+        # The error is an answer: statements get it at once, too.
+        return True
+    return True
+
+
+def _select() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("select 1")
+
+
+def shut(opened: "psycopg.Connection[Any]") -> None:
+    """End what a connection waits for; the thread that waits closes it."""
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(opened.fileno())) as other:
+        other.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,230 @@
+"""What is loaded: the ranges of loaded_range, joined, as every process keeps them for a moment.
+
+Nobody knows it while `manage.py upgrade` has not listed yet what an older release has loaded: then nothing
+is said about it.
+"""
+
+import json
+import time
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from threading import Lock
+from typing import Any, NamedTuple
+
+import psycopg
+from django.db import DatabaseError, connection
+
+from mirror.core.db.reading import sql
+from mirror.core.values.timestamp import instant
+
+#: The header of answers that names the loaded blocks.
+HEADER = "Mirror-Loaded"
+
+# How long a process relies on what it has read.
+_SECONDS = 1.0
+# The header names so many intervals, the newest.
+_MOST_NAMED = 20
+
+#: The filter of ranges that were loaded from a snapshot of some entities; all others are settings.
+SNAPSHOT_ENTITIES = "snapshot.entities"
+
+_GENESIS, _RANGE = "genesis", "range"
+
+# These tables are small. A range of which nobody knows the filters counts as one without.
+_READ = """
+    select (
+        select coalesce(jsonb_agg(jsonb_build_array(
+            consensus_start, consensus_end, first_block, last_block, signed,
+            array(select jsonb_object_keys(coalesce(filters, '{}')) order by 1), rests_on, basis
+        ) order by consensus_start), '[]')::text from loaded_range
+    ), (select coalesce(jsonb_object_agg(table_name, before), '{}')::text from dropped_rows),
+    exists (select from backfill where name = 'loaded_ranges' and finished is null)"""
+
+
+class Interval(NamedTuple):
+    """Blocks that were loaded without a gap, with their consensus times (ns, inclusive)."""
+
+    start: int
+    end: int
+    first_block: int
+    last_block: int
+    signed: bool | None
+    filters: tuple[str, ...]
+    rests_on: str
+    basis: str = ""
+
+    def with_next(self, other: "Interval") -> "Interval":
+        """Return both as one; it is signed if all of it is."""
+        both = (self.signed, other.signed)
+        return self._replace(
+            end=max(self.end, other.end),
+            last_block=other.last_block,
+            signed=False if False in both else None if None in both else True,
+            filters=tuple(sorted({*self.filters, *other.filters})),
+        )
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What is loaded. `dropped`: table -> the time (ns) before which its rows were dropped."""
+
+    intervals: tuple[Interval, ...] = ()
+    dropped: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.intervals)
+
+    @property
+    def from_genesis(self) -> bool:
+        return bool(self.intervals) and self.intervals[0].rests_on == _GENESIS
+
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """The settings by which some of it was left out, or the name of snapshots of some entities."""
+        return tuple(sorted({name for each in self.intervals for name in each.filters}))
+
+    @property
+    def reason(self) -> str:
+        """Why some of it was left out, after "only a part is stored"; nothing if there are no filters."""
+        settings = [name for name in self.filters if name != SNAPSHOT_ENTITIES]
+        reasons = [f"as {' and '.join(settings)} says"] if settings else []
+        if len(settings) < len(self.filters):
+            reasons.append("as it was loaded from a snapshot of some entities")
+        return ", and ".join(reasons)
+
+    @property
+    def gaps(self) -> list[tuple[Interval, Interval]]:
+        """The neighbours between which files are missing."""
+        return list(zip(self.intervals, self.intervals[1:], strict=False))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything from the network's first file on is loaded and kept."""
+        return self.from_genesis and len(self.intervals) == 1 and not self.filters and not self.dropped
+
+    @cached_property
+    def header(self) -> str | None:
+        """The loaded blocks as a header of an answer, None where nobody knows them.
+
+        The last interval has no end there: it would be another one with each block.
+        """
+        if not self.intervals:
+            return None
+        named = self.intervals[-_MOST_NAMED:]
+        ranges = [f"{each.first_block}-{each.last_block}" for each in named[:-1]]
+        parts = [f"blocks={','.join([*ranges, f'{named[-1].first_block}-'])}"]
+        if more := len(self.intervals) - len(named):
+            parts.append(f"earlier={more}")
+        if self.filters:
+            parts.append("filtered")
+        if self.dropped:
+            parts.append("dropped")
+        return "; ".join(parts)
+
+    def neighbours(self, at: int) -> tuple[Interval | None, Interval | None]:
+        """Return the interval that begins at or before a time, and the one after."""
+        place = bisect_right(self.intervals, at, key=lambda each: each.start)
+        before = self.intervals[place - 1] if place else None
+        return before, self.intervals[place] if place < len(self.intervals) else None
+
+    def has_time(self, at: int) -> bool:
+        before, _ = self.neighbours(at)
+        return before is not None and at <= before.end
+
+
+NOBODY_KNOWS = Loaded()
+
+
+class _Kept(NamedTuple):
+    loaded: Loaded
+    until: float
+
+
+_NOTHING = _Kept(NOBODY_KNOWS, 0.0)
+_kept = _NOTHING
+_lock = Lock()
+
+
+def forget() -> None:
+    """Read again when it is needed next."""
+    global _kept
+    _kept = _NOTHING
+
+
+def loaded() -> Loaded:
+    """Return what is loaded, as this process has read it a moment ago.
+
+    A database that doesn't answer changes nothing about that.
+    """
+    kept = _kept
+    return kept.loaded if kept.until > time.monotonic() else _look()
+
+
+def _look() -> Loaded:
+    global _kept
+    # Others go on with what is known, even if that is nothing: whoever reads may have left its turn and wait
+    # for that of somebody who would wait here.
+    if not _lock.acquire(blocking=False):
+        return _kept.loaded
+    try:
+        kept, now = _kept, time.monotonic()
+        if kept.until > now:
+            return kept.loaded
+        try:
+            found = _loaded(_row())
+        except (psycopg.Error, DatabaseError):
+            # The request's own statements meet the same, and tell it.
+            found = kept.loaded
+        # An object that stays keeps its header.
+        found = kept.loaded if found == kept.loaded else found
+        _kept = _Kept(found, now + _SECONDS)
+        return found
+    finally:
+        _lock.release()
+
+
+def read() -> Loaded:
+    """Return what is loaded now. Errors: DatabaseError."""
+    with connection.cursor() as cursor:
+        cursor.execute(_READ)
+        return _loaded(cursor.fetchone())
+
+
+def _loaded(row: Any) -> Loaded:
+    """Return the intervals: a range that goes on after the one before is a part of the same."""
+    ranges, dropped, is_incomplete = row
+    if is_incomplete:
+        return NOBODY_KNOWS
+    intervals: list[Interval] = []
+    for start, end, first_block, last_block, signed, filters, rests_on, basis in json.loads(ranges):
+        each = Interval(start, end, first_block, last_block, signed, tuple(filters), rests_on, basis)
+        if intervals and rests_on == _RANGE:
+            intervals[-1] = intervals[-1].with_next(each)
+        else:
+            intervals.append(each)
+    return Loaded(tuple(intervals), json.loads(dropped))
+
+
+def _row() -> Any:
+    """Read from where the request reads: a replica may lack what the primary has."""
+    if sql.reads_elsewhere():
+        return sql.fetch_one(_READ)
+    # The connection itself, as this is not a part of the request.
+    connection.ensure_connection()
+    session: psycopg.Connection[tuple[Any, ...]] = connection.connection
+    return session.execute(_READ).fetchone()
+
+
+# WORDS
+
+
+def gap_text(before: Interval, after: Interval) -> str:
+    """Return what is missing between two intervals."""
+    first, last = before.last_block + 1, after.first_block - 1
+    times = f"{instant(before.end)} to {instant(after.start)}"
+    if last < first:
+        # Numbers from before format 6 are counted, also over what is missing.
+        return f"files of {times}"
+    return f"blocks {first} to {last} ({times})" if last > first else f"block {first} ({times})"

@@ -1,0 +1,185 @@
+"""The distribution of a migrated database, with or without rows, by Citus.
+
+Each table is distributed in a transaction of its own, so that the next attempt goes on with the next table.
+A table with rows is copied to the machines; who writes to it meanwhile waits.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.distribution import cluster, is_distributed
+from mirror.core.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED, column_of
+
+_FIRST_OF_ENTITIES, _FIRST_OF_HASHES = next(iter(BY_ENTITY)), next(iter(BY_HASH))
+
+
+# A key can be enforced only if it has the distribution column, which those without it get as their last.
+_KEYS = """
+    select k.conname, array(
+            select attname::text from unnest(k.conkey) with ordinality as key (number, position)
+            join pg_attribute a on a.attrelid = k.conrelid and a.attnum = number order by position)
+    from pg_constraint k where k.conrelid = to_regclass(%s) and k.contype in ('p', 'u')"""
+# On this machine, with those of its partitions.
+_SIZE = """
+    select coalesce(sum({}(oid)), 0)::bigint from pg_class
+    where oid = to_regclass(%(table)s)
+        or oid in (select relid from pg_partition_tree(to_regclass(%(table)s)))"""
+_TYPE = """
+    select t.typtype = 'd' from pg_attribute a join pg_type t on t.oid = a.atttypid
+    where a.attrelid = to_regclass(%s) and a.attname = %s"""
+
+
+def lacking(cursor: CursorWrapper) -> list[str]:
+    """Return the tables that exist and are still to be distributed or copied."""
+    present = set(connection.introspection.table_names(cursor))
+    done = cluster.distributed_tables(cursor)
+    return [table for table in (*BY_ENTITY, *BY_HASH, *COPIED) if table in present and table not in done]
+
+
+def check_setting() -> None:
+    """Raise OperatorError if the database is distributed and the setting says otherwise, or can't be."""
+    if is_distributed():
+        with connection.cursor() as cursor:
+            check_able(cursor)
+        return
+    with connection.cursor() as cursor:
+        if cluster.distributed_tables(cursor):
+            raise OperatorError(
+                "The tables are distributed over several machines: SVC_MIRROR_DB_DISTRIBUTED has to be true."
+            )
+
+
+def check_distributed() -> None:
+    """Raise OperatorError unless the tables are as the setting says: all distributed, or none."""
+    check_setting()
+    if not is_distributed():
+        return
+    with connection.cursor() as cursor:
+        if lacking(cursor):
+            raise _not_distributed()
+
+
+def arrange() -> None:
+    """Distribute the tables if the setting asks for it. Errors: OperatorError if one of them has rows."""
+    if not is_distributed():
+        return
+    with connection.cursor() as cursor:
+        for table in lacking(cursor):
+            cursor.execute(f"select exists (select 1 from {_quoted(table)})")
+            if cursor.fetchone() == (True,):
+                raise _not_distributed()
+    distribute(lambda table: None)
+
+
+def _not_distributed() -> OperatorError:
+    return OperatorError(
+        "SVC_MIRROR_DB_DISTRIBUTED is true, and tables with rows are not distributed yet: "
+        "`manage.py distribute` does it."
+    )
+
+
+def check_able(cursor: CursorWrapper) -> None:
+    """Raise OperatorError if the database can't distribute tables."""
+    if not config.value("db.url"):
+        raise OperatorError(
+            "SVC_MIRROR_DB_DISTRIBUTED is true, and the node's own PostgreSQL has no Citus: name the "
+            "coordinator by DATABASE_URL."
+        )
+    if not cluster.has_extension(cursor):
+        raise OperatorError(
+            "The database has no Citus: `create extension citus` in the database of DATABASE_URL and in that "
+            "of each worker, and `select citus_add_node(host, port)` for each worker."
+        )
+    if not cluster.is_coordinator(cursor):
+        raise OperatorError("DATABASE_URL names a worker of Citus: name the coordinator.")
+    if not cluster.workers(cursor):
+        raise OperatorError(
+            "Citus knows no worker that could hold tables: `select citus_add_node(host, port)` adds one."
+        )
+
+
+def distribute(show: Callable[[str], None]) -> list[str]:
+    """Distribute the tables that are not distributed yet, and return them; outside of transactions.
+
+    `show` gets the name of each table before it is distributed. Errors: OperatorError.
+    """
+    with connection.cursor() as cursor:
+        check_able(cursor)
+        tables = lacking(cursor)
+        # What an interrupted attempt has left.
+        for table in cluster.distributed_tables(cursor).intersection((*BY_ENTITY, *BY_HASH)):
+            _free(cursor, table)
+        for table in tables:
+            show(table)
+            with transaction.atomic():
+                _distribute(cursor, table)
+            _free(cursor, table)
+    return tables
+
+
+def sizes(cursor: CursorWrapper) -> dict[str, int]:
+    """Return the bytes of each table that is still to be distributed, with its indexes and partitions."""
+    found = {}
+    for table in lacking(cursor):
+        cursor.execute(_SIZE.format("pg_total_relation_size"), {"table": _quoted(table)})
+        found[table] = int(cursor.fetchone()[0])
+    return found
+
+
+def _distribute(cursor: CursorWrapper, table: str) -> None:
+    # Types and indexes of many tables are made in one transaction, and so by one session of each worker.
+    cursor.execute("set local citus.multi_shard_modify_mode to 'sequential'")
+    cursor.execute("set local client_min_messages to warning")
+    column = column_of(table)
+    if column is None:
+        cursor.execute("select create_reference_table(%s)", [_quoted(table)])
+        return
+    _use_plain_type(cursor, table, column)
+    _extend_keys(cursor, table, column)
+    first = _FIRST_OF_ENTITIES if table in BY_ENTITY else _FIRST_OF_HASHES
+    if table != first:
+        cursor.execute(
+            "select create_distributed_table(%s, %s, colocate_with := %s)",
+            [_quoted(table), column, _quoted(first)],
+        )
+        return
+    shards = config.value("db.shardCount" if table in BY_ENTITY else "db.hashShardCount")
+    cursor.execute(
+        "select create_distributed_table(%s, %s, colocate_with := 'none', shard_count := %s)",
+        [_quoted(table), column, shards],
+    )
+
+
+def _use_plain_type(cursor: CursorWrapper, table: str, column: str) -> None:
+    """Give the distribution column the type of its domain: Citus takes no domain there."""
+    cursor.execute(_TYPE, [_quoted(table), column])
+    if cursor.fetchone() == (True,):
+        cursor.execute(f"alter table {_quoted(table)} alter column {_quoted(column)} type bigint")
+
+
+def _extend_keys(cursor: CursorWrapper, table: str, column: str) -> None:
+    cursor.execute(_KEYS, [_quoted(table)])
+    for name, columns in cursor.fetchall():
+        if column not in columns:
+            key = ", ".join(map(_quoted, [*columns, column]))
+            cursor.execute(
+                f"alter table {_quoted(table)} drop constraint {_quoted(name)}, "
+                f"add constraint {_quoted(name)} primary key ({key})"
+            )
+
+
+def _free(cursor: CursorWrapper, table: str) -> None:
+    """Remove the rows of a distributed table that are still on the coordinator, where nobody sees them."""
+    cursor.execute(_SIZE.format("pg_relation_size"), {"table": _quoted(table)})
+    if cursor.fetchone()[0] > 0 and column_of(table):
+        cursor.execute("select truncate_local_data_after_distributing_table(%s)", [_quoted(table)])
+
+
+def _quoted(name: str) -> str:
+    quoted: Any = connection.ops.quote_name
+    return str(quoted(name))

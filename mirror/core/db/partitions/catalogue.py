@@ -1,0 +1,100 @@
+"""The growing tables and their partitions, as the catalogue of the database has them."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from django.db.backends.utils import CursorWrapper
+
+from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_SECOND, month_start
+
+#: The column of the time by which the tables are divided (ns).
+TIME = "consensus_timestamp"
+
+# Those of the models that are growing tables: processes that run calls read divided tables without any model.
+_GROWING = (
+    "transaction",
+    "assessed_custom_fee",
+    "contract_action",
+    "contract_log",
+    "contract_result",
+    "contract_transaction",
+    "crypto_transfer",
+    "entity_transaction",
+    "ethereum_transaction",
+    "staking_reward_transfer",
+    "token_transfer",
+    "topic_message",
+)
+
+# In the order of time. A partition without an end of its own has the largest or smallest number.
+_PARTITIONS = f"""
+    select child.relname, coalesce(substring(bounds from $$FROM \\('?(-?\\d+)$$)::bigint, {MIN}),
+        coalesce(substring(bounds from $$TO \\('?(-?\\d+)$$)::bigint, {MAX})
+    from pg_inherits
+    join pg_class child on child.oid = inhrelid
+    cross join lateral pg_get_expr(child.relpartbound, child.oid) bounds
+    where inhparent = to_regclass(%s) and not inhdetachpending
+    order by 2"""
+#: The same of several tables: table, lower, upper, whether a partition has rows, the numbers of both.
+PARTITIONS_OF_ALL = f"""
+    select parent.relname, coalesce(substring(bounds from $$FROM \\('?(-?\\d+)$$)::bigint, {MIN}),
+        coalesce(substring(bounds from $$TO \\('?(-?\\d+)$$)::bigint, {MAX}),
+        pg_relation_size(child.oid) > 0, child.oid::bigint, parent.oid::bigint
+    from pg_class parent
+    join pg_inherits on inhparent = parent.oid
+    join pg_class child on child.oid = inhrelid
+    cross join lateral pg_get_expr(child.relpartbound, child.oid) bounds
+    where parent.relname = any(%s) and parent.relkind = 'p' and pg_table_is_visible(parent.oid)
+        and not inhdetachpending
+    order by 2"""
+_DIVIDED = """
+    select relname from pg_class
+    where relname = any(%s) and relkind = 'p' and pg_table_is_visible(oid)"""
+
+
+class Partition(NamedTuple):
+    """A partition: its name and its times, from `lower` to before `upper` (ns)."""
+
+    name: str
+    lower: int
+    upper: int
+
+
+def growing_tables() -> tuple[str, ...]:
+    """Return the names of the tables that are divided on request, the table of transactions first."""
+    return _GROWING
+
+
+def divided_tables(cursor: CursorWrapper, tables: Iterable[str] | None = None) -> list[str]:
+    """Return those of the tables (by default of all growing ones) that have partitions, in their order."""
+    among = growing_tables() if tables is None else tuple(tables)
+    cursor.execute(_DIVIDED, [list(among)])
+    divided = {name for (name,) in cursor.fetchall()}
+    return [table for table in among if table in divided]
+
+
+def partitions(cursor: CursorWrapper, table: str) -> list[Partition]:
+    """Return the partitions of a table in the order of time; none if it is not divided."""
+    cursor.execute(_PARTITIONS, [cursor.db.ops.quote_name(table)])
+    return [Partition(*row) for row in cursor.fetchall()]
+
+
+def name_of(table: str, lower: int, upper: int) -> str:
+    """Return the name of a partition: `transaction_p2024_06`, of several months `..._p2019_09_2024_06`."""
+    first, last = _month(lower), _month(upper - 1)
+    return f"{table}_p{first}" if first == last else f"{table}_p{first}_{last}"
+
+
+def _month(time: int) -> str:
+    return f"{datetime.fromtimestamp(time // NANOS_PER_SECOND, UTC):%Y_%m}"
+
+
+def month_of(time: int) -> tuple[int, int]:
+    """Return the month of a time: its first instant, and that of the next month as far as a column goes."""
+    return max(month_start(time), MIN), min(month_start(time, 1), MAX)
+
+
+def text_of(bound: int) -> str:
+    """Return a bound of a partition in SQL."""
+    return {MIN: "minvalue", MAX: "maxvalue"}.get(bound, str(bound))

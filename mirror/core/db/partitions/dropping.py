@@ -1,0 +1,134 @@
+"""Dropping old months of divided tables.
+
+A partition is detached concurrently, so that no reader waits, and then dropped. What was interrupted between
+the two is finished the next time.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from mirror.core.db.distribution import is_distributed, shards
+from mirror.core.db.partitions.catalogue import Partition, divided_tables, partitions
+from mirror.core.db.partitions.making import LOCK_KEY
+from mirror.core.db.schema.locking import change_table
+
+_SIZE = "select pg_total_relation_size(to_regclass(%s))"
+# Partitions that are no longer read, as their detaching has begun.
+_PENDING = """
+    select relname from pg_inherits join pg_class on pg_class.oid = inhrelid
+    where inhparent = to_regclass(%s) and inhdetachpending"""
+# Noted first: what is dropped must not be taken for something that never was.
+_NOTE = """
+    insert into dropped_rows (table_name, before) values (%s, %s)
+    on conflict (table_name) do update set before = greatest(dropped_rows.before, excluded.before)"""
+_MARK = "detached from {table} to be dropped"
+# Partitions that were detached to be dropped.
+_LEFT = """
+    select relname from pg_class
+    where obj_description(oid, 'pg_class') = %s and relkind = 'r' and not relispartition
+        and pg_table_is_visible(oid)"""
+
+
+class ExpiredPartition(NamedTuple):
+    """A partition whose rows are all before some time; its bytes on the disk, with its indexes."""
+
+    table: str
+    partition: Partition
+    bytes: int
+
+
+def before(time: int) -> list[ExpiredPartition]:
+    """Return the partitions that end at or before a time (ns), the oldest first."""
+    found = []
+    with connection.cursor() as cursor:
+        size_of = _sizes(cursor)
+        for table in divided_tables(cursor):
+            for partition in partitions(cursor, table):
+                if partition.upper <= time:
+                    found.append(ExpiredPartition(table, partition, size_of(partition.name)))
+    return sorted(found, key=lambda old: old.partition.upper)
+
+
+def _sizes(cursor: CursorWrapper) -> Callable[[str], int]:
+    """Return what tells the bytes of a partition by its name."""
+    spread = {part.name: part.bytes for part in shards.look(cursor).parts} if is_distributed() else {}
+
+    def size_of(name: str) -> int:
+        if name in spread:
+            return spread[name]
+        cursor.execute(_SIZE, [_quoted(name)])
+        return int(cursor.fetchone()[0])
+
+    return size_of
+
+
+def drop(
+    old: list[ExpiredPartition], show: Callable[[ExpiredPartition], None] = lambda old: None
+) -> list[ExpiredPartition]:
+    """Drop partitions, and what an interrupted drop has left; outside of transactions.
+
+    First those of a month are detached, the transactions before what belongs to them; then they are dropped.
+    Return those that were still there: another may have dropped some since they were chosen.
+    """
+    with connection.cursor() as cursor, _alone(cursor):
+        _finish(cursor)
+        present = {table: partitions(cursor, table) for table in {each.table for each in old}}
+        dropped = [each for each in old if each.partition in present[each.table]]
+        months = sorted({each.partition.upper for each in dropped})
+        for end in months:
+            of_month = [each for each in dropped if each.partition.upper == end]
+            for each in of_month:
+                cursor.execute(_NOTE, [each.table, end])
+                _detach(cursor, each)
+            for each in of_month:
+                _remove(cursor, each)
+                show(each)
+    return dropped
+
+
+def _detach(cursor: CursorWrapper, old: ExpiredPartition) -> None:
+    if is_distributed():
+        # Citus can't detach beside readers: the partition is dropped as it is, once nobody reads the table.
+        return
+    name = _quoted(old.partition.name)
+    cursor.execute(f"comment on table {name} is '{_MARK.format(table=old.table)}'")
+    cursor.execute(f"alter table {_quoted(old.table)} detach partition {name} concurrently")
+
+
+def _remove(cursor: CursorWrapper, old: ExpiredPartition) -> None:
+    def remove() -> None:
+        cursor.execute(f"drop table {_quoted(old.partition.name)}")
+
+    if is_distributed():
+        change_table(connection, old.table, remove)
+    else:
+        remove()
+
+
+def _finish(cursor: CursorWrapper) -> None:
+    """Detach and drop what an interrupted drop has left."""
+    for table in divided_tables(cursor):
+        cursor.execute(_PENDING, [_quoted(table)])
+        for (name,) in cursor.fetchall():
+            cursor.execute(f"alter table {_quoted(table)} detach partition {_quoted(name)} finalize")
+        cursor.execute(_LEFT, [_MARK.format(table=table)])
+        for (name,) in cursor.fetchall():
+            cursor.execute(f"drop table {_quoted(name)}")
+
+
+@contextmanager
+def _alone(cursor: CursorWrapper) -> Iterator[None]:
+    """Keep others from adding or dropping partitions."""
+    cursor.execute(f"select pg_advisory_lock({LOCK_KEY})")
+    try:
+        yield
+    finally:
+        cursor.execute(f"select pg_advisory_unlock({LOCK_KEY})")
+
+
+def _quoted(name: str) -> str:
+    return str(connection.ops.quote_name(name))

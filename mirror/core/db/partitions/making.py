@@ -1,0 +1,114 @@
+"""Months of divided tables: made before the first row of a month is written, and one month ahead.
+
+A month is made as a table of its own and then attached. Unlike CREATE TABLE ... PARTITION OF, that makes no
+reader of the other months wait.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from mirror.core.db.partitions import announcement
+from mirror.core.db.partitions.catalogue import (
+    Partition,
+    divided_tables,
+    growing_tables,
+    month_of,
+    name_of,
+    partitions,
+    text_of,
+)
+from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_DAY
+
+#: The lock of who adds or drops partitions; the procedures of the database take it too.
+LOCK_KEY = "hashtextextended('create_time_partition_for_table', 0)"
+
+_OPTIONS = "select array_to_string(reloptions, ', ') from pg_class where oid = to_regclass(%s)"
+
+
+def create_partitions_ahead() -> None:
+    """Create the missing partitions of this month and the next, and those of balances for a year.
+
+    Call it at the start of loading. A balance snapshot of a month without a partition can't be stored. The
+    database's own procedure does it for them, so that a database made by other software keeps its own plan.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        make_room(cursor, lambda: [time.time_ns() // NANOS_PER_DAY])
+    with connection.cursor() as cursor:
+        cursor.execute("CALL create_mirror_node_time_partitions()")
+
+
+def make_room(cursor: CursorWrapper, days: Callable[[], Iterable[int]]) -> None:
+    """Make the months that rows of these days (since the epoch) lack in divided tables.
+
+    It comes before anything else in a transaction: who drops months at the same time waits for those that use
+    the tables. Where no table is divided, `days` is not called.
+    """
+    divided = divided_tables(cursor)
+    announced = announcement.announcements(cursor) if len(divided) < len(growing_tables()) else {}
+    if not divided and not announced:
+        return
+    months = {month_of(min(max(day * NANOS_PER_DAY, MIN), MAX)) for day in days()}
+    for table, (lower, upper) in announced.items():
+        if any(first < lower or end > upper for first, end in months):
+            announcement.withdraw(cursor, table)
+    if months:
+        make_months(cursor, divided, months | {month_of(min(max(end for _, end in months), MAX))})
+
+
+def make_months(cursor: CursorWrapper, tables: Iterable[str], months: Iterable[tuple[int, int]]) -> None:
+    """Make those of the months that tables lack."""
+    sought = sorted(months)
+    lacking = [table for table in tables if _missing(partitions(cursor, table), sought)]
+    if not lacking:
+        return
+    # Of two that would make the same month the later one finds it made.
+    cursor.execute(f"select pg_advisory_xact_lock({LOCK_KEY})")
+    for table in lacking:
+        while missing := _missing(partitions(cursor, table), sought):
+            make(cursor, table, *missing)
+
+
+def _missing(present: list[Partition], months: list[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the times of the first partition to make: a month, or as much of it as none covers yet."""
+    for first, end in months:
+        lower = first
+        for partition in present:
+            if partition.lower <= lower < partition.upper:
+                lower = partition.upper
+        if lower < end:
+            return lower, min([end, *(each.lower for each in present if each.lower > lower)])
+    return None
+
+
+def make(cursor: CursorWrapper, table: str, lower: int, upper: int, *, like: str | None = None) -> None:
+    """Make a partition of a divided table for these times, which none has.
+
+    It is stored `like` another one, by default the last.
+    """
+    quoted = cursor.db.ops.quote_name
+    name = unused_name(cursor, name_of(table, lower, upper))
+    # A stronger lock than LIKE takes comes first, or two could wait for each other.
+    cursor.execute(f"lock table only {quoted(table)} in share update exclusive mode")
+    cursor.execute(_OPTIONS, [quoted(like or partitions(cursor, table)[-1].name)])
+    (options,) = cursor.fetchone()
+    storage = f" with ({options})" if options else ""
+    cursor.execute(f"create table {quoted(name)} (like {quoted(table)} including all){storage}")
+    cursor.execute(
+        f"alter table {quoted(table)} attach partition {quoted(name)} "
+        f"for values from ({text_of(lower)}) to ({text_of(upper)})"
+    )
+
+
+def unused_name(cursor: CursorWrapper, name: str) -> str:
+    """Return the name, or with a number behind it if another table has it."""
+    number, candidate = 1, name
+    while True:
+        cursor.execute("select to_regclass(%s) is null", [cursor.db.ops.quote_name(candidate)])
+        (unused,) = cursor.fetchone()
+        if unused:
+            return candidate
+        number += 1
+        candidate = f"{name}_{number}"

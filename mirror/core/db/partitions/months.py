@@ -1,0 +1,174 @@
+"""The months that statements name in their text, where tables are divided by month.
+
+PostgreSQL plans a statement once, without its values. Without bounds in its text it would plan and open every
+month. So conditions on the time are accompanied by the months that they imply.
+"""
+
+import time
+from threading import Lock
+from typing import Any, NamedTuple
+
+import psycopg
+from django.db import connection
+
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.partitions.catalogue import PARTITIONS_OF_ALL, TIME, growing_tables
+from mirror.core.db.scheduling.request_scheduler import own_connection
+
+# How long a process relies on what it has seen. Months dropped and tables divided since then do no harm.
+_SECONDS = 300.0
+# How long it relies on that no later month has begun: a list that has no end may lack so much of it.
+_SECONDS_WITHOUT_LATER = 0.1
+
+# How many partitions of a table are not among the known ones, and the bytes of some. Whether known ones are
+# gone does not matter: who looked for months while some are dropped would wait for the locks of that. A table
+# in whose place a backfill has put another counts as a partition more.
+_LATER = """
+    select (select count(*) from pg_inherits where inhparent = %s and inhrelid::bigint <> all(%s::bigint[]))
+            + (select pg_table_is_visible(%s::oid) is not true)::int,
+        (select coalesce(sum(pg_relation_size(number::oid)), 0) from unnest(%s::bigint[]) number)"""
+
+
+class Month(NamedTuple):
+    """A partition with rows: its times, from `lower` to before `upper` (ns)."""
+
+    lower: int
+    upper: int
+
+
+class _DivisionState(NamedTuple):
+    """The months, and of what comes after them: a table, its partitions, and those of them without rows."""
+
+    database: str
+    until: float
+    months: tuple[Month, ...]
+    table: int = 0
+    partitions: tuple[int, ...] = ()
+    later: tuple[int, ...] = ()
+
+
+_NOTHING = _DivisionState("", 0.0, ())
+_no_later_until = 0.0
+_seen = _NOTHING
+_lock = Lock()
+
+
+def forget() -> None:
+    """Look again when the months are needed next."""
+    global _seen, _no_later_until
+    _seen, _no_later_until = _NOTHING, 0.0
+
+
+def months() -> tuple[Month, ...]:
+    """Return the months with rows, the oldest first; none if no table is divided.
+
+    Files are loaded in the order of time. So rows may have been added since to the last one and later ones.
+    """
+    seen = _seen
+    if seen.until > time.monotonic() and seen.database == own_connection().settings_dict["NAME"]:
+        return seen.months
+    return _look()
+
+
+def all_months() -> tuple[Month, ...]:
+    """Return the same, also with months that have begun since."""
+    global _no_later_until
+    known = months()
+    now = time.monotonic()
+    if not known or now < _no_later_until:
+        return known
+    seen = _seen
+    rows = (
+        _session()
+        .execute(_LATER, (seen.table, list(seen.partitions), seen.table, list(seen.later)))
+        .fetchall()
+    )
+    if rows != [(0, 0)]:
+        known = _look()
+    _no_later_until = now + _SECONDS_WITHOUT_LATER
+    return known
+
+
+def implied(column: str, lower: int | None, upper: int | None) -> tuple[str, ...]:
+    """Return the months of a range of times, with inclusive ends, as conditions of a column."""
+    known = months()
+    if not known:
+        return ()
+    conditions = []
+    if lower is not None and lower >= known[0].lower:
+        conditions.append(f"{column} >= {max(month.lower for month in known if month.lower <= lower)}")
+    if upper is not None and 0 <= upper < known[-1].upper:
+        conditions.append(f"{column} < {min(month.upper for month in known if upper < month.upper)}")
+    return tuple(conditions)
+
+
+def is_time(column: str) -> bool:
+    """Return whether a column, with or without the name of a table, is one by which tables are divided."""
+    return column.endswith(TIME) and (len(column) == len(TIME) or column[-len(TIME) - 1] == ".")
+
+
+def _look() -> tuple[Month, ...]:
+    global _seen
+    with _lock:
+        try:
+            rows = _session().execute(PARTITIONS_OF_ALL, (list(growing_tables()),)).fetchall()
+        except psycopg.OperationalError:
+            # The statement of the request meets the same, and tries again on a new connection.
+            return ()
+        found = [_Row(*row) for row in rows]
+        if is_distributed():
+            # The coordinator can't tell which of them have rows on other machines.
+            found = [row._replace(has_rows=True) for row in found]
+        _seen = _of_rows(found)
+        return _seen.months
+
+
+class _Row(NamedTuple):
+    table: str
+    lower: int
+    upper: int
+    has_rows: bool
+    partition: int
+    parent: int
+
+
+def _of_rows(rows: list[_Row]) -> _DivisionState:
+    """Return the partitions of the first divided table in whose times any divided table has rows."""
+    database, until = str(connection.settings_dict["NAME"]), time.monotonic() + _SECONDS
+    divided = {row.table for row in rows}
+    first = next((table for table in growing_tables() if table in divided), None)
+    filled = {Month(row.lower, row.upper) for row in rows if row.has_rows}
+    found = tuple(
+        Month(row.lower, row.upper)
+        for row in rows
+        if row.table == first and any(row.lower < other.upper and other.lower < row.upper for other in filled)
+    )
+    of_first = [row for row in rows if row.table == first]
+    found = (*_earlier(rows, min((row.lower for row in of_first), default=0)), *found)
+    if not found:
+        return _DivisionState(database, until, ())
+    later = tuple(row.partition for row in rows if row.lower >= found[-1].upper)
+    partitions = tuple(row.partition for row in of_first)
+    return _DivisionState(database, until, found, of_first[0].parent, partitions, later)
+
+
+def _earlier(rows: list[_Row], start: int) -> list[Month]:
+    """Return the months with rows before a time, from which the first table no longer has any.
+
+    The partition of another table may have begun earlier and go on after that time.
+    """
+    merged: list[Month] = []
+    before = ((row.lower, min(row.upper, start)) for row in rows if row.has_rows and row.lower < start)
+    for lower, upper in sorted(before):
+        if merged and lower < merged[-1].upper:
+            merged[-1] = Month(merged[-1].lower, max(upper, merged[-1].upper))
+        else:
+            merged.append(Month(lower, upper))
+    return merged
+
+
+def _session() -> "psycopg.Connection[tuple[Any, ...]]":
+    """Return the connection itself: these statements are not part of a request."""
+    connection.ensure_connection()
+    session: psycopg.Connection[tuple[Any, ...]] = connection.connection
+    return session

@@ -1,0 +1,296 @@
+"""Reading with SQL text: a statement with bound parameters in, tuples out.
+
+Readers bypass Django's cursor. A statement is prepared on the server once per connection and uses the binary
+protocol, which is several times cheaper for the same rows. Whole numbers are always sent as bigint, so that
+one text is one prepared statement; `compare` keeps numbers beyond 64 bits out.
+
+A statement is planned once, without its values: planning the larger ones costs more than running them, and
+the plan that a test has seen is the plan of every request. So one plan has to suit all values:
+
+- put the limit into the text: for an unknown one PostgreSQL expects a tenth of the table;
+- a partial index is used only if the text itself implies its condition;
+- a pattern for LIKE in a parameter can't use an ordinary index;
+- where two indexes would do and one is wrong for some values, leave PostgreSQL no choice.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+import psycopg
+from psycopg.types.json import set_json_loads
+from psycopg.types.numeric import Int8Dumper
+
+from mirror.core import config
+from mirror.core.db import distribution
+from mirror.core.db.partitions import months
+from mirror.core.db.reading import budget, statements
+from mirror.core.db.reading.prepared import PreparedStatements
+from mirror.core.db.scheduling import request_scheduler
+
+if TYPE_CHECKING:
+    from mirror.core.db.backend.base import DatabaseWrapper
+
+MAX_INT64 = (1 << 63) - 1
+MIN_INT64 = -(1 << 63)
+
+# Citus finds the shards of most statements by their values, so there each run has a plan of its own.
+_GENERIC, _CUSTOM = "force_generic_plan", "force_custom_plan"
+
+# A statement is prepared when it is run for the second time on a connection.
+_PREPARE_AFTER = 1
+
+# So often the limit is set again if the one before ends the statement that sets it.
+_TRIES = 20
+
+#: The setting that limits a statement's time, unless its reader names another. The budget of a request may
+#: leave less.
+TIMEOUT = "rest.db.statementTimeout"
+
+_SYMBOLS = {"eq": "=", "ne": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+Row = tuple[Any, ...]
+# The values of the placeholders, in order or by name.
+Values = Sequence[Any] | Mapping[str, Any]
+
+
+class Comparison(NamedTuple):
+    """A condition on a column: an operator (eq, ne, gt, gte, lt, lte) and a value.
+
+    The value None stands for something that does not exist: it equals no row.
+    """
+
+    operator: str
+    value: Any
+
+
+class Where(NamedTuple):
+    """Conditions joined by AND, with the values of their placeholders in order."""
+
+    conditions: tuple[str, ...] = ()
+    values: tuple[Any, ...] = ()
+
+    def __add__(self, other: "Where") -> "Where":  # type: ignore[override]
+        return Where(self.conditions + other.conditions, self.values + other.values)
+
+    @property
+    def sql(self) -> str:
+        """`where ...`, or nothing."""
+        return "where " + " and ".join(self.conditions) if self.conditions else ""
+
+    @property
+    def and_sql(self) -> str:
+        """The same after other conditions: ` and ...`, or nothing."""
+        return "".join(f" and {condition}" for condition in self.conditions)
+
+
+def compare(column: str, comparisons: Iterable[Comparison], *, any_equal: bool = True) -> Where:
+    """Return the SQL of comparisons of one column; unless `any_equal` is off, one equality has to hold."""
+    equal = [value for operator, value in comparisons if operator == "eq"] if any_equal else []
+    conditions: list[str] = []
+    values: list[Any] = []
+    if equal:
+        usable = [value for value in equal if not _beyond(value)]
+        if len(usable) == 1:
+            conditions.append(f"{column} = %s")
+            values.append(usable[0])
+        elif usable:
+            conditions.append(f"{column} = any(%s)")
+            values.append(usable)
+        else:
+            conditions.append("false")
+    for operator, value in comparisons:
+        if operator == "eq" and any_equal:
+            continue
+        if not _beyond(value):
+            conditions.append(f"{column} {_SYMBOLS[operator]} %s")
+            values.append(value)
+        elif value is None or not _holds_for_all(operator, value):
+            conditions.append("false")
+    if months.is_time(column) and months.months():
+        conditions += _months(column, comparisons)
+    return Where(tuple(conditions), tuple(values))
+
+
+def _months(column: str, comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+    """Return the months that comparisons of a time imply, in the text, where tables are divided by month."""
+    values: dict[str, list[int]] = {}
+    for operator, value in comparisons:
+        if not _beyond(value):
+            values.setdefault(operator, []).append(value)
+    equal = values.get("eq", [])
+    lower = [min(equal, default=MIN_INT64), *values.get("gt", ()), *values.get("gte", ())]
+    upper = [max(equal, default=MAX_INT64), *values.get("lt", ()), *values.get("lte", ())]
+    return months.implied(column, max(lower), min(upper))
+
+
+def _beyond(value: Any) -> bool:
+    """Return whether no column can hold the value."""
+    return value is None or (isinstance(value, int) and not MIN_INT64 <= value <= MAX_INT64)
+
+
+def _holds_for_all(operator: str, value: int) -> bool:
+    return operator == "ne" or operator in (("lt", "lte") if value > 0 else ("gt", "gte"))
+
+
+# What reads instead, from replicas, in a process that does so.
+_other_fetch: "Callable[[str, Values, str], list[Row]] | None" = None
+
+
+def fetch_by(other: "Callable[[str, Values, str], list[Row]] | None") -> None:
+    """Have `fetch` do what this function does; with None, as it does by itself."""
+    global _other_fetch
+    _other_fetch = other
+
+
+def reads_elsewhere() -> bool:
+    """Return whether `fetch` reads from replicas."""
+    return _other_fetch is not None
+
+
+def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> list[Row]:
+    """Return all rows of a statement; `timeout` names the setting that limits it. Errors: psycopg.Error."""
+    if _other_fetch is not None:
+        return _other_fetch(statement, values, timeout)
+    return fetch_here(statement, values, timeout)
+
+
+def fetch_here(statement: str, values: Values, timeout: str) -> list[Row]:
+    """Return all rows of a statement by this thread's own connection. Errors: psycopg.Error."""
+    wrapper = request_scheduler.own_connection()
+    lease = wrapper.lease
+    if lease is not None and lease.interrupted:
+        request_scheduler.go_on(lease)
+        return fetch_here(statement, values, timeout)
+    if wrapper.connection is None:
+        wrapper.ensure_connection()
+    began = time.monotonic() if wrapper.queries_logged else 0.0
+    try:
+        return _rows(wrapper, statement, values, timeout)
+    except psycopg.OperationalError:
+        if (
+            lease is not None
+            and lease.interrupted
+            and not (wrapper.in_atomic_block or wrapper.connection.closed)
+        ):
+            request_scheduler.go_on(lease)
+            return fetch_here(statement, values, timeout)
+        wrapper.errors_occurred = True
+        if wrapper.in_atomic_block or not wrapper.connection.closed:
+            raise
+        # The server has closed an idle connection, for instance by a restart: try again on a new one.
+        wrapper.close()
+        wrapper.ensure_connection()
+        return _rows(wrapper, statement, values, timeout)
+    except (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName):
+        wrapper.errors_occurred = True
+        if wrapper.in_atomic_block:
+            raise
+        # "Cached plan must not change result type": a migration has changed a table of a prepared statement.
+        # Or psycopg has forgotten those of its own after a transaction that was rolled back, and so all.
+        wrapper.connection.execute("deallocate all")
+        wrapper.prepared = None
+        return _rows(wrapper, statement, values, timeout)
+    except psycopg.Error:
+        wrapper.errors_occurred = True
+        raise
+    finally:
+        if began:
+            wrapper.queries_log.append({"sql": statement, "time": f"{time.monotonic() - began:.3f}"})
+
+
+def _rows(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: str) -> list[Row]:
+    noted = statements.local.noted
+    if noted is None:
+        return _read(wrapper, statement, values, timeout)
+    began, count = time.monotonic(), None
+    try:
+        rows = _read(wrapper, statement, values, timeout)
+        count = len(rows)
+        return rows
+    finally:
+        noted.append((statement, values, time.monotonic() - began, count))
+
+
+def _read(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: str) -> list[Row]:
+    cursor = cursor_of(wrapper, timeout)
+    lease = wrapper.lease
+    if lease is None:
+        cursor.execute(statement, values)
+        return cursor.fetchall()
+    lease.reading = True
+    try:
+        if wrapper.in_atomic_block:
+            cursor.execute(statement, values)
+            return cursor.fetchall()
+        # Whoever has interrupted it just before has seen nothing to cancel.
+        if lease.interrupted:
+            raise psycopg.errors.QueryCanceled
+        if wrapper.prepared is None:
+            wrapper.prepared = PreparedStatements(cursor)
+        rows = wrapper.prepared.rows(statement, values)
+        if rows is None:
+            cursor.execute(statement, values)
+            rows = cursor.fetchall()
+        return rows
+    finally:
+        lease.reading = False
+
+
+def fetch_one(statement: str, values: Values = ()) -> Row | None:
+    """Return the first row of a statement, or None. Errors: psycopg.Error."""
+    rows = fetch(statement, values)
+    return rows[0] if rows else None
+
+
+def cursor_of(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
+    """Return the connection's cursor for reading; making one costs as much as a small query."""
+    connection = wrapper.connection
+    seconds: float = config.value(timeout)
+    if timeout is TIMEOUT:
+        seconds = budget.limit(seconds)
+    cursor, current_seconds = wrapper.reading or (None, 0.0)
+    if cursor is not None and seconds == current_seconds and cursor.connection is connection:
+        return cursor
+    milliseconds = str(max(round(seconds * 1000), 1))
+    if cursor is None or cursor.connection is not connection:
+        wrapper.prepared = None
+        connection.prepare_threshold = _PREPARE_AFTER
+        cursor = new_cursor(connection, milliseconds)
+    else:
+        _limit(wrapper, cursor, milliseconds)
+    wrapper.reading = cursor, seconds
+    return cursor
+
+
+def new_cursor(connection: psycopg.Connection[Row], milliseconds: str) -> psycopg.Cursor[Row]:
+    """Return a cursor for reading, whose statements may take so long."""
+    cursor = psycopg.Cursor(connection)
+    cursor.format = psycopg.pq.Format.BINARY
+    cursor.adapters.register_dumper(int, Int8Dumper)
+    set_json_loads(orjson.loads, cursor)
+    # Compiling a plan to machine code takes longer than our statements may run. With PostgreSQL's own page
+    # costs, all rows of a query would be read and sorted where a page has few on average.
+    cursor.execute(
+        """
+        select set_config('statement_timeout', %s, false), set_config('jit', 'off', false),
+            set_config('plan_cache_mode', %s, false), set_config('random_page_cost', '1.1', false)
+        """,
+        (milliseconds, _CUSTOM if distribution.is_distributed() else _GENERIC),
+    )
+    if distribution.is_distributed():
+        # A second connection to a machine takes longer than what is read by it.
+        cursor.execute("select set_config('citus.max_adaptive_executor_pool_size', '1', false)")
+    return cursor
+
+
+def _limit(wrapper: "DatabaseWrapper", cursor: psycopg.Cursor[Row], milliseconds: str) -> None:
+    """Set the time that statements may take. The time that counted before may be too short even for this."""
+    for last in (False,) * _TRIES + (True,):
+        try:
+            cursor.execute("select set_config('statement_timeout', %s, false)", (milliseconds,))
+            return
+        except psycopg.errors.QueryCanceled:
+            if last or wrapper.in_atomic_block:
+                raise

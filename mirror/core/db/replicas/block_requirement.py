@@ -1,0 +1,141 @@
+"""Moments: the newest block that the answer to a request rests on, and those that it must not be older than.
+
+A client that gives the block of an answer back with its next request never gets an older state. The node
+itself never goes back for those who give none.
+"""
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from mirror.core import config
+from mirror.core.db.reading import sql
+from mirror.core.db.replicas.board import NO_BLOCK
+from mirror.core.db.scheduling import request_scheduler
+
+if TYPE_CHECKING:
+    from mirror.core.db.replicas.reading import Reader
+
+PATIENCE = "db.readPatience"
+
+# Index: the primary key (consensus_end).
+LATEST = "select index from record_file order by consensus_end desc limit 1"
+
+_LOOK_SECONDS = 0.05
+# Requests of a process that wait for a block: each has a thread.
+_MOST_WAITING = 16
+_waiting = threading.BoundedSemaphore(_MOST_WAITING)
+
+#: What reads from replicas, in a process that does; `mirror.core.db.replicas.reading.use` sets it.
+reader: "Reader | None" = None
+
+
+class BlockNotAvailable(Exception):
+    """No server of the database has the block that a client has seen elsewhere."""
+
+    def __init__(self, wanted: int, newest: int) -> None:
+        self.wanted, self.newest = wanted, newest
+        last = f"the last one is {newest}" if newest > NO_BLOCK else "there is none yet"
+        super().__init__(f"Block {wanted} is not loaded here yet: {last}. Ask again soon")
+
+
+class Moment:
+    """The blocks of a request: `since` is the one its client has seen, `newest` that of what it was shown."""
+
+    def __init__(self, since: int = NO_BLOCK) -> None:
+        self.since, self.newest = since, NO_BLOCK
+        self._oldest: int | None = None
+
+    def rest_on(self, block: int) -> None:
+        """Note the block of what was read; it never falls."""
+        if self._oldest is None:
+            self._oldest = block
+        self.newest = max(self.newest, block)
+
+    def rests_on_one(self, newest: int) -> bool:
+        """Return whether all of an answer is as new as the block of its header."""
+        return self._oldest is None or self._oldest == newest
+
+
+class _Local(threading.local):
+    moment: Moment | None = None
+
+
+_local = _Local()
+
+
+def begin(since: int = NO_BLOCK) -> Moment:
+    """Begin a request in this thread, once the block `since` is there.
+
+    Errors: NotThereYet, TooManySlow, Abandoned, psycopg.Error.
+    """
+    moment = _local.moment = Moment(since)
+    if since > NO_BLOCK:
+        if reader is None:
+            moment.rest_on(_wait_for(since))
+        else:
+            reader.wait_for(since)
+    return moment
+
+
+def go_on(since: int) -> None:
+    """Go on with a request of another process, which has waited for the block `since`."""
+    _local.moment = Moment(since)
+
+
+def end() -> None:
+    """End the request of this thread."""
+    _local.moment = None
+
+
+def current() -> Moment:
+    """Return the moment of the request that this thread works on."""
+    moment = _local.moment
+    return Moment() if moment is None else moment
+
+
+def newest(moment: Moment) -> int:
+    """Return the newest block of an answer that is complete. Errors: those of `begin`."""
+    return latest() if reader is None else moment.newest
+
+
+def latest() -> int:
+    """Return the last block, of a database without replicas. Errors: psycopg.Error."""
+    row = sql.fetch_one(LATEST)
+    return NO_BLOCK if row is None else int(row[0])
+
+
+def answered() -> int:
+    """Return the newest block that any process of the node has answered from, as far as replicas need it."""
+    return NO_BLOCK if reader is None else reader.board.answered
+
+
+def newest_read() -> int:
+    """Return the newest block that this process has read from replicas; it may remember any of it."""
+    return NO_BLOCK if reader is None else reader.newest_read
+
+
+def _wait_for(block: int) -> int:
+    """Wait until the only server has a block; return its last one. Errors: those of `begin`."""
+    patience = BlockWait(block)
+    while (last := latest()) < block:
+        patience.wait(last)
+    return last
+
+
+class BlockWait:
+    """Waiting for a block, without the turn of this thread, for as long as the setting allows."""
+
+    def __init__(self, block: int) -> None:
+        self._block = block
+        self._until = time.monotonic() + config.value(PATIENCE)
+
+    def wait(self, last: int) -> None:
+        """Wait for a moment; `last` is the newest block there is. Errors: NotThereYet."""
+        if time.monotonic() >= self._until or not _waiting.acquire(blocking=False):
+            raise BlockNotAvailable(self._block, last)
+        try:
+            with request_scheduler.left():
+                time.sleep(_LOOK_SECONDS)
+        finally:
+            _waiting.release()

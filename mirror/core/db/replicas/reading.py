@@ -1,0 +1,272 @@
+"""Reading from replicas: each statement is asked of one that has all that was shown before.
+
+With its rows a statement brings the newest block of the state that it has seen; an older one than is needed
+counts for nothing. A replica that cancels a statement, as it conflicts with what it has to replay, is asked
+again once, then the primary. A server that does not answer is not asked again until the watcher finds it
+well.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, cast
+
+import psycopg
+from django.db import Error as DjangoError
+
+from mirror.core.db.availability import outage
+from mirror.core.db.reading import sql, statements
+from mirror.core.db.reading.prepared import PreparedStatements
+from mirror.core.db.replicas import block_requirement, board, servers, watermark
+from mirror.core.db.replicas.board import NO_BLOCK, Board, State
+from mirror.core.db.replicas.servers import Server
+from mirror.core.db.scheduling import request_scheduler
+from mirror.core.metrics import database
+
+if TYPE_CHECKING:
+    from mirror.core.db.backend.base import DatabaseWrapper
+    from mirror.core.db.reading.sql import Row, Values
+
+# All statements of a round see one state: that of the block that is read first.
+_REPEATABLE = "select set_config('default_transaction_isolation', 'repeatable read', false)"
+# A replica conflicts with the replay of changes, or its session waits for that in a circle.
+_CONFLICTS = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+# Replicas are milliseconds behind: so long one is waited for before the primary is asked.
+_PAUSES = (0.0, 0.002, 0.005)
+_NO_PAUSE_SECONDS = 0.1
+
+
+class _NoAnswer(Exception):
+    """A server has not answered; its cause says why."""
+
+    def __init__(self, *, conflict: bool) -> None:
+        super().__init__()
+        self.conflict = conflict
+
+
+class Reader:
+    """Reads for the requests of a process. The last server is the primary."""
+
+    def __init__(self, the_servers: list[Server], the_board: Board) -> None:
+        self.servers, self.board = the_servers, the_board
+        self._replicas, self._primary = the_servers[:-1], the_servers[-1]
+        self._newest_read = NO_BLOCK
+        self._no_pause_until = 0.0
+        # Each connection of this process prefers another replica, and those of other processes again others.
+        self._number = count(os.getpid())
+
+    @property
+    def newest_read(self) -> int:
+        """The newest block that this process has read, apart from those that were lost."""
+        return min(self._newest_read, self.board.answered)
+
+    def fetch(self, statement: str, values: "Values", timeout: str) -> "list[Row]":
+        """Return all rows of a statement. Errors: NotThereYet, psycopg.Error, DatabaseError."""
+        if request_scheduler.own_connection().in_atomic_block:
+            return sql.fetch_here(statement, values, timeout)
+        moment = block_requirement.current()
+        patience: block_requirement.BlockWait | None = None
+        while True:
+            needed = max(moment.since, moment.newest, self.board.answered)
+            newest, failure = NO_BLOCK, None
+            choices, asked = self._choices(needed), set()
+            while (server := next(choices, None)) is not None:
+                if server.place in asked:
+                    continue
+                asked.add(server.place)
+                try:
+                    block, rows = self._asked(server, statement, values, timeout)
+                except _NoAnswer as error:
+                    failure = failure or error
+                    if error.conflict and self.board.state(self._primary.place) != State.AWAY:
+                        choices = chain([self._primary], choices)
+                    continue
+                if self.board.block(server.place) != block:
+                    self.board.note(server.place, block)
+                if block >= needed:
+                    moment.rest_on(block)
+                    self._newest_read = max(self._newest_read, block)
+                    self.board.answer_from(block)
+                    return rows
+                newest = max(newest, block)
+            if failure is not None and newest == NO_BLOCK:
+                assert failure.__cause__ is not None
+                if failure.conflict:
+                    # For the client it is an outage like others.
+                    raise psycopg.OperationalError(str(failure.__cause__)) from failure.__cause__
+                raise failure.__cause__
+            patience = patience or block_requirement.BlockWait(needed)
+            patience.wait(newest)
+
+    def wait_for(self, block: int) -> None:
+        """Wait until a server has a block. Where nobody answers, statements tell it.
+
+        Errors: NotThereYet, TooManySlow, Abandoned.
+        """
+        patience: block_requirement.BlockWait | None = None
+        while answering := [each for each in self.servers if self.board.state(each.place) != State.AWAY]:
+            if any(self.board.block(each.place) >= block for each in answering):
+                return
+            # The primary has it first.
+            newest = NO_BLOCK
+            for each in reversed(answering):
+                newest = max(newest, self._block(each))
+                if newest >= block:
+                    return
+            patience = patience or block_requirement.BlockWait(block)
+            patience.wait(newest)
+
+    def _choices(self, needed: int) -> Iterator[Server]:
+        """Yield the servers in the order in which to ask them; some may come twice."""
+        known = self.board
+        own = request_scheduler.own_connection()
+        if own.preferred is None:
+            own.preferred = next(self._number) % len(self._replicas)
+        replicas = self._replicas[own.preferred :] + self._replicas[: own.preferred]
+        for each in replicas:
+            if known.state(each.place) <= State.WELL and known.block(each.place) >= needed:
+                yield each
+        if time.monotonic() >= self._no_pause_until:
+            for pause in _PAUSES:
+                time.sleep(pause)
+                for each in replicas:
+                    if known.state(each.place) <= State.WELL and self._block(each) >= needed:
+                        yield each
+            # None has caught up. Others need not wait for that just as long.
+            self._no_pause_until = time.monotonic() + _NO_PAUSE_SECONDS
+        if known.state(self._primary.place) != State.AWAY:
+            yield self._primary
+        # Nothing better is left. What is said to be away may be back.
+        yield from sorted(self.servers, key=lambda each: known.state(each.place))
+
+    def _block(self, server: Server) -> int:
+        """Return the newest block of a server that answers."""
+        try:
+            block, _ = self._asked(server, "select 1", (), sql.TIMEOUT)
+        except _NoAnswer:
+            return NO_BLOCK
+        self.board.note(server.place, block)
+        return block
+
+    # ONE SERVER
+
+    def _asked(
+        self, server: Server, statement: str, values: "Values", timeout: str
+    ) -> "tuple[int, list[Row]]":
+        """Return the newest block that a server has, and the rows; try twice. Errors: _NoAnswer."""
+        is_last = False
+        while True:
+            own = request_scheduler.own_connection()
+            lease = own.lease
+            if lease is not None and lease.interrupted:
+                request_scheduler.go_on(lease)
+                continue
+            session: DatabaseWrapper | None = None
+            try:
+                session = self._session(own, server)
+                return self._read(own, session, server, statement, values, timeout)
+            except (psycopg.OperationalError, psycopg.InterfaceError, DjangoError) as error:
+                is_open = session is not None and session.connection and not session.connection.closed
+                if lease is not None and lease.interrupted and is_open:
+                    continue
+                has_conflict = isinstance(error, _CONFLICTS) or isinstance(error.__cause__, _CONFLICTS)
+                if session is not None and not is_open:
+                    session.close()
+                elif not has_conflict and not outage.is_outage(error):
+                    raise
+                if has_conflict:
+                    database.CONFLICTS.add(server.name)
+                # A server that can't be connected to is not tried again; one that has restarted is.
+                if is_last or (session is None and not has_conflict):
+                    if not has_conflict:
+                        self.board.avoid(server.place)
+                    raise _NoAnswer(conflict=has_conflict) from error
+                is_last = True
+            except (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName):
+                # As in `mirror.core.db.reading.sql`: a migration has changed a table of a prepared statement.
+                if is_last or session is None:
+                    raise
+                session.connection.execute("deallocate all")
+                session.prepared = None
+                is_last = True
+
+    def _read(
+        self,
+        own: "DatabaseWrapper",
+        session: "DatabaseWrapper",
+        server: Server,
+        statement: str,
+        values: "Values",
+        timeout: str,
+    ) -> "tuple[int, list[Row]]":
+        cursor = sql.cursor_of(session, timeout)
+        prepared = session.prepared
+        if prepared is None:
+            prepared = session.prepared = PreparedStatements(cursor)
+        lease, noted = own.lease, statements.local.noted
+        began, length = time.monotonic(), None
+        if lease is not None:
+            lease.reads, lease.reading = session, True
+        try:
+            # Whoever has interrupted it just before has seen nothing to cancel.
+            if lease is not None and lease.interrupted:
+                raise psycopg.errors.QueryCanceled
+            latest, rows = prepared.rows_of_both(
+                block_requirement.LATEST, statement, values, lambda: self.board.is_given_up(server.place)
+            )
+            length = len(rows)
+            return (latest[0][0] if latest else NO_BLOCK), rows
+        finally:
+            if lease is not None:
+                lease.reading = False
+            if noted is not None:
+                noted.append((statement, values, time.monotonic() - began, length))
+
+    def _session(self, own: "DatabaseWrapper", server: Server) -> "DatabaseWrapper":
+        """Return the connection to a server that goes with that of a turn. Errors: OperationalError."""
+        if own.sessions is None:
+            own.sessions = {}
+        session = own.sessions.get(server.place)
+        if session is None:
+            session = own.sessions[server.place] = cast("DatabaseWrapper", servers.connection_to(server))
+            session.is_gone = partial(self.board.is_given_up, server.place)
+        if session.connection is None:
+            session.prepared = None
+            try:
+                with session.cursor() as cursor:
+                    cursor.execute(_REPEATABLE)
+            except BaseException:
+                # It would go on without.
+                session.close()
+                raise
+        return session
+
+
+def made() -> int:
+    """Make the memory that processes share, in the one that starts the others. Errors: InvalidSetting."""
+    return board.made(len(servers.configured()))
+
+
+def use(file: int | None) -> None:
+    """Have this process read from replicas if there are any, with the memory of `made`."""
+    if file is None:
+        return
+    found = servers.configured()
+    if not found:
+        watermark.board = Board(file, 0)
+        return
+    block_requirement.reader = Reader(found, Board(file, len(found)))
+    sql.fetch_by(block_requirement.reader.fetch)
+
+
+def stop() -> None:
+    """Have this process read as usual again."""
+    block_requirement.reader = None
+    sql.fetch_by(None)
+
+
+def shared() -> Any:
+    """Return the file of the memory that this process uses, if it does."""
+    return None if block_requirement.reader is None else block_requirement.reader.board.file

@@ -1,0 +1,58 @@
+"""The servers of the database from which requests read: the replicas of the settings, and their primary."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from mirror.core import config
+from mirror.core.config.database import replicas_of
+
+SETTING = "db.read"
+
+# How long an attempt to connect may take, and how long the kernel sends again what nobody confirms.
+_CONNECT_SECONDS, _UNCONFIRMED_MILLISECONDS = 2, 3000
+
+
+class Server(NamedTuple):
+    """A replica, or the primary; `settings` are Django's of a connection to it."""
+
+    place: int
+    name: str
+    settings: Mapping[str, Any]
+    is_primary: bool
+
+
+def are_configured() -> bool:
+    """Return whether the settings name replicas."""
+    return bool(config.value(SETTING))
+
+
+def configured() -> list[Server]:
+    """Return the replicas of the settings, and last their primary; nothing without replicas.
+
+    Errors: InvalidSetting.
+    """
+    if not are_configured():
+        return []
+    primary = connections.settings[DEFAULT_DB_ALIAS]
+    replicas = replicas_of(config.value(SETTING), config.described(SETTING).variable, primary)
+    servers = [Server(place, _name(each), each, False) for place, each in enumerate(replicas)]
+    return [*servers, Server(len(servers), "primary", primary, True)]
+
+
+def connection_to(server: Server) -> Any:
+    """Return a new connection of Django's to a server, not opened yet."""
+    wrapper: Any = connections.create_connection(DEFAULT_DB_ALIAS)
+    limits = {"connect_timeout": _CONNECT_SECONDS, "tcp_user_timeout": _UNCONFIRMED_MILLISECONDS}
+    options = limits | server.settings.get("OPTIONS", {})
+    wrapper.settings_dict = {**server.settings, "OPTIONS": options}
+    # The watcher of all servers says which one is away.
+    wrapper.is_bounded = True
+    # Threads hand it on.
+    wrapper.inc_thread_sharing()
+    return wrapper
+
+
+def _name(settings: Mapping[str, Any]) -> str:
+    return f"{settings['HOST']}:{settings['PORT']}" if settings["PORT"] else str(settings["HOST"])

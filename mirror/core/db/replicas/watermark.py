@@ -1,0 +1,47 @@
+"""The newest block known to the processes of a node without replicas: no cached answer is older than it.
+
+A request that may be answered from a cache reads it if any answer has been computed since it was last read.
+Computed answers need it only as the least that they rest on, so one request in a while reads it for them.
+"""
+
+from mirror.core.db.availability import outage
+from mirror.core.db.replicas import block_requirement
+from mirror.core.db.replicas.board import NO_BLOCK, Board
+from mirror.core.db.scheduling import request_scheduler
+from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, TooManySlowRequests
+
+_RECENT_SECONDS = 0.05
+
+#: What the processes share; `mirror.core.db.replicas.reading.use` sets it.
+board: Board | None = None
+
+
+def refreshed(*, for_cached: bool) -> int:
+    """Return the newest known block, which every answer computed from now on has; it may take a statement.
+
+    `for_cached`: no answer of any process may have a newer one. While the database is away it is the one
+    known before.
+    """
+    if board is None:
+        return NO_BLOCK
+    # What is answered without a turn needs no database, and does not wait for it.
+    if not request_scheduler.needs_none() and not (
+        board.is_looked_after if for_cached else board.seconds_since_look < _RECENT_SECONDS
+    ):
+        board.looked()
+        try:
+            board.answer_from(block_requirement.latest())
+        except (TooManySlowRequests, ClientDisconnected, *outage.ERRORS):
+            pass
+    return board.answered
+
+
+def computed() -> None:
+    """Note that an answer has been computed, which may have a newer block than is known."""
+    if board is not None:
+        board.computed()
+
+
+def admits(block: int) -> bool:
+    """Return whether a cached answer of this block is as new as all answers of the node."""
+    return board is None or (board.is_looked_after and block >= board.answered)

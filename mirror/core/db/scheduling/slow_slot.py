@@ -1,0 +1,62 @@
+"""Slots: the right to work on a slow request, which the processes of a server share.
+
+A slot is two locks of a file in memory, which the kernel takes back from a process that dies. Whoever holds
+the first one is next; so a process that wants a slot again comes after another one that waits for it.
+"""
+
+import fcntl
+import os
+from typing import NamedTuple
+
+
+class Files(NamedTuple):
+    """The files of a slot, made by the process that starts the others."""
+
+    next: int
+    used: int
+
+
+def files() -> Files:
+    """Make the files of a slot."""
+    return Files(os.memfd_create("next-slow-request"), os.memfd_create("slow-request"))
+
+
+class SlowRequestSlot:
+    """A slot, for the threads of one process; it is for them to agree which one of them asks for it."""
+
+    def __init__(self, shared: Files) -> None:
+        # Locks belong to an open file: processes that have it from the same parent would hold them together.
+        self._next, self._used = (os.open(f"/proc/self/fd/{file}", os.O_RDWR) for file in shared)
+
+    def take(self) -> None:
+        """Wait for it."""
+        fcntl.flock(self._next, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(self._used, fcntl.LOCK_EX)
+        finally:
+            fcntl.flock(self._next, fcntl.LOCK_UN)
+
+    def take_at_once(self) -> bool:
+        """Take it unless another process has it or waits for it; return whether it has been taken."""
+        if not _locked(self._next):
+            return False
+        try:
+            return _locked(self._used)
+        finally:
+            fcntl.flock(self._next, fcntl.LOCK_UN)
+
+    def give_back(self) -> None:
+        fcntl.flock(self._used, fcntl.LOCK_UN)
+
+    def offer(self) -> bool:
+        """Let another process have it that waits for it; return whether it has been kept, as none does."""
+        self.give_back()
+        return self.take_at_once()
+
+
+def _locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,38 @@
+"""Indexes that may not be there yet: on a table with rows `manage.py upgrade` builds them during use."""
+
+import time
+from collections.abc import Collection
+
+from mirror.core.db.reading.sql import fetch
+
+# Missing indexes are looked for again after this time.
+_SECONDS_BETWEEN_LOOKS = 60.0
+
+_built: set[str] = set()
+_missing: dict[str, float] = {}  # when it is looked for again
+
+
+def built(indexes: Collection[str]) -> set[str]:
+    """Return those of these indexes that can be used. Asks the database until they are there.
+
+    Errors: psycopg.Error.
+    """
+    now = time.monotonic()
+    unknown = [index for index in indexes if index not in _built and _missing.get(index, now) <= now]
+    if unknown:
+        rows = fetch(
+            """
+            select name from unnest(%s::text[]) name
+            join pg_index i on i.indexrelid = to_regclass(name) where i.indisvalid
+            """,
+            (unknown,),
+        )
+        _missing.update(dict.fromkeys(unknown, now + _SECONDS_BETWEEN_LOOKS))
+        _built.update(name for (name,) in rows)
+    return _built.intersection(indexes)
+
+
+def forget() -> None:
+    """Look for every index again."""
+    _built.clear()
+    _missing.clear()

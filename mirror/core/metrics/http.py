@@ -1,0 +1,18 @@
+"""Metrics of requests and of the response cache."""
+
+from mirror.core.metrics.kinds import Counter, Gauge, Histogram
+
+REQUESTS = Histogram(
+    "mirror_http_request_seconds",
+    "Time from the arrival of a request to its answer, by documented path and status.",
+    ("route", "method", "status"),
+)
+CACHE = Counter(
+    "mirror_http_cache_total", "Requests that were looked up in the response cache, by outcome.", ("outcome",)
+)
+WAITING = Gauge(
+    "mirror_http_waiting", "Requests that wait for one of the database connections, quick or slow.", ("kind",)
+)
+WORKING = Gauge(
+    "mirror_http_working", "Requests that are worked on with a database connection, quick or slow.", ("kind",)
+)

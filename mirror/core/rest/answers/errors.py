@@ -1,0 +1,274 @@
+"""The errors of the API, and the JSON that reports them.
+
+Classic endpoints answer `{"_status":{"messages":[{"message": text}, ...]}}`, one entry per problem, with
+`detail` where an error carries one. Newer endpoints answer the same envelope with entries
+`{"detail":text,"message": <HTTP reason phrase>}`, where the detail of a 404 is another entry, but
+`{"message":text}` for an InvalidParameter. Raise early, and name the parameter. No detail of an unexpected
+failure reaches the client.
+"""
+
+import sys
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+import psycopg
+from django.db import Error as DatabaseError
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.response import Response
+
+from mirror.core import logs
+from mirror.core.db.availability import outage
+from mirror.core.db.replicas.block_requirement import BlockNotAvailable
+from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, TooManySlowRequests
+from mirror.core.rest.answers.rendering import render
+
+log = logs.logger("mirror.rest")
+
+NOT_FOUND = "Not found"
+_TAKES_TOO_LONG = (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable, TooManySlowRequests)
+
+
+class Problem(NamedTuple):
+    """One entry of an error answer."""
+
+    message: str
+    detail: str | None = None
+
+
+class Failure(Exception):
+    """The end of a request, with this status and these problems."""
+
+    status = HTTPStatus.BAD_REQUEST
+    #: When a client may send the request again, in seconds.
+    retry_after = 0
+
+    def __init__(self, *problems: Problem | str) -> None:
+        self.problems = [Problem(problem) if isinstance(problem, str) else problem for problem in problems]
+        super().__init__(", ".join(problem.message for problem in self.problems))
+
+
+class BadRequest(Failure):
+    """400 with a text of its own."""
+
+
+class InvalidParameter(BadRequest):
+    """400 `Invalid parameter: <name>`, for one parameter or part of the path, of any endpoint."""
+
+    def __init__(self, name: str, detail: str | None = None) -> None:
+        super().__init__(Problem(f"Invalid parameter: {name}", detail))
+
+
+class InvalidEntityId(BadRequest):
+    """400 for an id of the right form with a part out of range."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f'Invalid entity ID "{text}"')
+
+
+class Unauthorized(Failure):
+    """401 for credentials that are no user's."""
+
+    status = HTTPStatus.UNAUTHORIZED
+
+    def __init__(self) -> None:
+        super().__init__("Invalid credentials")
+
+
+class NotFound(Failure):
+    """404 for something that does not exist; `detail` may say why the node lacks it though it does."""
+
+    status = HTTPStatus.NOT_FOUND
+
+    def __init__(self, message: str = NOT_FOUND, *, detail: str | None = None) -> None:
+        super().__init__(Problem(message, detail))
+
+
+class TooManyRequests(Failure):
+    """429 for a request that a limit or a filter refuses."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+
+
+class Unavailable(Failure):
+    """503 for a node that can't answer at present; `detail` says why."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    retry_after = 2
+
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__(Problem("Service unavailable", detail))
+
+
+class TimeBudgetExceeded(Failure):
+    """503 for a request that can't be answered within its time budget, and can't be continued either.
+
+    `narrowed_by` is the parameter that leaves the database less to read; empty if there is none.
+    """
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    retry_after = 10
+
+    def __init__(self, narrowed_by: str) -> None:
+        cure = f"narrow it by {narrowed_by}" if narrowed_by else "try again later"
+        super().__init__(f"The request takes too long: {cure}")
+
+
+class TooEarly(Failure):
+    """503 for a block that a client has seen elsewhere, and that this node does not have yet."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+
+class InternalError(Failure):
+    """500 for everything that should not happen. The reason goes to the log."""
+
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__("Internal error")
+        self.reason = reason
+
+
+class WrongMethod(Failure):
+    """405 of the newer endpoints. Classic endpoints answer 404 to other methods."""
+
+    status = HTTPStatus.METHOD_NOT_ALLOWED
+
+    def __init__(self, method: str) -> None:
+        super().__init__(f"Request method '{method}' is not supported")
+
+
+class TooLarge(Failure):
+    """413 for a body that is larger than the operator allows."""
+
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"The request body is too large: at most {most} bytes are taken")
+
+
+class UnsupportedMediaType(Failure):
+    """415 for a body of a media type that the endpoint does not accept, or of none."""
+
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+
+    def __init__(self, content_type: str) -> None:
+        sent = f" '{content_type}'" if content_type else ""
+        super().__init__(f"Content-Type{sent} is not supported")
+
+
+def classic_envelope(failure: Failure) -> dict[str, Any]:
+    return _envelope(
+        {"message": problem.message} | ({} if problem.detail is None else {"detail": problem.detail})
+        for problem in failure.problems
+    )
+
+
+def newer_envelope(failure: Failure) -> dict[str, Any]:
+    if isinstance(failure, InvalidParameter):
+        return classic_envelope(failure)
+    if isinstance(failure, Unavailable):
+        texts = [problem.detail or "" for problem in failure.problems]
+    elif failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(
+        failure, TimeBudgetExceeded | TooEarly
+    ):
+        texts = [""] * len(failure.problems)
+    else:
+        texts = newer_texts(failure)
+    return _envelope({"detail": text, "message": failure.status.phrase} for text in texts)
+
+
+def newer_texts(failure: Failure) -> list[str]:
+    """Return what newer endpoints say of a failure: its messages, and why something may be missing."""
+    details = [problem.detail for problem in failure.problems if isinstance(failure, NotFound)]
+    return [*(problem.message for problem in failure.problems), *filter(None, details)]
+
+
+def _envelope(messages: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    return {"_status": {"messages": list(messages)}}
+
+
+def failure_of(error: Exception, request: HttpRequest) -> Failure:
+    """Return what the client is told of an exception. The rest is logged."""
+    if isinstance(error, Failure):
+        if isinstance(error, InternalError):
+            log.error("internal_error", method=request.method, path=request.path, reason=error.reason)
+        return error
+    if isinstance(error, MethodNotAllowed):
+        return WrongMethod(str(request.method))
+    if isinstance(error, Http404):
+        return NotFound()
+    if isinstance(error, ClientDisconnected):
+        return Unavailable()
+    if isinstance(error, BlockNotAvailable):
+        return TooEarly(str(error))
+    if outage.is_outage(error):
+        outage.report(error, request=True)
+        return Unavailable(outage.SENTENCE)
+    if isinstance(error, psycopg.Error | DatabaseError):
+        log.error("database_error", method=request.method, path=request.path, exc_info=error)
+        return Unavailable()
+    log.error("unexpected_error", method=request.method, path=request.path, exc_info=error)
+    return InternalError()
+
+
+def answer(error: Exception, context: dict[str, Any]) -> Response:
+    """Answer an exception: the exception handler of all views."""
+    view, request = context["view"], context["request"]
+    if not isinstance(error, _TAKES_TOO_LONG):
+        return _failed(view, failure_of(error, request))
+    _log_too_long(request)
+    return _failed(view, TimeBudgetExceeded(view.narrowed_by()))
+
+
+def _log_too_long(request: HttpRequest) -> None:
+    log.warning("request_took_too_long", method=request.method, path=request.get_full_path())
+
+
+def _failed(view: Any, failure: Failure) -> Response:
+    response: Response = view.failed(failure)
+    if failure.retry_after:
+        response.headers["retry-after"] = str(failure.retry_after)
+    return response
+
+
+# Answers to failures outside of the views, most of them Django's own error handlers.
+
+
+def before_view(error: Exception, request: HttpRequest) -> HttpResponse:
+    """Answer an exception of a request that has not come to its view."""
+    if not isinstance(error, _TAKES_TOO_LONG):
+        return page(failure_of(error, request))
+    _log_too_long(request)
+    return page(TimeBudgetExceeded(""))
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return page(NotFound())
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return page(BadRequest("Bad request"))
+
+
+def unauthorized() -> HttpResponse:
+    response = page(Unauthorized())
+    response.headers["www-authenticate"] = 'Basic realm="REST API", charset="UTF-8"'
+    return response
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer a failure after the view, such as in a renderer. Django's own log line goes nowhere."""
+    log.error("unexpected_error", method=request.method, path=request.path, exc_info=sys.exception())
+    return page(InternalError())
+
+
+def page(failure: Failure) -> HttpResponse:
+    """Answer a failure that no view answers."""
+    body = render(classic_envelope(failure))
+    headers = {"retry-after": str(failure.retry_after)} if failure.retry_after else None
+    return HttpResponse(
+        body, status=failure.status, content_type="application/json; charset=utf-8", headers=headers
+    )

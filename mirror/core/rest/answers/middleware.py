@@ -1,0 +1,220 @@
+"""HTTP around every answer of the API: users, the response cache, cross-origin requests, entity tags,
+conditional requests, compression.
+
+It is the outermost layer: an answer from the cache takes neither the router nor the database. A view returns
+whatever response suits it (DRF's, Django's, or a streaming one) and leaves all of this to the middleware.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import Resolver404, resolve
+
+from mirror.core import config
+from mirror.core.db import coverage
+from mirror.core.db.replicas import servers, watermark
+from mirror.core.metrics import http
+from mirror.core.rest import users
+from mirror.core.rest.answers import compression, errors, etag, mirror_block
+from mirror.core.rest.answers.views import NewerReadView
+from mirror.core.rest.cache import responses
+from mirror.core.rest.cache.responses import CachedResponse
+from mirror.core.rest.users import WrongCredentials
+
+_READ_METHODS = ("GET", "HEAD")
+_METHODS = "GET,HEAD,PUT,PATCH,POST,DELETE"
+_OWN_PAGES = ("/admin", "/static")
+# Answered by the node, not by the API.
+_NOT_API = (*_OWN_PAGES, "/health", "/metrics")
+# Headers of an answer whose body the client has already.
+_UNCHANGED = (
+    *(
+        "cache-control",
+        "etag",
+        "access-control-allow-origin",
+        "access-control-expose-headers",
+        "vary",
+        "link",
+    ),
+    *("mirror-loaded", mirror_block.HEADER),
+)
+# What scripts of other sites may read of an answer that has it, beside what browsers let them read anyway.
+_EXPOSED = (mirror_block.NAME, coverage.HEADER)
+
+
+class ApiMiddleware:
+    """Serves OPTIONS on every path, and completes the answers of the API; others pass through."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+        self._cache = responses.configured()
+        self._users = users.configured()
+        self._vary = "Accept-Encoding" if self._users is None else "Accept-Encoding, Authorization"
+        self._reads_replicas = servers.are_configured()
+        if self._reads_replicas:
+            self._vary += f", {mirror_block.NAME}"
+        self._compresses: bool = config.value("rest.response.compression")
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        path = request.path_info
+        if request.method == "OPTIONS" and not path.startswith(_OWN_PAGES):
+            return _preflight(request)
+        if path.startswith(_NOT_API):
+            return self.get_response(request)
+        if self._users is not None and not self._admits(request):
+            return self._completed(request, errors.unauthorized(), None)
+        if self._cache is None or (key := self._cache.key(request)) is None:
+            return self._completed(request, self._response(request)[0], None)
+        found = self._cache.find(key)
+        block = watermark.refreshed(for_cached=found is not None)
+        if found is not None and self._is_new_enough(found[0], request.META):
+            http.CACHE.add("hit")
+            return self._from_cache(request, *found)
+        http.CACHE.add("miss")
+        response, may_cache = self._response(request)
+        cached = None
+        if may_cache and isinstance(response, HttpResponse):
+            etag.add(response)
+            response.headers["access-control-allow-origin"] = "*"
+            cached = self._cache.store(key, response, response.content, block)
+        return self._completed(request, response, cached)
+
+    def _response(self, request: HttpRequest) -> tuple[HttpResponseBase, bool]:
+        """Return the answer, and whether it may be kept."""
+        if mirror_block.is_wanted(request.META):
+            response, may_cache = mirror_block.answered(request, self.get_response)
+        else:
+            response, may_cache = self.get_response(request), True
+        watermark.computed()
+        if exposed := [name for name in _EXPOSED if name in response.headers]:
+            response.headers["access-control-expose-headers"] = ", ".join(exposed)
+        return response, may_cache
+
+    def _varies(self, sent: Mapping[str, Any]) -> str:
+        """Return the headers of a request on which its answer depends."""
+        if mirror_block.SENT in sent and not self._reads_replicas:
+            return f"{self._vary}, {mirror_block.NAME}"
+        return self._vary
+
+    @staticmethod
+    def _is_new_enough(cached: CachedResponse, sent: Mapping[str, Any]) -> bool:
+        return watermark.admits(cached.block) and (
+            not mirror_block.is_wanted(sent) or mirror_block.is_new_enough(cached, sent)
+        )
+
+    def _admits(self, request: HttpRequest) -> bool:
+        """Return whether the request may go on; for a user, note the most rows of a page.
+
+        Only classic endpoints know users. The endpoint is looked up only for wrong credentials.
+        """
+        assert self._users is not None
+        authorization = request.META.get("HTTP_AUTHORIZATION")
+        if authorization is None:
+            return True
+        try:
+            user = self._users.find(authorization)
+        except WrongCredentials:
+            return _ignores_users(request.path_info)
+        if user is not None:
+            request.META[users.MOST_ROWS] = user.limit
+        return True
+
+    def _completed(
+        self, request: HttpRequest, response: HttpResponseBase, cached: CachedResponse | None
+    ) -> HttpResponseBase:
+        headers = response.headers
+        headers["access-control-allow-origin"] = "*"
+        headers["vary"] = self._varies(request.META)
+        # Django would log every mistake of a client. Mistakes of our own have been logged already.
+        response._has_been_logged = True  # type: ignore[attr-defined]
+        if isinstance(response, StreamingHttpResponse):
+            return self._compressed_stream(request, response)
+        assert isinstance(response, HttpResponse)
+        if request.method in _READ_METHODS and "etag" not in headers:
+            etag.add(response)
+        if 200 <= response.status_code < 300 and etag.client_has(request, headers):
+            return _unchanged(headers)
+        body = response.content
+        if self._compresses and len(body) >= compression.THRESHOLD:
+            encoding = compression.preferred(request.META.get("HTTP_ACCEPT_ENCODING", ""))
+            if encoding is not None:
+                if cached is not None and cached.gzipped and encoding == "gzip":
+                    body = cached.body
+                else:
+                    body = compression.compress(body, encoding)
+                headers["content-encoding"] = encoding
+                response.content = body
+        headers["content-length"] = str(len(body))
+        return response
+
+    def _compressed_stream(
+        self, request: HttpRequest, response: StreamingHttpResponse
+    ) -> StreamingHttpResponse:
+        """Compress a body whose length nobody knows yet, and which therefore has no entity tag either."""
+        if self._compresses and compression.accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", "")):
+            response.headers["content-encoding"] = "gzip"
+            pieces = cast(Iterator[bytes], response.streaming_content)
+            response.streaming_content = compression.gzip_pieces(pieces)
+        return response
+
+    def _from_cache(self, request: HttpRequest, cached: CachedResponse, max_age: int) -> HttpResponse:
+        if etag.client_has(request, cached.headers):
+            return _unchanged(self._headers(request.META, cached, max_age))
+        headers, body = self._cached(request.META, cached, max_age)
+        return HttpResponse(body, headers=headers)
+
+    def at_once(self, environ: Mapping[str, Any]) -> tuple[dict[str, str], bytes] | None:
+        """Return headers and body of a successful answer to a WSGI environment, if they are at hand."""
+        if self._cache is None or "HTTP_IF_NONE_MATCH" in environ:
+            return None
+        found = self._cache.find_at_once(environ)
+        if found is None or not self._is_new_enough(found[0], environ):
+            return None
+        http.CACHE.add("hit")
+        return self._cached(environ, *found)
+
+    def _cached(
+        self, sent: Mapping[str, Any], cached: CachedResponse, max_age: int
+    ) -> tuple[dict[str, str], bytes]:
+        """Return the headers and the body of an answer. Clients that take gzip get it as it is stored."""
+        headers, body = self._headers(sent, cached, max_age), cached.body
+        if cached.gzipped:
+            if compression.accepts_gzip(sent.get("HTTP_ACCEPT_ENCODING", "")):
+                headers["content-encoding"] = "gzip"
+            else:
+                body = compression.gunzip(body)
+        headers["content-length"] = str(len(body))
+        return headers, body
+
+    def _headers(self, sent: Mapping[str, Any], cached: CachedResponse, max_age: int) -> dict[str, str]:
+        return {
+            **cached.headers,
+            "cache-control": responses.cache_control(max_age),
+            "vary": self._varies(sent),
+        }
+
+
+def _ignores_users(path: str) -> bool:
+    try:
+        view = getattr(resolve(path).func, "cls", None)
+    except Resolver404:
+        return False
+    return isinstance(view, type) and issubclass(view, NewerReadView)
+
+
+def _preflight(request: HttpRequest) -> HttpResponse:
+    response = HttpResponse(status=204)
+    del response.headers["content-type"]
+    response.headers["access-control-allow-origin"] = "*"
+    response.headers["access-control-allow-methods"] = _METHODS
+    response.headers["vary"] = "Access-Control-Request-Headers"
+    if requested := request.META.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS"):
+        response.headers["access-control-allow-headers"] = requested
+    response.headers["content-length"] = "0"
+    return response
+
+
+def _unchanged(headers: Mapping[str, str]) -> HttpResponse:
+    return HttpResponseNotModified(headers={name: headers[name] for name in _UNCHANGED if name in headers})

@@ -1,0 +1,121 @@
+"""Why something may be missing: it is not loaded, was left out by filters, or was dropped.
+
+The texts are details of 404s. There is none where everything from the network's first file on is loaded, and
+where nobody knows what is.
+"""
+
+from mirror.core.db import coverage
+from mirror.core.db.coverage import Interval, Loaded, gap_text
+from mirror.core.values.timestamp import NANOS_PER_SECOND, instant
+
+# A transaction is agreed on at most so long after its valid start (ns); one that is scheduled even later.
+_VALID = 180 * NANOS_PER_SECOND
+# So many gaps are named.
+_MOST_GAPS = 3
+
+_OF_TABLE = {
+    "transaction": "transactions",
+    "contract_action": "actions of contracts",
+    "contract_result": "results of contracts",
+    "topic_message": "messages of topics",
+}
+
+
+def at(time: int, table: str = "transaction") -> str | None:
+    """Return why the node may lack what happened at a time (ns), and is stored in a table."""
+    loaded = coverage.loaded()
+    if not loaded.is_known or loaded.is_whole:
+        return None
+    if not loaded.has_time(time):
+        return f"Not loaded: {_no_block_between(*loaded.neighbours(time))}."
+    return _dropped(loaded, time, table) or _filtered(loaded)
+
+
+def transaction(valid_start: int, table: str = "transaction") -> str | None:
+    """Return why the node may lack a transaction with this valid start (ns)."""
+    loaded = coverage.loaded()
+    if not loaded.is_known or loaded.is_whole:
+        return None
+    before, after = loaded.neighbours(valid_start)
+    if not loaded.from_genesis if before is None else before.end < valid_start + _VALID:
+        return f"Perhaps not loaded: {_no_block_between(before, after)}."
+    return _dropped(loaded, valid_start, table) or _filtered(loaded)
+
+
+def block(number: int) -> str | None:
+    """Return why the node lacks a block of this number."""
+    loaded = coverage.loaded()
+    if not loaded.is_known or loaded.is_whole:
+        return None
+    before = after = None
+    for each in loaded.intervals:
+        if each.first_block <= number <= each.last_block:
+            return None
+        if each.last_block < number:
+            before = each
+        elif after is None:
+            after = each
+    return f"Not loaded: {_no_block_between(before, after)}."
+
+
+def entity() -> str | None:
+    """Return why the node may not know an account, a contract, a token, a topic, a schedule or a file."""
+    loaded = coverage.loaded()
+    if not loaded.is_known or loaded.is_whole:
+        return None
+    sentences = [_not_everything(loaded, "Not known"), _filtered(loaded)]
+    return " ".join(filter(None, sentences)) or None
+
+
+def anything(table: str | None = "transaction") -> str | None:
+    """Return why the node may lack something of which nobody knows when it happened, such as a hash.
+
+    It would be stored in a table of which rows are left out by filters and dropped by age, or in none such.
+    """
+    loaded = coverage.loaded()
+    if not loaded.is_known or loaded.is_whole:
+        return None
+    sentences = [_not_everything(loaded, "Perhaps not loaded")]
+    if table is not None:
+        sentences += [_dropped(loaded, 0, table), _filtered(loaded)]
+    return " ".join(filter(None, sentences)) or None
+
+
+def _no_block_between(before: Interval | None, after: Interval | None) -> str:
+    if before is None:
+        return f"the node has no block before {_first(after)}"
+    last = f"{before.last_block} ({instant(before.end)})"
+    if after is None:
+        return f"the node has no block after {last} yet"
+    return f"the node has no block between {last} and {_first(after)}"
+
+
+def _first(interval: Interval | None) -> str:
+    assert interval is not None
+    return f"{interval.first_block} ({instant(interval.start)})"
+
+
+def _not_everything(loaded: Loaded, then: str) -> str | None:
+    gaps = loaded.gaps
+    lacks = " and ".join(gap_text(*gap) for gap in gaps[:_MOST_GAPS])
+    if more := len(gaps) - _MOST_GAPS:
+        lacks += f" and {more} more gaps" if more > 1 else " and one more gap" if more > 0 else ""
+    if not loaded.from_genesis:
+        first = loaded.intervals[0]
+        without = f", without {lacks}" if gaps else ""
+        before = f", and before that what {first.basis} says" if first.basis else ""
+        return f"{then}: the node knows the ledger from block {_first(first)} on{without}{before}."
+    return f"{then}: the node lacks {lacks}." if gaps else None
+
+
+def _dropped(loaded: Loaded, time: int, table: str) -> str | None:
+    before = loaded.dropped.get(table)
+    if before is None or time >= before:
+        return None
+    return f"Dropped: the node has kept {_OF_TABLE[table]} from {instant(before)} on."
+
+
+def _filtered(loaded: Loaded) -> str | None:
+    if not loaded.filters:
+        return None
+    return f"The node stores a part of the ledger only, {loaded.reason}."

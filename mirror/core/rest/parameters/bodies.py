@@ -1,0 +1,45 @@
+"""Bodies of requests: of the media types an endpoint accepts, and no larger than the operator allows."""
+
+from collections.abc import Container, Mapping
+from typing import Any
+
+from django.http import HttpRequest
+from rest_framework.request import Request
+
+from mirror.core import config
+from mirror.core.rest.answers.errors import BadRequest, TooLarge, Unavailable, UnsupportedMediaType
+
+UNREADABLE = "Failed to read request"
+
+
+def read_body(request: HttpRequest | Request, media_types: Container[str], unnamed: str = "") -> bytes:
+    """Return the body of the request; `unnamed` is the media type of one that does not say its own.
+
+    Errors: UnsupportedMediaType; TooLarge; BadRequest for a body that breaks off; Unavailable while others
+    keep all threads waiting for theirs.
+    """
+    content_type = request.META.get("CONTENT_TYPE", "").strip() or unnamed
+    if content_type.partition(";")[0].strip().lower() not in media_types:
+        raise UnsupportedMediaType(content_type)
+    most = config.value("rest.request.maxBodySize") << 10
+    size = size_to_read(request.META, most)
+    if size is None:
+        raise TooLarge(most)
+    try:
+        body: bytes = request.META["wsgi.input"].read(size)
+    except TimeoutError:
+        raise Unavailable("Too many requests wait for their bodies: try again in a moment") from None
+    except OSError:
+        raise BadRequest(UNREADABLE) from None
+    if len(body) > most:
+        raise TooLarge(most)
+    return body
+
+
+def size_to_read(headers: Mapping[str, Any], most: int) -> int | None:
+    """Return how many bytes to read; None if the request itself says that its body is too large."""
+    length = headers.get("CONTENT_LENGTH") or ""
+    if length.isdecimal():
+        return int(length) if int(length) <= most else None
+    # A body in chunks ends with its stream.
+    return most + 1 if "HTTP_TRANSFER_ENCODING" in headers else 0

@@ -1,0 +1,75 @@
+"""Below /api/v1/docs/: the description of the API as a document in JSON or YAML.
+
+It is made at the first request for it, and kept. `mirror.web.pages.api` shows it as a page.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar
+
+from django.urls import URLPattern, re_path
+from rest_framework.response import Response
+
+from mirror.core.rest.answers.errors import Failure, WrongMethod, classic_envelope
+from mirror.core.rest.answers.rendering import JsonRenderer
+from mirror.core.rest.answers.response import ApiResponse
+from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.parameters.parameter_set import NoParameters
+
+
+class _Bytes(JsonRenderer):
+    """Sends the bytes that a view returns as they are."""
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        return bytes(data)
+
+
+class _Yaml(_Bytes):
+    media_type = "text/yaml"
+
+
+class Document(ReadView):
+    """The description in JSON."""
+
+    max_age = 60
+    renderer: JsonRenderer = _Bytes()
+    form: ClassVar[str] = "as_json"
+
+    def read(self, parameters: NoParameters) -> Response:
+        return ApiResponse(_document(self.form))
+
+    def failed(self, failure: Failure) -> Response:
+        """Answer as classic endpoints do, except that another method is a 405."""
+        self.renderer = JsonRenderer()
+        response = ApiResponse(classic_envelope(failure), failure.status)
+        if isinstance(failure, WrongMethod):
+            response.headers["allow"] = "GET, HEAD"
+        return response
+
+
+class YamlDocument(Document):
+    """The description in YAML."""
+
+    renderer = _Yaml()
+    form = "as_yaml"
+
+
+@cache
+def _document(form: str) -> bytes:
+    # The description and its libraries are loaded only when someone asks for it.
+    from mirror.core.rest.schema import description
+
+    document: bytes = getattr(description, form)()
+    return document
+
+
+def routes() -> list[URLPattern]:
+    return [
+        re_path(r"^api/v1/docs/openapi\.json\Z", Document.as_view({"get": "answer"})),
+        re_path(r"^api/v1/docs/openapi\.ya?ml\Z", YamlDocument.as_view({"get": "answer"})),
+    ]

@@ -1,0 +1,114 @@
+"""The accounts and contracts whose state a composed transaction changes, as far as they are known."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ledger.stream.block.records.state_ids import ACCOUNTS
+from mirror.core.values import entity_id
+from mirror.core.values.hapi import result_codes
+from mirror.core.values.hapi.messages import StateChange
+from mirror.demo.streams.record_files import ComposedTransaction, account
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of an account or contract; the alias of a contract is its EVM address."""
+
+    alias: bytes = b""
+    ethereum_nonce: int = 0
+    smart_contract: bool = False
+
+
+_UNKNOWN = _Known()
+
+
+class KnownAccounts:
+    """What transactions have told of accounts and contracts. It can be pickled."""
+
+    def __init__(self) -> None:
+        self._by_number: dict[int, _Known] = {}
+        self._by_alias: dict[bytes, int] = {}
+
+    def add(
+        self, number: int, alias: bytes, *, ethereum_nonce: int = 0, smart_contract: bool = False
+    ) -> None:
+        """Note an account or contract (encoded)."""
+        self._by_number[number] = _Known(alias, ethereum_nonce, smart_contract)
+        if alias and not smart_contract:
+            self._by_alias[alias] = number
+
+    def learn(self, transaction: ComposedTransaction) -> None:
+        record = transaction.record
+        if record.receipt.status in result_codes.SUCCESS:
+            alias = transaction.body.cryptoCreateAccount.alias
+            if alias:
+                number = entity_id.of_account(record.receipt.accountID)
+                self._known(number).alias = alias
+                self._by_alias[alias] = number
+            self._learn_contract(record.contractCreateResult)
+        which = record.WhichOneof("body")
+        if which is not None:
+            self._learn_nonces(getattr(record, which))
+
+    def _learn_contract(self, result: Any) -> None:
+        if result.HasField("contractID"):
+            contract = self._known(entity_id.of_contract(result.contractID))
+            contract.smart_contract = True
+            if result.HasField("evm_address"):
+                contract.alias = result.evm_address.value
+
+    def _learn_nonces(self, result: Any) -> None:
+        if result.HasField("signer_nonce"):
+            self._known(entity_id.of_account(result.sender_id)).ethereum_nonce = result.signer_nonce.value
+        for nonce in result.contract_nonces:
+            contract = self._known(entity_id.of_contract(nonce.contract_id))
+            contract.smart_contract, contract.ethereum_nonce = True, nonce.nonce
+
+    def _known(self, number: int) -> _Known:
+        return self._by_number.setdefault(number, _Known())
+
+    def changes(self, transactions: Iterable[ComposedTransaction]) -> Iterator[Any]:
+        """Yield the StateChange messages of all accounts that have paid, got, called or been named."""
+        for number in sorted({each for transaction in transactions for each in self._changed(transaction)}):
+            known, changed = self._by_number.get(number, _UNKNOWN), account(number)
+            change = StateChange(state_id=ACCOUNTS)
+            change.map_update.key.account_id_key.CopyFrom(changed)
+            value = change.map_update.value.account_value
+            value.account_id.CopyFrom(changed)
+            value.alias, value.ethereum_nonce = known.alias, known.ethereum_nonce
+            value.smart_contract = known.smart_contract
+            yield change
+
+    def _changed(self, transaction: ComposedTransaction) -> Iterator[int]:
+        record = transaction.record
+        for moved in record.transferList.accountAmounts:
+            yield entity_id.of_account(moved.accountID)
+        for alias in _aliases(transaction.body):
+            if alias in self._by_alias:
+                yield self._by_alias[alias]
+        if record.contractCreateResult.HasField("contractID"):
+            yield entity_id.of_contract(record.contractCreateResult.contractID)
+        which = record.WhichOneof("body")
+        if which is not None:
+            result = getattr(record, which)
+            if result.HasField("signer_nonce"):
+                yield entity_id.of_account(result.sender_id)
+            for nonce in result.contract_nonces:
+                yield entity_id.of_contract(nonce.contract_id)
+
+
+def _aliases(body: Any) -> Iterator[bytes]:
+    """Yield the aliases by which a body names accounts that its transaction changes."""
+    if body.cryptoCreateAccount.alias:
+        yield body.cryptoCreateAccount.alias
+    if body.cryptoUpdateAccount.accountIDToUpdate.alias:
+        yield body.cryptoUpdateAccount.accountIDToUpdate.alias
+    for dropped in body.tokenAirdrop.token_transfers:
+        for amount in dropped.transfers:
+            if amount.accountID.alias:
+                yield amount.accountID.alias
+        for nft in dropped.nftTransfers:
+            for holder in (nft.senderAccountID, nft.receiverAccountID):
+                if holder.alias:
+                    yield holder.alias

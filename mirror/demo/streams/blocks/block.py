@@ -1,0 +1,148 @@
+"""Writing a block stream: native, chained and signed blocks, for tests and the demo network.
+
+A BlockComposer turns the transactions of composed record files into blocks, so that one history can be
+written in both forms. What a record says is divided as in real blocks: into results, outputs, traces and
+changes of the state.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ledger.stream.block.records.state_ids import BLOCK_STREAM_INFO
+from ledger.stream.block.tree import PREFIXED_SINCE
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import (
+    BlockItem,
+    SignedTransaction,
+    StateChange,
+    StateChanges,
+    Transaction,
+    TransactionBody,
+    TransactionResult,
+)
+from mirror.core.values.hashes import SHA_384_LENGTH, sha384
+from mirror.demo.streams import record_files
+from mirror.demo.streams.blocks import changes, outputs, traces
+from mirror.demo.streams.blocks.accounts import KnownAccounts
+from mirror.demo.streams.blocks.changes import AnnouncedTransaction
+from mirror.demo.streams.blocks.frame import NativeBlock, framed
+from mirror.demo.streams.blocks.groups import groups
+
+if TYPE_CHECKING:
+    # Not imported at run time, as it takes long and unsigned blocks do without it.
+    from mirror.demo.streams.threshold_signer import ThresholdSigner
+
+_SIGNED_TRANSACTION = Transaction.SIGNEDTRANSACTIONBYTES_FIELD_NUMBER
+_NO_HASH = bytes(SHA_384_LENGTH)
+_IN_AN_EVENT = 8  # transactions
+
+
+class BlockComposer:
+    """A writer of blocks that follow each other, signed by all nodes of `signer`, or by nobody.
+
+    Without a signer, a block's signature is the hash of its root hash, as in test networks.
+    """
+
+    def __init__(self, signer: "ThresholdSigner | None" = None, *, previous_hash: bytes = _NO_HASH) -> None:
+        self.hash = previous_hash
+        self._signer = signer
+        self._known = KnownAccounts()
+
+    def block(self, block: record_files.Block) -> NativeBlock:
+        """Return the block of the number and the transactions of a composed record file."""
+        unproved = framed(
+            block,
+            self._items(block),
+            self.hash,
+            unknown=_NO_HASH,
+            prefixed=block.hapi_version >= PREFIXED_SINCE,
+        )
+        self.hash = unproved.hash
+        signature = self._signer.sign(self.hash) if self._signer else sha384(self.hash)
+        return unproved.proved({"signed_block_proof": {"block_signature": signature}})
+
+    def learn(self, block: record_files.Block) -> None:
+        """Note the accounts that a record file opened, where blocks follow record files."""
+        for transaction in block.transactions:
+            self._known.learn(transaction)
+
+    def know(self, accounts: KnownAccounts) -> None:
+        """Take what is known of accounts from elsewhere, as record files are not at hand, or too many."""
+        self._known = accounts
+
+    def _items(self, block: record_files.Block) -> Iterator[Any]:
+        yield BlockItem(round_header={"round_number": block.number + 1})
+        yield BlockItem(event_header={})
+        yield BlockItem(signed_transaction=_state_signature(block.number))
+        inner: deque[bytes] = deque()
+        for position, group in enumerate(groups(block.transactions)):
+            if position % _IN_AN_EVENT == 0:
+                yield BlockItem(event_header={})
+            for told in group:
+                self._known.learn(told.transaction)
+            changed = changes.of(group, self._known)
+            for told in group:
+                transaction = told.transaction
+                signed = wire.last_bytes(transaction.transaction_bytes, _SIGNED_TRANSACTION)
+                if inner and inner[0] == signed:
+                    inner.popleft()
+                else:
+                    yield BlockItem(signed_transaction=signed)
+                if transaction.body.HasField("atomic_batch"):
+                    inner = deque(transaction.body.atomic_batch.transactions)
+                yield from _about(told)
+                if changed and told is group[0]:
+                    yield _state_changes(transaction.record.consensusTimestamp, changed)
+        if block.transactions:
+            # What the network changes itself when a round ends.
+            last = block.transactions[-1].record.consensusTimestamp
+            yield _state_changes(last, [_round_ended(block.number)])
+
+
+def _about(told: AnnouncedTransaction) -> Iterator[Any]:
+    """Yield what the network says about a transaction, but for the changes of the state."""
+    yield BlockItem(transaction_result=_result(told.transaction.record))
+    for output in outputs.of(told):
+        yield BlockItem(transaction_output=output)
+    for trace in traces.of(told):
+        yield BlockItem(trace_data=trace)
+
+
+def _state_changes(at: Any, changed: Iterable[Any]) -> Any:
+    return BlockItem(state_changes=StateChanges(consensus_timestamp=at, state_changes=changed))
+
+
+def _state_signature(last_round: int) -> bytes:
+    """Return a node's signature of the state after the last round: a transaction without a result."""
+    body = TransactionBody(state_signature_transaction={"round": last_round})
+    serialized: bytes = SignedTransaction(bodyBytes=body.SerializeToString()).SerializeToString()
+    return serialized
+
+
+def _round_ended(block: int) -> Any:
+    return StateChange(
+        state_id=BLOCK_STREAM_INFO,
+        singleton_update={"block_stream_info_value": {"block_number": block}},
+    )
+
+
+def _result(record: Any) -> TransactionResult:
+    result = TransactionResult(
+        status=record.receipt.status,
+        consensus_timestamp=record.consensusTimestamp,
+        transaction_fee_charged=record.transactionFee,
+        token_transfer_lists=record.tokenTransferLists,
+        assessed_custom_fees=record.assessed_custom_fees,
+        automatic_token_associations=record.automatic_token_associations,
+        paid_staking_rewards=record.paid_staking_rewards,
+        high_volume_pricing_multiplier=record.high_volume_pricing_multiplier,
+    )
+    for name, field in (
+        ("parent_consensus_timestamp", "parent_consensus_timestamp"),
+        ("transfer_list", "transferList"),
+        ("schedule_ref", "scheduleRef"),
+    ):
+        if record.HasField(field):
+            getattr(result, name).CopyFrom(getattr(record, field))
+    return result

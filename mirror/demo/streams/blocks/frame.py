@@ -1,0 +1,92 @@
+"""What every composed block has: header, footer, root hash, proof, and the serialized form."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from ledger.stream.block import names
+from ledger.stream.block.tree import BlockTree
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import (
+    Block,
+    BlockFooter,
+    BlockHeader,
+    BlockItem,
+    BlockProof,
+    SemanticVersion,
+)
+from mirror.demo.streams import record_files
+from mirror.demo.streams.record_files import timestamp
+
+_ITEMS = Block.ITEMS_FIELD_NUMBER
+
+
+@dataclass(frozen=True)
+class NativeBlock:
+    """One composed block. `content` is the serialized Block, `hash` its root hash."""
+
+    number: int
+    content: bytes
+    hash: bytes
+
+    def write(self, folder: Path) -> Path:
+        """Write the block where it is in a bucket, below the folder of its network, and return its path."""
+        path = folder / names.in_bucket(self.number)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(zstandard.ZstdCompressor().compress(self.content))
+        return path
+
+
+@dataclass(frozen=True)
+class Unproved:
+    """The items of a block but its proof, and its root hash."""
+
+    number: int
+    items: list[Any]
+    hash: bytes
+
+    def proved(self, proof: Mapping[str, Any]) -> NativeBlock:
+        """Return the block with these fields of its BlockProof."""
+        items = [*self.items, BlockItem(block_proof=BlockProof(block=self.number, **proof))]
+        content = b"".join(wire.length_delimited(_ITEMS, item.SerializeToString()) for item in items)
+        return NativeBlock(self.number, content, self.hash)
+
+
+def framed(
+    block: record_files.Block, inner: Iterable[Any], previous: bytes, *, unknown: bytes, prefixed: bool
+) -> Unproved:
+    """Return the block of these items, which follows the block of the root hash `previous`.
+
+    `unknown` stands for the two other hashes of the footer, which composing does not know.
+    """
+    header, hashes = _header(block), (previous, unknown, unknown)
+    items = [BlockItem(block_header=header), *inner, _footer(*hashes)]
+    tree = BlockTree()
+    for item in items:
+        tree.add(item.WhichOneof("item"), item.SerializeToString())
+    root = tree.root(header.block_timestamp.SerializeToString(), hashes, prefixed=prefixed)
+    return Unproved(block.number, items, root)
+
+
+def _header(block: record_files.Block) -> Any:
+    major, minor, patch = block.hapi_version
+    version = SemanticVersion(major=major, minor=minor, patch=patch)
+    return BlockHeader(
+        number=block.number,
+        block_timestamp=timestamp(block.start),
+        hapi_proto_version=version,
+        software_version=version,
+    )
+
+
+def _footer(previous: bytes, all_blocks: bytes, state: bytes) -> Any:
+    return BlockItem(
+        block_footer=BlockFooter(
+            previous_block_root_hash=previous,
+            root_hash_of_all_block_hashes_tree=all_blocks,
+            start_of_block_state_root_hash=state,
+        )
+    )

@@ -1,0 +1,412 @@
+"""Writing a record stream: valid, chained and signed files of format 6, for tests and the demo network.
+
+A Composer takes transactions in consensus order and closes them into blocks, as a network would write them:
+transaction hashes, running hash, sidecar hashes and node signatures follow the network's rules.
+
+    composer = Composer(nodes=signing_nodes(1))
+    composer.crypto_create(1001, initial_balance=100)
+    composer.crypto_transfer({1001: -5, 1002: 5}, payer=1001)
+    composer.block().write(folder)
+
+The same calls with the same nodes give the same bytes.
+"""
+
+import gzip
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+from ledger.stream.record import names, v6
+from ledger.stream.record.item import HapiVersion
+from ledger.stream.record.running_hash import running_hash
+from ledger.stream.signature.address_book import address_book
+from ledger.stream.signature.node_key import SigningNode
+from ledger.stream.signature.signature_file import signature_file
+from mirror.core.values import entity_id
+from mirror.core.values import timestamp as timestamps
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import (
+    AccountAmount,
+    AccountID,
+    CryptoCreateTransactionBody,
+    CryptoDeleteTransactionBody,
+    CryptoTransferTransactionBody,
+    HashObject,
+    RecordStreamFile,
+    RecordStreamItem,
+    SemanticVersion,
+    SidecarFile,
+    SidecarMetadata,
+    SignedTransaction,
+    Timestamp,
+    Transaction,
+    TransactionBody,
+    TransactionReceipt,
+    TransactionRecord,
+    TransferList,
+)
+from mirror.core.values.hashes import SHA_384_LENGTH, sha384
+from mirror.core.values.timestamp import NANOS_PER_SECOND
+
+TREASURY = 2
+FEE_COLLECTOR = 98
+FEE_COLLECTION = 802  # gets all fees since HIP-1259 and distributes them daily
+STAKING_REWARDS = 800
+SUCCESS = 22
+
+_START = 1_735_689_600 * NANOS_PER_SECOND  # 2025-01-01
+_BLOCK_PERIOD = 2 * NANOS_PER_SECOND
+_FIRST_NODE_ACCOUNT = 3
+_NODE_SHARE = 20  # the submitting node gets a twentieth of a fee
+_VALID_DURATION_SECONDS = 120
+_VALID_START_BEFORE = 3 * NANOS_PER_SECOND
+# Twice as fast as level 9, and hardly larger.
+_COMPRESSION = 6
+
+_SIGNED_TRANSACTION = Transaction.SIGNEDTRANSACTIONBYTES_FIELD_NUMBER
+_ITEM_TRANSACTION = RecordStreamItem.TRANSACTION_FIELD_NUMBER
+_ITEM_RECORD = RecordStreamItem.RECORD_FIELD_NUMBER
+_ITEMS = RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
+_SHA_384 = 1  # enum HashAlgorithm
+_SIDECAR_TYPES = {"state_changes": 1, "actions": 2, "bytecode": 3}  # field -> enum SidecarType
+_LENGTH = Struct(">i")
+
+
+class Layout(Enum):
+    """The layout of a bucket: `recordstreams/record0.0.3/` or `<network>/<shard>/<nodeId>/record/`."""
+
+    ACCOUNT_ID = "account-id"
+    NODE_ID = "node-id"
+
+
+def account_folder(node: SigningNode) -> str:
+    """Return the folder of a node in a bucket that is laid out by account."""
+    return f"recordstreams/record0.0.{node.account_id}"
+
+
+@lru_cache(maxsize=4_096)
+def account(encoded: int) -> Any:
+    """Return the AccountID of an encoded id. It is cached: don't change it."""
+    shard, realm, num = entity_id.decode(encoded)
+    return AccountID(shardNum=shard, realmNum=realm, accountNum=num)
+
+
+def timestamp(nanoseconds: int) -> Any:
+    """Return the Timestamp of nanoseconds since the epoch."""
+    seconds, nanos = divmod(nanoseconds, NANOS_PER_SECOND)
+    return Timestamp(seconds=seconds, nanos=nanos)
+
+
+def transfer_list(transfers: Mapping[int, int]) -> Any:
+    """Return the TransferList of encoded account id -> tinybars."""
+    return TransferList(
+        accountAmounts=[
+            AccountAmount(accountID=account(to), amount=amount) for to, amount in transfers.items()
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedTransaction:
+    """A transaction and its record as they are in the file; `sidecars` are TransactionSidecarRecords."""
+
+    consensus_timestamp: int
+    body: Any
+    record: Any
+    transaction_bytes: bytes
+    record_bytes: bytes
+    sidecars: Sequence[Any] = ()
+
+
+@dataclass(frozen=True)
+class Block:
+    """One composed record file, which begins at `start` (ns).
+
+    `data` is what is stored; `sidecars` maps name to stored bytes.
+    """
+
+    name: str
+    number: int
+    start: int
+    hapi_version: HapiVersion
+    data: bytes
+    sidecars: Mapping[str, bytes]
+    transactions: Sequence[ComposedTransaction]
+    hash: bytes
+    previous_hash: bytes
+    file_hash: bytes
+    metadata_hash: bytes
+    nodes: Sequence[SigningNode]
+
+    def signature(self, node: SigningNode) -> bytes:
+        """Return the signature file of a node."""
+        return signature_file(node, self.file_hash, self.metadata_hash)
+
+    def write(self, folder: Path, *, layout: Layout = Layout.ACCOUNT_ID, network: str = "demo") -> None:
+        """Write the files of every node below the bucket `folder`, or right into it if there are no nodes."""
+        for node in self.nodes:
+            if layout is Layout.ACCOUNT_ID:
+                node_folder = folder / account_folder(node)
+            else:
+                node_folder = folder / network / "0" / str(node.node_id) / "record"
+            self._write_data(node_folder)
+            (node_folder / names.signature_name(self.name)).write_bytes(self.signature(node))
+        if not self.nodes:
+            self._write_data(folder)
+
+    def _write_data(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / self.name).write_bytes(self.data)
+        for name, data in self.sidecars.items():
+            (folder / names.SIDECAR_FOLDER).mkdir(exist_ok=True)
+            (folder / names.SIDECAR_FOLDER / name).write_bytes(data)
+
+
+class Composer:
+    """A writer of blocks that `nodes` sign; without nodes, files are unsigned.
+
+    `consensus_timestamp` is that of the next transaction, in ns. It advances by `interval` with each, and a
+    new block starts at least two seconds after the one before. Set it to skip time. `fee_account` gets what
+    nodes do not get of fees, which is all of them if it is FEE_COLLECTION.
+    """
+
+    def __init__(
+        self,
+        *,
+        start: int = _START,
+        nodes: Sequence[SigningNode] = (),
+        hapi_version: HapiVersion = (0, 69, 0),
+        first_block: int = 0,
+        previous_hash: bytes = bytes(SHA_384_LENGTH),
+        interval: int = 1_000,
+    ) -> None:
+        self.consensus_timestamp = start
+        self.nodes = nodes
+        self.hapi_version = hapi_version
+        self.block_number = first_block
+        self.hash = previous_hash
+        self.fee_account = FEE_COLLECTOR
+        self._interval = interval
+        self._transactions: list[ComposedTransaction] = []
+        self._sidecar_records: list[Any] = []
+
+    @property
+    def block_start(self) -> int:
+        """Return the consensus timestamp of the first transaction of the open block, or of the next one."""
+        first = self._transactions[0] if self._transactions else self
+        return first.consensus_timestamp
+
+    def address_book(self) -> bytes:
+        """Return the serialized NodeAddressBook of the nodes."""
+        return address_book(node.address_book_node for node in self.nodes)
+
+    def transaction(
+        self,
+        body: Any,
+        record: Any | None = None,
+        *,
+        payer: int = TREASURY,
+        memo: str = "",
+        fee: int | Callable[[int, int], int] = 100_000,
+        transfers: Mapping[int, int] | None = None,
+        result: int = SUCCESS,
+        sidecars: Iterable[Any] = (),
+        signatures: Any | Callable[[bytes], Any] | None = None,
+        node: int | None = None,
+        rewards: Mapping[int, int] | None = None,
+    ) -> ComposedTransaction:
+        """Add a transaction from a TransactionBody and a TransactionRecord, whose unset fields are filled in.
+
+        `transfers` (account -> tinybars) are made if it succeeds, besides its fee. `sidecars` are
+        TransactionSidecarRecord messages, which get its timestamp. `node` is the account of the node that it
+        was submitted to, by default the first. `signatures` is a SignatureMap, or a function that makes one
+        from the bytes of the body. `fee` may be a function of the number of bytes of the transaction and that
+        of its signatures, if the body says what is paid at most. `rewards` (account -> tinybars) are paid for
+        staking, whatever the result.
+        """
+        at = self.consensus_timestamp
+        node = self._first_node if node is None else node
+        self._complete_body(body, payer, 0 if callable(fee) else fee, node)
+        body.memo = body.memo or memo
+        body_bytes = body.SerializeToString()
+        signature_map = signatures(body_bytes) if callable(signatures) else signatures
+        signed = SignedTransaction(bodyBytes=body_bytes, sigMap=signature_map).SerializeToString()
+        transaction_bytes: bytes = wire.length_delimited(_SIGNED_TRANSACTION, signed)
+        if callable(fee):
+            pairs = () if signature_map is None else signature_map.sigPair
+            fee = fee(len(transaction_bytes), len(pairs))
+
+        complete = TransactionRecord() if record is None else record
+        if not complete.HasField("consensusTimestamp"):
+            complete.consensusTimestamp.CopyFrom(timestamp(at))
+        at = timestamps.of(complete.consensusTimestamp)
+        if not complete.receipt.status:
+            complete.receipt.status = result
+        if not complete.transactionHash:
+            complete.transactionHash = sha384(signed)
+        if not complete.HasField("transactionID"):
+            complete.transactionID.CopyFrom(body.transactionID)
+        if not complete.HasField("transferList"):
+            moved = dict(transfers or {}) if complete.receipt.status == SUCCESS else {}
+            for receiver, reward in (rewards or {}).items():
+                moved[STAKING_REWARDS] = moved.get(STAKING_REWARDS, 0) - reward
+                moved[receiver] = moved.get(receiver, 0) + reward
+                complete.paid_staking_rewards.add(accountID=account(receiver), amount=reward)
+            complete.transferList.CopyFrom(transfer_list(self._with_fee(moved, payer, fee, node)))
+        complete.memo = complete.memo or body.memo
+        complete.transactionFee = complete.transactionFee or fee
+
+        of_transaction = tuple(sidecars)
+        for sidecar in of_transaction:
+            sidecar.consensus_timestamp.CopyFrom(complete.consensusTimestamp)
+        composed = ComposedTransaction(
+            at, body, complete, transaction_bytes, complete.SerializeToString(), of_transaction
+        )
+        self._transactions.append(composed)
+        self._sidecar_records += of_transaction
+        self.consensus_timestamp = at + self._interval
+        return composed
+
+    def crypto_transfer(self, transfers: Mapping[int, int], **options: Any) -> ComposedTransaction:
+        """Move tinybars: account -> amount, with a sum of zero. Options are those of `transaction`."""
+        body = CryptoTransferTransactionBody(transfers=transfer_list(transfers))
+        return self.transaction(TransactionBody(cryptoTransfer=body), transfers=transfers, **options)
+
+    def crypto_create(
+        self,
+        created: int,
+        *,
+        initial_balance: int = 0,
+        payer: int = TREASURY,
+        create: Any = None,
+        **options: Any,
+    ) -> ComposedTransaction:
+        """Create the account `created`. `create` is a CryptoCreateTransactionBody with other fields."""
+        body = CryptoCreateTransactionBody() if create is None else create
+        body.initialBalance = initial_balance
+        record = TransactionRecord(receipt=TransactionReceipt(accountID=account(created)))
+        return self.transaction(
+            TransactionBody(cryptoCreateAccount=body),
+            record,
+            payer=payer,
+            transfers={payer: -initial_balance, created: initial_balance} if initial_balance else None,
+            **options,
+        )
+
+    def crypto_update(self, updated: int, update: Any, **options: Any) -> ComposedTransaction:
+        """Change the account `updated` by the CryptoUpdateTransactionBody `update`."""
+        update.accountIDToUpdate.CopyFrom(account(updated))
+        return self.transaction(TransactionBody(cryptoUpdateAccount=update), **options)
+
+    def crypto_delete(
+        self, deleted: int, *, transfer_to: int = TREASURY, balance: int = 0, **options: Any
+    ) -> ComposedTransaction:
+        """Delete the account `deleted`, whose `balance` goes to `transfer_to`."""
+        body = CryptoDeleteTransactionBody(
+            deleteAccountID=account(deleted), transferAccountID=account(transfer_to)
+        )
+        return self.transaction(
+            TransactionBody(cryptoDelete=body),
+            transfers={deleted: -balance, transfer_to: balance} if balance else None,
+            **options,
+        )
+
+    def block(self) -> Block:
+        """Close the transactions since the last call into a block; without any it is empty."""
+        transactions, previous_hash, number = self._transactions, self.hash, self.block_number
+        start = self.block_start
+        name = names.record_name(start)
+        for added in transactions:
+            self.hash = running_hash(self.hash, added.record_bytes, added.transaction_bytes)
+        sidecars, metadata = self._close_sidecars(name)
+        content = self._content(previous_hash, transactions, metadata)
+
+        self.block_number += 1
+        self._transactions, self._sidecar_records = [], []
+        self.consensus_timestamp = max(self.consensus_timestamp, start + _BLOCK_PERIOD)
+        return Block(
+            name=name,
+            number=number,
+            start=start,
+            hapi_version=self.hapi_version,
+            data=_compress(content),
+            sidecars=sidecars,
+            transactions=transactions,
+            hash=self.hash,
+            previous_hash=previous_hash,
+            file_hash=sha384(content),
+            metadata_hash=v6.metadata_hash(self.hapi_version, previous_hash, self.hash, number),
+            nodes=self.nodes,
+        )
+
+    def _complete_body(self, body: Any, payer: int, fee: int, node: int) -> None:
+        transaction_id = body.transactionID
+        if not transaction_id.HasField("accountID"):
+            transaction_id.accountID.CopyFrom(account(payer))
+        if not transaction_id.HasField("transactionValidStart"):
+            valid_start = self.consensus_timestamp - _VALID_START_BEFORE
+            transaction_id.transactionValidStart.CopyFrom(timestamp(valid_start))
+        if not body.HasField("nodeAccountID"):
+            body.nodeAccountID.CopyFrom(account(node))
+        if not body.HasField("transactionValidDuration"):
+            body.transactionValidDuration.seconds = _VALID_DURATION_SECONDS
+        body.transactionFee = body.transactionFee or 2 * fee
+
+    @property
+    def _first_node(self) -> int:
+        return self.nodes[0].account_id if self.nodes else _FIRST_NODE_ACCOUNT
+
+    def _with_fee(self, transfers: dict[int, int], payer: int, fee: int, node: int) -> dict[int, int]:
+        if fee:
+            share = fee // _NODE_SHARE
+            shares = [(payer, -fee), (node, share), (self.fee_account, fee - share)]
+            if self.fee_account == FEE_COLLECTION:
+                shares = [(payer, -fee), (FEE_COLLECTION, fee)]
+            for account_id, amount in shares:
+                transfers[account_id] = transfers.get(account_id, 0) + amount
+        return transfers
+
+    def _close_sidecars(self, name: str) -> tuple[dict[str, bytes], list[Any]]:
+        if not self._sidecar_records:
+            return {}, []
+        content = SidecarFile(sidecar_records=self._sidecar_records).SerializeToString()
+        types = {_SIDECAR_TYPES[record.WhichOneof("sidecar_records")] for record in self._sidecar_records}
+        metadata = SidecarMetadata(id=1, hash=_hash_object(sha384(content)), types=sorted(types))
+        return {names.sidecar_name(name, 1): _compress(content)}, [metadata]
+
+    def _content(
+        self, previous_hash: bytes, transactions: Iterable[ComposedTransaction], sidecars: Iterable[Any]
+    ) -> bytes:
+        major, minor, patch = self.hapi_version
+        head = RecordStreamFile(
+            hapi_proto_version=SemanticVersion(major=major, minor=minor, patch=patch),
+            start_object_running_hash=_hash_object(previous_hash),
+        )
+        items = (
+            wire.length_delimited(
+                _ITEMS,
+                wire.length_delimited(_ITEM_TRANSACTION, added.transaction_bytes)
+                + wire.length_delimited(_ITEM_RECORD, added.record_bytes),
+            )
+            for added in transactions
+        )
+        tail = RecordStreamFile(
+            end_object_running_hash=_hash_object(self.hash),
+            block_number=self.block_number,
+            sidecars=sidecars,
+        )
+        return b"".join(
+            (_LENGTH.pack(v6.VERSION), head.SerializeToString(), *items, tail.SerializeToString())
+        )
+
+
+def _hash_object(digest: bytes) -> Any:
+    return HashObject(algorithm=_SHA_384, length=SHA_384_LENGTH, hash=digest)
+
+
+def _compress(content: bytes) -> bytes:
+    return gzip.compress(content, _COMPRESSION, mtime=0)

@@ -1,0 +1,91 @@
+"""Access to the admin: the key of its sessions, and its first account.
+
+Both are made at the first start and kept in the data folder, in files that only the operator may read.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+from mirror.core.config.errors import OperatorError
+
+ADMIN = "admin"
+
+
+def session_key_file(data_folder: Path) -> Path:
+    return data_folder / "session-key"
+
+
+def password_file(data_folder: Path) -> Path:
+    return data_folder / "admin-password"
+
+
+def stored_session_key(data_folder: Path) -> str | None:
+    """Return the key made at the first start; None before that, or for a user who may not read it."""
+    try:
+        return session_key_file(data_folder).read_text().strip() or None
+    except OSError:
+        return None
+
+
+def session_key(data_folder: Path) -> str:
+    """Return the key made at the first start; make it if this is the first."""
+    stored = stored_session_key(data_folder)
+    if stored is None:
+        stored = secrets.token_urlsafe(50)
+        write_secret(session_key_file(data_folder), stored)
+    return stored
+
+
+def make_admin(data_folder: Path) -> None:
+    """Make the account `admin` with a new password, unless the database has an administrator."""
+    from django.contrib.auth import get_user_model
+
+    users = get_user_model()._default_manager
+    if users.filter(is_superuser=True, is_active=True).exists():
+        return
+    password = secrets.token_urlsafe(12)
+    # The file comes first: an account whose password is lost could not be used.
+    write_secret(password_file(data_folder), password)
+    user, _ = users.get_or_create(
+        username=ADMIN, defaults={"is_staff": True, "is_superuser": True, "is_active": True}
+    )
+    user.is_staff = user.is_superuser = user.is_active = True
+    user.set_password(password)
+    user.save()
+
+
+def new_password(data_folder: Path, name: str, *, keep: bool) -> str:
+    """Give an account a new password, which ends its sessions, and return it; `keep` it in the file, too.
+
+    The account `admin` is made if it is missing, and let in again if it was shut out. Errors: OperatorError.
+    """
+    from django.contrib.auth import get_user_model
+
+    users = get_user_model()._default_manager
+    if name == ADMIN:
+        user, _ = users.get_or_create(username=ADMIN)
+        user.is_staff = user.is_superuser = user.is_active = True
+    else:
+        known = users.filter(username=name).first()
+        if known is None:
+            raise OperatorError(f"The admin has no account {name}: /admin makes accounts, and lists them.")
+        user = known
+    password = secrets.token_urlsafe(12)
+    if keep:
+        write_secret(password_file(data_folder), password)
+    user.set_password(password)
+    user.save()
+    return password
+
+
+def write_secret(path: Path, secret: str) -> None:
+    """Write a file that only this user may read; it gets its name only when it is complete."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(f"{secret}\n")
+        unfinished.rename(path)
+    except OSError as error:
+        raise OperatorError(f"The file {path} can't be written: {error.strerror}.") from error

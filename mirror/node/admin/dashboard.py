@@ -1,0 +1,232 @@
+"""The charts and the recent errors of the admin's first page. Every statement reads a bounded number of rows.
+
+Charts of the ledger end with the last block, so that they show something of a network that has stopped, too;
+charts of the node end now.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+from django.db import connection
+
+from mirror.core.config import clock
+from mirror.core.processes import deaths
+from mirror.core.values import timestamp
+from mirror.core.values.hapi import result_codes, transaction_types
+from mirror.core.values.human_readable import duration
+from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.models import NodeMinute
+from mirror.node.health import block_nodes
+from mirror.node.health.status import Status
+
+HOURS = 3
+#: Types and failures are counted in so many of the latest transactions.
+LATEST_TRANSACTIONS = 5000
+# Blocks come every two seconds; those of a network that makes more of them fill a shorter time.
+_MOST_BLOCKS, _POINTS = 10_000, 60
+_MOST_TYPES = 8
+_MOST_TROUBLES, _DEATHS_SECONDS = 5, 7 * 86_400
+
+# Index: the primary key (consensus_end).
+_BLOCKS = """
+    with block as (
+        select consensus_end, count, consensus_end - lag(consensus_end) over (order by consensus_end) as since
+        from (
+            select consensus_end, count from record_file
+            where consensus_end > %(first)s and consensus_end <= %(last)s
+            order by consensus_end desc limit %(most)s) latest)
+    select (%(last)s - consensus_end) / %(step)s as steps_ago, sum(count)::bigint, (avg(since) / 1e9)::float
+    from block group by steps_ago"""
+# Index: the primary key (consensus_timestamp).
+_TYPES = """
+    select type, count(*), count(*) filter (where result <> all(%s))
+    from (select type, result from transaction order by consensus_timestamp desc limit %s) latest
+    group by type order by count(*) desc"""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart for Chart.js: its title, what it says in words, and its data."""
+
+    title: str
+    words: str
+    kind: str
+    labels: Sequence[str]
+    lines: Sequence[tuple[str, Sequence[float | None]]]
+
+    @property
+    def data(self) -> str:
+        colours = ("--color-primary-600", "--chart-second", "--chart-third")
+        datasets = [
+            {
+                "label": name,
+                "data": values,
+                "borderColor": f"var({colour})",
+                "backgroundColor": f"var({colour})",
+            }
+            | {"borderWidth": 2 if self.kind == "line" else 0, "pointRadius": 0, "spanGaps": False}
+            for (name, values), colour in zip(self.lines, colours, strict=False)
+        ]
+        return json.dumps({"labels": self.labels, "datasets": datasets})
+
+    @property
+    def options(self) -> str:
+        grey = {"color": "#808896", "maxRotation": 0, "font": {"family": "system-ui, sans-serif", "size": 11}}
+        named = {
+            "grid": {"display": False},
+            "ticks": grey | {"maxTicksLimit": 7, "autoSkip": not self.is_bars},
+        }
+        counted = {"beginAtZero": True, "grid": {}, "ticks": grey | {"maxTicksLimit": 6}}
+        return json.dumps(
+            {
+                "indexAxis": "y" if self.is_bars else "x",
+                "animation": False,
+                "maintainAspectRatio": False,
+                "interaction": {"mode": "index", "intersect": False},
+                "plugins": {"legend": {"display": len(self.lines) > 1, "labels": grey | {"boxWidth": 12}}},
+                "scales": {"x": counted, "y": named} if self.is_bars else {"x": named, "y": counted},
+            }
+        )
+
+    @property
+    def is_bars(self) -> bool:
+        return self.kind == "bar"
+
+
+@dataclass(frozen=True)
+class Incident:
+    """Something that went wrong: when, what, and what was done or is to be done."""
+
+    when: str
+    what: str
+    then: str
+
+
+def charts(status: Status) -> Iterator[Chart]:
+    if status.block is not None:
+        yield from _of_blocks(status.block.consensus_end)
+        yield from _of_transactions()
+    yield from _of_node(following=bool(status.loader and status.loader["following"]))
+
+
+def _of_blocks(last: int) -> Iterator[Chart]:
+    step = HOURS * 3600 // _POINTS * NANOS_PER_SECOND
+    parameters = {"first": last - _POINTS * step, "last": last, "step": step, "most": _MOST_BLOCKS}
+    with connection.cursor() as cursor:
+        cursor.execute(_BLOCKS, parameters)
+        rows = {steps_ago: (count, seconds) for steps_ago, count, seconds in cursor.fetchall()}
+    steps = range(max(rows), -1, -1)
+    labels = [_time((last - steps_ago * step) / NANOS_PER_SECOND) for steps_ago in steps]
+    rate = [round(rows.get(ago, (0, None))[0] * NANOS_PER_SECOND / step, 2) for ago in steps]
+    every = [round(value, 2) if (value := rows.get(ago, (0, None))[1]) else None for ago in steps]
+    until = f"{datetime.fromtimestamp(last / NANOS_PER_SECOND, UTC):%Y-%m-%d %H:%M} UTC"
+    yield Chart(
+        "Transactions per second",
+        f"To the last block, {until}: {sum(rate) / len(rate):.1f} on average, {max(rate):.1f} at most.",
+        "line",
+        labels,
+        [("Transactions per second", rate)],
+    )
+    known = [value for value in every if value is not None]
+    words = (
+        f"{sum(known) / len(known):.1f} s on average, {max(known):.1f} s at most." if known else "One block."
+    )
+    yield Chart("Time between blocks, in seconds", words, "line", labels, [("Seconds", every)])
+
+
+def _of_transactions() -> Iterator[Chart]:
+    with connection.cursor() as cursor:
+        cursor.execute(_TYPES, [sorted(result_codes.SUCCESS), LATEST_TRANSACTIONS])
+        rows = cursor.fetchall()
+    if not rows:
+        return
+    total, failed = sum(count for _, count, _ in rows), sum(failures for *_, failures in rows)
+    shown = rows[:_MOST_TYPES]
+    yield Chart(
+        "Types of transactions, and failures",
+        f"Of the latest {_counted(total, 'transaction')}, {failed:,} failed ({failed / total:.1%}).",
+        "bar",
+        [transaction_types.name(number) for number, *_ in shown],
+        [("All", [count for _, count, _ in shown]), ("Failed", [failures for *_, failures in shown])],
+    )
+
+
+def _of_node(*, following: bool) -> Iterator[Chart]:
+    since = datetime.fromtimestamp(clock.now_ns() // NANOS_PER_SECOND, UTC) - timedelta(hours=HOURS)
+    # Index: the primary key (minute).
+    minutes = list(NodeMinute.objects.filter(minute__gt=since).order_by("minute")[: HOURS * 60 + 1])
+    if not minutes:
+        return
+    labels = [f"{each.minute.astimezone(UTC):%H:%M}" for each in minutes]
+    requests, failures = sum(each.requests for each in minutes), sum(each.failures for each in minutes)
+    refused = sum(each.refused for each in minutes)
+    yield Chart(
+        "Requests of the API per minute",
+        f"In {_counted(len(minutes), 'minute')}: {_counted(requests, 'request')}, {failures:,} failed, "
+        f"{refused:,} {'was' if refused == 1 else 'were'} refused.",
+        "line",
+        labels,
+        [
+            ("Requests", [each.requests for each in minutes]),
+            ("Failed", [each.failures for each in minutes]),
+            ("Refused", [each.refused for each in minutes]),
+        ],
+    )
+    if slowest := max((each.p99_milliseconds or 0 for each in minutes), default=0):
+        yield Chart(
+            "Time of an answer, in milliseconds",
+            f"99 % of each minute's requests were answered in {slowest:,.0f} ms or less.",
+            "line",
+            labels,
+            [
+                ("Half of the requests", [each.p50_milliseconds for each in minutes]),
+                ("99 % of the requests", [each.p99_milliseconds for each in minutes]),
+            ],
+        )
+    lags = [each.lag_seconds for each in minutes if each.lag_seconds is not None]
+    if lags and following:
+        yield Chart(
+            "Seconds behind the clock",
+            f"Now {duration(round(lags[-1]))}, at most {duration(round(max(lags)))}.",
+            "line",
+            labels,
+            [("Seconds", [each.lag_seconds for each in minutes])],
+        )
+
+
+def troubles(status: Status) -> Iterator[Incident]:
+    """Yield the loader's problem, block nodes that are set aside, processes that died, and transactions that
+    were passed over.
+    """
+    if problem := status.problem:
+        place = " ".join(part for part in (problem["file"], problem["position"]) if part)
+        what = f"{place}: {problem['cause']}" if place else problem["cause"]
+        yield Incident("now", what, problem["cure"] or "It is tried again and again.")
+    for node, seconds in block_nodes.set_aside(status.block_source, status.now / NANOS_PER_SECOND):
+        yield Incident(
+            "now",
+            f"The block node {node['name']} is set aside: {node['last_failure']}",
+            f"In {duration(seconds)} it is asked again like the others.",
+        )
+    for death in islice(deaths.recent(_DEATHS_SECONDS), _MOST_TROUBLES):
+        ago = duration(round(max(time.time() - death.at, 0)))
+        yield Incident(f"{ago} ago", f"The {death.process} {death.why}", "It is started again.")
+    for row in status.skipped_transaction[:_MOST_TROUBLES]:
+        name, at = transaction_types.name(row["type"]), timestamp.text(row["consensus_timestamp"])
+        yield Incident(
+            str(at),
+            f"{name} in {row['file']} was passed over",
+            "Only its hbar transfers are stored, as importer.parser.skip says.",
+        )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _time(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%H:%M}"

@@ -1,0 +1,55 @@
+"""The node's admin site. Its first page shows the status, charts, and what went wrong lately.
+
+When something is wrong now, it shows the inventory, too.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.db import ProgrammingError, transaction
+from django.http import HttpRequest
+
+from mirror.core.admin.site import MirrorAdminSite
+from mirror.node.admin import dashboard
+from mirror.node.health import inventory, replicas, status
+from mirror.node.health.coverage import loaded_text, supply_text
+from mirror.web.pages.answer import marked
+
+
+class NodeAdminSite(MirrorAdminSite):
+    app_order = ("ledger", "tokens", "contracts", "network", "web3sim", "mirror", "auth")
+    shortcut_tables = (
+        "ledger.RecordFile",
+        "ledger.Transaction",
+        "ledger.Entity",
+        "tokens.Token",
+        "contracts.ContractResult",
+        "ledger.TopicMessage",
+    )
+    index_template = "mirror/admin/index.html"
+
+    def index(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        try:
+            with transaction.atomic():
+                now = status.read()
+                charts = list(dashboard.charts(now))
+        except ProgrammingError:
+            return super().index(request, {"outdated": True})
+        context = {
+            "status": now,
+            "sentence": marked(now.sentence),
+            "loaded": marked("; ".join(filter(None, (loaded_text(now.loaded), supply_text(now.loaded))))),
+            "replicas": [marked(each.text) for each in replicas.read()],
+            "inventory": _inventory(now) if now.needs_help else [],
+            "charts": charts,
+            "troubles": [
+                replace(each, what=marked(each.what), then=marked(each.then))
+                for each in dashboard.troubles(now)
+            ],
+        }
+        return super().index(request, context)
+
+
+def _inventory(now: status.Status) -> Sequence[tuple[str, str]]:
+    return [(heading, marked(text)) for heading, text in inventory.lines(now)]

@@ -1,0 +1,169 @@
+"""The health of the node: one judgement for health checks, metrics, `manage.py status` and the admin.
+
+A node is ready when its answers are right and new: it has a database that answers, with the tables of this
+release and the network's address book. A node that follows a stream is not ready while it is stuck, or
+further behind than health.maxLag. One that follows nothing, such as the plain demo or a node into which files
+were loaded once, is as new as it wants to be.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from django.db import ProgrammingError, connection
+from psycopg.errors import InsufficientPrivilege
+
+from mirror.core import config
+from mirror.core.db.availability import outage
+from mirror.core.db.distribution import cluster, is_distributed
+from mirror.core.db.reading import bounded_query
+from mirror.core.values.human_readable import duration
+from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.models import LoaderState
+from mirror.node.health import replicas, status
+from mirror.node.health.status import Block, Status
+
+#: A health check has its answer within two seconds.
+PATIENCE_SECONDS = 1.5
+# So long the primary is asked, too, where no replica has answered in time.
+_LEAST_SECONDS = 0.1
+# A judgement holds for so long, since many may ask for it.
+_HOLDS_SECONDS = 1.0
+
+_OLD_TABLES = "The database lacks tables of this release: `manage.py migrate` makes them."
+
+# Index: the primary key.
+_BOOK = "select exists (select from address_book)"
+
+
+@dataclass(frozen=True)
+class Health:
+    """The judgement of a moment; `reasons` say in sentences why the node is not ready."""
+
+    reasons: tuple[str, ...]
+    #: Whether the database answers: the primary, if there are replicas.
+    database: bool
+    #: None unless the database answers and has the tables of this release.
+    status: Status | None = None
+
+    @property
+    def ready(self) -> bool:
+        return not self.reasons
+
+    @property
+    def block(self) -> Block | None:
+        """The last block, None without any and while the database is away."""
+        return self.status.block if self.status else None
+
+    @property
+    def lag_seconds(self) -> float | None:
+        """The seconds from the last block to now."""
+        if self.status is None or self.block is None:
+            return None
+        return max(self.status.now - self.block.consensus_end, 0) / NANOS_PER_SECOND
+
+
+def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None = None) -> Health:
+    """Return the health now, after `seconds` at the latest.
+
+    While the primary of replicas is away, the node is as well as the best of these.
+    """
+    if replicas.primary_is_away():
+        began = time.monotonic()
+        if (judged := _by_replica(seconds)) is not None:
+            return judged
+        seconds = max(round(seconds - (time.monotonic() - began), 1), _LEAST_SECONDS)
+    try:
+        return bounded_query.ask(read or of_database, seconds)
+    except bounded_query.NoAnswer as error:
+        reason = str(error)
+    except outage.ERRORS as error:
+        if isinstance(error, ProgrammingError):
+            return Health((_without_right(error) or _OLD_TABLES,), True)
+        reason = str(error).strip().partition("\n")[0]
+    return Health((f"The database does not answer: {reason.rstrip('.')}.",), False)
+
+
+def _by_replica(seconds: float) -> Health | None:
+    """Return the health by what a replica says; None if none answers."""
+    stand_in = replicas.stand_in()
+    if stand_in is None:
+        return None
+    server, too_old = stand_in
+    try:
+        judged = bounded_query.ask(of_database, seconds, server.settings)
+    except (bounded_query.NoAnswer, *outage.ERRORS):
+        return None
+    return replace(judged, reasons=(*judged.reasons, too_old) if too_old else judged.reasons, database=False)
+
+
+def _without_right(error: ProgrammingError) -> str | None:
+    if not isinstance(error.__cause__, InsufficientPrivilege):
+        return None
+    reason = outage.reason(error).rstrip(".")
+    return f"The role of the database may not read it ({reason}): `manage.py grant` lets it."
+
+
+def of_database() -> Health:
+    """Return the health by what the database says. Errors: DatabaseError."""
+    now = status.read()
+    return Health(tuple(reasons(now)), True, now)
+
+
+def reasons(now: Status) -> list[str]:
+    """Return in sentences why a node with this status is not ready. Errors: DatabaseError."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BOOK)
+        (has_book,) = cursor.fetchone()
+        silent = cluster.silent_workers(cursor) if is_distributed() else []
+    reasons = []
+    if silent:
+        reasons.append(f"Workers of the database do not answer: {', '.join(silent)}.")
+    if not has_book:
+        reasons.append("The network's address book is not loaded yet.")
+    if now.standby and (late := replicas.reason()):
+        reasons.append(late)
+    if not _follows(now):
+        return reasons
+    if now.needs_help:
+        reasons.append(now.sentence)
+    longest: float = config.value("health.maxLag")
+    if longest and (now.block is None or (now.behind or 0) > longest):
+        reasons.append(_late(now, longest))
+    return reasons
+
+
+def _follows(now: Status) -> bool:
+    """Return whether the node follows a stream, or should: a demo network that was stopped ends there."""
+    loader = now.loader
+    if not (loader and loader["following"]):
+        return False
+    is_stopped: bool = loader["activity"] == LoaderState.Activity.STOPPED
+    return not is_stopped or config.value("network") != status.DEMO
+
+
+def _late(now: Status, longest: float) -> str:
+    if now.block is None:
+        return "No block is loaded yet."
+    return (
+        f"The last block is {duration(now.behind or 0)} old, and health.maxLag allows "
+        f"{duration(round(longest))}."
+    )
+
+
+class HealthCheck:
+    """Judges for many who ask at the same time: one of them asks the database."""
+
+    def __init__(self, seconds: float = PATIENCE_SECONDS) -> None:
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._last: Health | None = None
+        self._until = 0.0
+
+    def judge(self) -> Health:
+        with self._lock:
+            if self._last is None or time.monotonic() > self._until:
+                self._last = judge(self._seconds)
+                self._until = time.monotonic() + _HOLDS_SECONDS
+            return self._last

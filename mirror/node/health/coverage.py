@@ -1,0 +1,132 @@
+"""What is loaded, in words and as JSON, for `manage.py status` and the admin."""
+
+from collections import defaultdict
+from typing import Any
+
+from mirror.core.db.coverage import Interval, Loaded, gap_text
+from mirror.core.values import timestamp
+from mirror.core.values.timestamp import instant
+from mirror.models import LoadedRange
+
+RestsOn = LoadedRange.RestsOn
+
+# So many intervals and gaps are named.
+_MOST_NAMED = 3
+
+
+def loaded_text(loaded: Loaded) -> str:
+    """Return what is loaded, what is missing, and what the beginning rests on; nothing if nobody knows."""
+    if not loaded.is_known:
+        return ""
+    parts = [
+        _blocks(loaded),
+        _beginning(loaded.intervals[0]),
+        _signatures(loaded),
+        *_gaps(loaded),
+        *_filters(loaded),
+        *_dropped(loaded),
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def supply_text(loaded: Loaded) -> str:
+    """Return what supply and staking rewards rest on; nothing where that is all of history, or unknown."""
+    if not loaded.is_known:
+        return ""
+    first, said = loaded.intervals[0], []
+    match first.rests_on:
+        case RestsOn.GENESIS:
+            pass
+        case RestsOn.BALANCES:
+            said.append(
+                f"supply rests on the balances of {first.basis}, and staking rewards count only stakes that "
+                "were chosen since"
+            )
+        case RestsOn.NOTHING:
+            said.append(
+                f"supply and staking rewards count from nothing at {instant(first.start)}, so they are not "
+                "those of the network"
+            )
+        case _:
+            said.append(
+                f"nobody knows what supply and staking rewards of before {instant(first.start)} rest on"
+            )
+    if loaded.gaps:
+        said.append("supply and staking rewards lack what is missing")
+    return "; ".join(said)
+
+
+def loaded_json(loaded: Loaded) -> dict[str, Any]:
+    first = loaded.intervals[0]
+    return {
+        "blocks": [
+            {
+                "first": each.first_block,
+                "last": each.last_block,
+                "from": timestamp.text(each.start),
+                "to": timestamp.text(each.end),
+                "signed": each.signed,
+                "filters": list(each.filters),
+            }
+            for each in loaded.intervals
+        ],
+        "gaps": len(loaded.gaps),
+        "rests_on": first.rests_on,
+        "basis": first.basis or None,
+        "supply": supply_text(loaded) or None,
+        "dropped": {table: timestamp.text(before) for table, before in sorted(loaded.dropped.items())},
+    }
+
+
+def _blocks(loaded: Loaded) -> str:
+    intervals = loaded.intervals
+    if len(intervals) > _MOST_NAMED:
+        return f"blocks {intervals[0].first_block} to {intervals[-1].last_block}, not all of them"
+    named = [f"{each.first_block} to {each.last_block}" for each in intervals]
+    return f"blocks {' and '.join(named)}"
+
+
+def _beginning(first: Interval) -> str:
+    match first.rests_on:
+        case RestsOn.GENESIS:
+            return "from the network's first one on"
+        case RestsOn.BALANCES:
+            return f"from before {instant(first.start)} only the balances of {first.basis} are known"
+        case RestsOn.NOTHING:
+            return f"nothing is known from before {instant(first.start)}, so balances count from zero there"
+        case _:
+            return f"an older release began at {instant(first.start)}"
+
+
+def _signatures(loaded: Loaded) -> str:
+    signed = {each.signed for each in loaded.intervals}
+    if signed == {True}:
+        return "all signatures were verified"
+    if False in signed:
+        return "signatures were not verified everywhere"
+    return "nobody knows whether all signatures were verified"
+
+
+def _gaps(loaded: Loaded) -> list[str]:
+    gaps = loaded.gaps
+    if not gaps:
+        return []
+    named = [gap_text(*gap) for gap in gaps[-_MOST_NAMED:]]
+    if more := len(gaps) - len(named):
+        named.insert(0, f"{more} earlier {'gap' if more == 1 else 'gaps'}")
+    return [f"missing: {', '.join(named)}"]
+
+
+def _filters(loaded: Loaded) -> list[str]:
+    return [f"only a part is stored, {loaded.reason}"] if loaded.filters else []
+
+
+def _dropped(loaded: Loaded) -> list[str]:
+    """Return from when on tables have their rows, the tables of the same time together."""
+    tables = defaultdict(list)
+    for table, before in sorted(loaded.dropped.items()):
+        tables[before].append(table)
+    return [
+        f"rows from before {instant(before)} were dropped ({', '.join(names)})"
+        for before, names in sorted(tables.items())
+    ]

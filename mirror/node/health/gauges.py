@@ -1,0 +1,209 @@
+"""Values of metrics that nobody counts: they are read when somebody asks for them.
+
+What the database says comes with the judgement of the node's health, which is given up after a moment. The
+size of the database and the rows of its tables take longer to find out where there are many files, so they
+are read beside, at most once a minute.
+"""
+
+import platform
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+
+from mirror.core import config
+from mirror.core.db.availability import outage
+from mirror.core.db.backfill import TITLES
+from mirror.core.db.reading import bounded_query
+from mirror.core.db.replicas.board import State
+from mirror.core.metrics import database, files, node
+from mirror.core.metrics.kinds import Gauge, Labels
+from mirror.core.processes import deaths
+from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.models import LoaderState
+from mirror.node.health import block_nodes, checks, inventory, replicas
+from mirror.node.health.checks import Health
+from mirror.node.health.processes import Process, of_node
+from mirror.node.health.status import Status
+from mirror.node.postgres.place import place
+
+Reading = tuple[Gauge, Labels, float]
+
+_SIZES_HOLD_SECONDS, _SIZES_PATIENCE_SECONDS, _FIRST_SIZES_SECONDS = 60.0, 20.0, 0.5
+_HOUR = 3600
+
+_SESSIONS = """
+    select coalesce(state, 'none'), count(*) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() group by 1"""
+# Index: the primary key of balance_difference (consensus_timestamp, account_id, token_id).
+_COMPARED = """
+    select j.at, j.files, (select count(*) from balance_difference d where d.consensus_timestamp = j.at)
+    from (
+        select max(consensus_timestamp) as at, count(distinct consensus_timestamp) as files
+        from reconciliation_job
+    ) j"""
+_MOST_SESSIONS = "select current_setting('max_connections')::int"
+
+
+@dataclass
+class _Answers:
+    """What the database said beside the health."""
+
+    sessions: list[tuple[str, int]] = field(default_factory=list)
+    most: int = 0
+
+
+class Readings:
+    """The readings of a process that serves metrics."""
+
+    def __init__(
+        self, seconds: float = checks.PATIENCE_SECONDS, sizes_seconds: float = _FIRST_SIZES_SECONDS
+    ) -> None:
+        self._seconds, self._sizes_seconds = seconds, sizes_seconds
+        self._sizes: list[Reading] = []
+        self._sizes_read = -_SIZES_HOLD_SECONDS
+        self._lock = threading.Lock()
+
+    def read(self) -> Iterator[Reading]:
+        answers = _Answers()
+
+        def of_database() -> Health:
+            judged = checks.of_database()
+            with connection.cursor() as cursor:
+                cursor.execute(_SESSIONS)
+                answers.sessions = cursor.fetchall()
+                cursor.execute(_MOST_SESSIONS)
+                (answers.most,) = cursor.fetchone()
+            return judged
+
+        judged = checks.judge(self._seconds, of_database)
+        yield from _of_health(judged)
+        if judged.database:
+            yield database.MOST_CONNECTIONS, (), answers.most
+            for state, count in answers.sessions:
+                yield database.CONNECTIONS, (state,), count
+            self._read_sizes()
+            yield from self._sizes
+        yield from _of_replicas()
+        yield from _of_processes()
+        yield from _of_disks()
+        for kind, count in Counter(_kind(each.process) for each in deaths.recent(_HOUR)).items():
+            yield node.DEATHS, (kind,), count
+        yield node.BUILD, (inventory.version(), platform.python_version(), config.value("network")), 1
+
+    def _read_sizes(self) -> None:
+        """Have the sizes read if they are old; wait for the first ones for a moment."""
+        with self._lock:
+            if time.monotonic() - self._sizes_read < _SIZES_HOLD_SECONDS:
+                return
+            self._sizes_read = time.monotonic()
+        reading = threading.Thread(target=self._keep_sizes, name="sizes", daemon=True)
+        reading.start()
+        if not self._sizes:
+            reading.join(self._sizes_seconds)
+
+    def _keep_sizes(self) -> None:
+        with suppress(bounded_query.NoAnswer, *outage.ERRORS):
+            self._sizes = bounded_query.ask(_sizes, _SIZES_PATIENCE_SECONDS)
+
+
+def _sizes() -> list[Reading]:
+    rows: list[Reading] = [(database.ROWS, (table,), count) for table, count in inventory.estimates().items()]
+    return [*rows, (database.BYTES, (), inventory.database_bytes()), *_compared()]
+
+
+def _compared() -> Iterator[Reading]:
+    with connection.cursor() as cursor:
+        cursor.execute(_COMPARED)
+        at, files_compared, differing = cursor.fetchone()
+    yield node.COMPARED, (), files_compared
+    if at is not None:
+        yield node.COMPARED_TIME, (), at / NANOS_PER_SECOND
+        yield node.DIFFERING, (), differing
+
+
+def _of_health(judged: Health) -> Iterator[Reading]:
+    yield node.READY, (), judged.ready
+    yield database.UP, (), judged.database
+    if judged.status is None:
+        return
+    if judged.block is not None and judged.lag_seconds is not None:
+        yield node.LAG, (), judged.lag_seconds
+        yield node.BLOCK, (), judged.block.number
+        yield node.BLOCK_TIME, (), judged.block.consensus_end / NANOS_PER_SECOND
+    if loaded := judged.status.loaded.intervals:
+        yield node.FIRST_BLOCK, (), loaded[0].first_block
+        yield node.GAPS, (), len(loaded) - 1
+    yield from _of_loader(judged.status)
+    yield node.BACKFILLS, (), len(judged.status.upgrade.left)
+    for step in judged.status.upgrade.left:
+        if step.name in TITLES:
+            yield node.BACKFILL, (step.name,), step.share
+
+
+def _of_loader(status: Status) -> Iterator[Reading]:
+    loader = status.loader
+    yield node.STUCK, (), status.needs_help
+    yield node.FOLLOWING, (), bool(loader and loader["following"])
+    for activity in LoaderState.Activity.values:
+        yield node.LOADER, (activity,), bool(loader and loader["activity"] == activity)
+    yield from _of_block_nodes(status)
+    yield node.RATE, (), (loader["transaction_rate"] or 0.0) if loader and status.running else 0.0
+
+
+def _of_block_nodes(status: Status) -> Iterator[Reading]:
+    source, now = status.block_source, status.now / NANOS_PER_SECOND
+    aside = {each["name"] for each, _ in block_nodes.set_aside(source, now)}
+    for each in (source or {}).get("nodes", ()):
+        yield node.BLOCK_NODE, (each["name"],), each["used"]
+        yield node.BLOCK_NODE_ASIDE, (each["name"],), each["name"] in aside
+        if each["latency_ms"] is not None:
+            yield node.BLOCK_NODE_LATENCY, (each["name"],), each["latency_ms"] / 1000
+
+
+def _of_replicas() -> Iterator[Reading]:
+    for replica in replicas.read():
+        labels = (replica.name,)
+        yield database.REPLICA_UP, labels, replica.state is not State.AWAY
+        if replica.state is not State.AWAY:
+            yield database.REPLICA_LAG, labels, replica.lag_seconds
+            yield database.REPLICA_LAG_BLOCKS, labels, replica.lag_blocks
+
+
+def _of_processes() -> Iterator[Reading]:
+    processes = of_node(files.read().processes, place(settings.DATA_DIR).data)
+    for role, count in Counter(process.role for process in processes).items():
+        yield node.PROCESSES, (role,), count
+    for process in processes:
+        yield from _of_process(process)
+
+
+def _of_process(process: Process) -> Iterator[Reading]:
+    labels = process.role, str(process.pid)
+    yield node.PROCESSOR, labels, process.processor_seconds
+    yield node.MEMORY, labels, process.resident_bytes
+    if process.open_files is not None:
+        yield node.OPEN_FILES, labels, process.open_files
+
+
+def _of_disks() -> Iterator[Reading]:
+    folders: dict[str, Callable[[], Path]] = {"data": lambda: settings.DATA_DIR}
+    if not config.value("db.url"):
+        folders["database"] = lambda: place(settings.DATA_DIR).data
+    for name, folder in folders.items():
+        with suppress(OSError):
+            usage = shutil.disk_usage(folder())
+            yield node.DISK_FREE, (name,), usage.free
+            yield node.DISK, (name,), usage.total
+
+
+def _kind(process: str) -> str:
+    """Return what a process does, without its number: "web worker 1 (process 77)" is a web worker."""
+    return process.partition(" (process ")[0].rstrip("0123456789 ")

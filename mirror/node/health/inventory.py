@@ -1,0 +1,371 @@
+"""The inventory of the node: rows, address book, recent deaths, disk, versions; for `manage.py status`.
+
+Rows are PostgreSQL's own estimates: counting them would read every table.
+"""
+
+import itertools
+import platform
+import shutil
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import django
+from django.conf import settings
+from django.db import connection
+
+from ledger.archive.location import BLOCKS, PERIOD, archive_location, archived_kinds
+from ledger.errata import applied
+from mirror.core import config
+from mirror.core.db.distribution import is_distributed, shards
+from mirror.core.processes.deaths import Death, recent
+from mirror.core.values import entity_id, timestamp
+from mirror.core.values.human_readable import byte_size, duration
+from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.models import LoaderState
+from mirror.node.health import checks, ledger_id, replicas
+from mirror.node.health.coverage import loaded_text, supply_text
+from mirror.node.health.replicas import Replica
+from mirror.node.health.status import State, Status, process_of
+from mirror.operations.retention import plan
+
+# With less left than either of these, the disk is about to stop the node.
+LEAST_FREE_SHARE, LEAST_FREE_BYTES = 0.05, 2 * 1024**3
+# The latest deaths of the node's processes are listed, for so long.
+_MOST_DEATHS, _DEATHS_SECONDS = 5, 7 * 86_400
+_TINYBARS = 100_000_000
+
+# What a loader does, or was doing when it last reported.
+_ACTIVITIES = {
+    LoaderState.Activity.STARTING: "starting",
+    LoaderState.Activity.LOADING: "loading",
+    LoaderState.Activity.WAITING: "waiting for the next file",
+    LoaderState.Activity.STUCK: "stuck, and trying again",
+    LoaderState.Activity.STOPPED: "ended as it should",
+    LoaderState.Activity.FAILED: "ended with an error",
+}
+_COUNTED = {
+    "transaction": "transactions",
+    "crypto_transfer": "hbar transfers",
+    "token_transfer": "token transfers",
+    "entity": "entities",
+    "token": "tokens",
+    "nft": "NFTs",
+    "topic_message": "topic messages",
+    "contract_result": "contract results",
+    "contract_log": "contract logs",
+}
+# Rows of a divided table are those of its months.
+_ROWS = """
+    select coalesce(p.relname, c.relname), sum(greatest(c.reltuples, s.n_live_tup, 0))::bigint
+    from pg_class c
+    join pg_stat_user_tables s on s.relid = c.oid
+    left join pg_inherits i on i.inhrelid = c.oid
+    left join pg_class p on p.oid = i.inhparent
+    where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
+        and c.relname !~ '^(auth|django)_'
+        and (%(tables)s::text[] is null or coalesce(p.relname, c.relname) = any(%(tables)s::text[]))
+    group by 1"""
+_BOOK = """
+    select b.start_consensus_timestamp, b.node_count, (select max(consensus_timestamp) from node_stake)
+    from address_book b where b.file_id = %s order by b.start_consensus_timestamp desc limit 1"""
+_NODES = """
+    select node_id, node_account_id from address_book_entry
+    where consensus_timestamp =
+        (select max(start_consensus_timestamp) from address_book where file_id = %s)"""
+
+
+@dataclass(frozen=True)
+class AddressBook:
+    """The latest address book: its time, the number of its nodes, and the time of their stakes, in ns."""
+
+    start: int
+    nodes: int
+    stakes: int | None
+
+
+@dataclass(frozen=True)
+class Database:
+    """PostgreSQL's release, whether it is the node's own, and the size of the database.
+
+    Of a distributed one also how many workers it has, which of them don't answer, and the size with theirs.
+    """
+
+    release: str
+    own: bool
+    bytes: int
+    workers: int = 0
+    silent: Sequence[str] = ()
+
+    @property
+    def text(self) -> str:
+        whose = "the node's own" if self.own else "the one of DATABASE_URL"
+        workers = f" with {self.workers} workers" if self.workers else ""
+        away = f"; no answer from {', '.join(self.silent)}" if self.silent else ""
+        return f"PostgreSQL {self.release}, {whose}{workers}, {byte_size(self.bytes)}{away}"
+
+    @property
+    def json(self) -> dict[str, Any]:
+        shared = {"workers": self.workers, "silent_workers": list(self.silent)} if self.workers else {}
+        return {"release": self.release, "own": self.own, "bytes": self.bytes} | shared
+
+
+@dataclass(frozen=True)
+class Disk:
+    """The disk of the data folder; a database of DATABASE_URL may be on another one."""
+
+    free: int
+    total: int
+    folder: Path
+
+    @property
+    def short(self) -> bool:
+        return self.free < LEAST_FREE_BYTES or self.free < self.total * LEAST_FREE_SHARE
+
+    @property
+    def text(self) -> str:
+        text = f"{byte_size(self.free)} of {byte_size(self.total)} free at {self.folder}"
+        return f"{text}; make room: loading stops when it is full" if self.short else text
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What the node holds, and where; `reasons` say why it is not ready, if it is not.
+
+    `rows` are estimates by table; `accounts` are those of the nodes.
+    """
+
+    network: str
+    book: AddressBook | None
+    rows: Mapping[str, int]
+    database: Database
+    disk: Disk
+    versions: Mapping[str, str]
+    reasons: Sequence[str] = ()
+    deaths: Sequence[Death] = ()
+    accounts: Mapping[int, int] = field(default_factory=dict)
+    retention: str = ""
+    kept: str = ""
+    replicas: Sequence[Replica] = ()
+    errata: str = ""
+    ledger_id: str = ""
+
+    def lines(self, status: Status) -> Iterator[tuple[str, str]]:
+        """Yield pairs of a heading and its text."""
+        yield "Ready", self._ready(status)
+        yield "Network", self.network
+        if status.block:
+            yield "Last block", f"{status.block.number} of {status.block.time}, in {status.block.name}"
+        if loaded := loaded_text(status.loaded):
+            yield "Loaded", loaded
+        if supply := supply_text(status.loaded):
+            yield "Supply", supply
+        if status.loader:
+            yield from self._of_loader(status.loader, killed=status.state is State.KILLED)
+        for death in self.deaths:
+            ago = duration(round(max(status.now / NANOS_PER_SECOND - death.at, 0)))
+            yield "Died", f"{ago} ago: {death.process} {death.why}"
+        yield "Address book", self._book(status.now)
+        if self.ledger_id:
+            yield "Ledger id", self.ledger_id
+        yield "Rows", self._rows
+        yield "Database", self.database.text
+        for replica in self.replicas:
+            yield "Replica", replica.text
+        yield "Disk", self.disk.text
+        if self.errata:
+            yield "Errata", self.errata
+        if self.retention:
+            yield "Retention", self.retention
+        if self.kept:
+            yield "Kept files", self.kept
+        yield "Versions", ", ".join(f"{name} {number}" for name, number in self.versions.items())
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The same for programs."""
+        book = self.book
+        return {
+            "ready": not self.reasons,
+            "reasons": list(self.reasons),
+            "network": self.network,
+            "address_book": book
+            and {
+                "from": timestamp.text(book.start),
+                "nodes": book.nodes,
+                "stakes_from": timestamp.text(book.stakes),
+            },
+            "ledger_id": self.ledger_id or None,
+            "estimated_rows": dict(self.rows),
+            "database": self.database.json,
+            "disk": {
+                "folder": str(self.disk.folder),
+                "free_bytes": self.disk.free,
+                "total_bytes": self.disk.total,
+                "short": self.disk.short,
+            },
+            "replicas": [replica.json for replica in self.replicas],
+            "retention": self.retention or None,
+            "kept": self.kept or None,
+            "errata": self.errata or None,
+            "deaths": [asdict(death) for death in self.deaths],
+            "versions": dict(self.versions),
+        }
+
+    def _ready(self, status: Status) -> str:
+        """Return whether health checks call the node ready."""
+        if not self.reasons:
+            return "yes"
+        others = " ".join(reason for reason in self.reasons if reason != status.sentence)
+        if status.sentence not in self.reasons:
+            return f"no: {others}"
+        return f"no, as said above. {others}" if others else "no, as said above"
+
+    def _of_loader(self, loader: Mapping[str, Any], *, killed: bool) -> Iterator[tuple[str, str]]:
+        worked = duration(max(round((loader["reported"] - loader["started"]).total_seconds()), 0))
+        does, has = _ACTIVITIES[loader["activity"]], "has"
+        if killed:
+            # It could not report its end: what it reported last is over.
+            does, has = f"ended without a word while it was {does}", "had"
+        yield "Source", loader["source"]
+        yield (
+            "Loader",
+            f"{does}; {process_of(loader)} {has} worked for {worked} and loaded "
+            f"{loader['files']:,} files with {loader['transactions']:,} transactions",
+        )
+        if loader["problem"] and loader["problem"]["signatures"]:
+            yield from self._signatures(loader["problem"]["signatures"])
+
+    def _signatures(self, signatures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield the nodes that signed the file and those that did not, with the stake reached and needed."""
+        signed = ", ".join(self._node(node) for node in signatures["signed"]) or "no node"
+        if signatures.get("counted"):
+            reached = f"{signatures['stake']:,} of the {signatures['required']:,} nodes needed"
+        else:
+            reached = f"{_hbar(signatures['stake'])} of the {_hbar(signatures['required'])} of stake needed"
+        yield "Signed by", f"{signed}: {reached}"
+        for node, reason in signatures["others"].items():
+            yield "Not signed by", f"{self._node(int(node))}: {reason}"
+
+    def _node(self, node: int) -> str:
+        account = entity_id.text(self.accounts.get(node))
+        return f"node {node} ({account})" if account else f"node {node}"
+
+    def _book(self, now: int) -> str:
+        book = self.book
+        if book is None:
+            return "none yet"
+        # The first book of a network has no time.
+        age = f"{_old(now, book.start)}" if book.start > 1 else "the first one of the network"
+        stakes = f"stakes {_old(now, book.stakes)}" if book.stakes else "no stakes, so each node counts alike"
+        return f"{book.nodes} nodes, {age}; {stakes}"
+
+    @property
+    def _rows(self) -> str:
+        parts = [f"{self.rows[table]:,} {name}" for table, name in _COUNTED.items() if self.rows.get(table)]
+        return f"about {', '.join(parts)}" if parts else "none"
+
+
+def read(status: Status) -> Inventory:
+    """Return the inventory of a node with this status. Errors: DatabaseError."""
+    book_file = entity_id.encode(config.value("common.shard"), config.value("common.realm"), 102)
+    with connection.cursor() as cursor:
+        cursor.execute(_BOOK, [book_file])
+        book = cursor.fetchone()
+        cursor.execute(_NODES, [book_file])
+        accounts = dict(cursor.fetchall())
+        cursor.execute("select current_setting('server_version'), pg_database_size(current_database())")
+        release, size = cursor.fetchone()
+        spread = shards.look(cursor) if is_distributed() else shards.Shards(0, ())
+    return Inventory(
+        network=config.value("network"),
+        book=AddressBook(book[0], book[1], book[2]) if book else None,
+        rows=_of_counted(),
+        database=Database(
+            release.split()[0], not config.value("db.url"), size + spread.bytes, spread.workers, spread.silent
+        ),
+        disk=disk(),
+        versions={
+            "Ledger Mirror": version(),
+            "Python": platform.python_version(),
+            "Django": django.__version__,
+        },
+        reasons=checks.reasons(status),
+        deaths=list(itertools.islice(recent(_DEATHS_SECONDS), _MOST_DEATHS)),
+        accounts=accounts,
+        retention=plan.sentence(),
+        kept=archive_sentence(follows_blocks=status.block_source is not None),
+        replicas=replicas.read(),
+        errata=applied.sentence(),
+        ledger_id=ledger_id.sentence(),
+    )
+
+
+def archive_sentence(*, follows_blocks: bool) -> str:
+    """Return which stream files are kept where, and for how long; nothing if none are.
+
+    A network that goes over to blocks has no more files of the kinds that were chosen before.
+    """
+    kinds, period = archived_kinds(), config.value(PERIOD)
+    how_long = f"for {duration(round(period))}" if period else "for ever"
+    if not kinds:
+        return ""
+    lacks_blocks = follows_blocks and not config.value(BLOCKS)
+    missing = f"; the blocks that are loaded now are not kept, as {BLOCKS} is off" if lacks_blocks else ""
+    return f"{', '.join(kinds)} in {archive_location()}, {how_long}{missing}"
+
+
+def lines(status: Status) -> Iterator[tuple[str, str]]:
+    """Yield the lines of the inventory now. Errors: DatabaseError."""
+    return read(status).lines(status)
+
+
+def counts() -> dict[str, int]:
+    """Return PostgreSQL's estimate for each kind of row, by its name; none for empty tables."""
+    return {_COUNTED[table]: rows for table, rows in _of_counted().items() if rows}
+
+
+def _of_counted() -> dict[str, int]:
+    rows = estimates(list(_COUNTED))
+    return {table: rows[table] for table in _COUNTED if table in rows}
+
+
+def estimates(tables: list[str] | None = None) -> dict[str, int]:
+    """Return PostgreSQL's estimates of rows by table, of these tables or of all."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS, {"tables": tables})
+        rows = dict(cursor.fetchall())
+        if is_distributed():
+            spread = shards.look(cursor).rows
+            rows |= {table: count for table, count in spread.items() if tables is None or table in tables}
+        return rows
+
+
+def database_bytes() -> int:
+    """Return the size of the database, with what its workers hold."""
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_database_size(current_database())")
+        (size,) = cursor.fetchone()
+        return int(size) + (shards.look(cursor).bytes if is_distributed() else 0)
+
+
+def disk() -> Disk:
+    folder = settings.DATA_DIR
+    usage = shutil.disk_usage(folder if folder.exists() else folder.parent)
+    return Disk(usage.free, usage.total, folder)
+
+
+def version() -> str:
+    """Return the version of this program. Source: pyproject.toml."""
+    with (settings.BASE_DIR / "pyproject.toml").open("rb") as file:
+        return str(tomllib.load(file)["project"]["version"])
+
+
+def _old(now: int, at: int) -> str:
+    return f"{duration(max(now - at, 0) // NANOS_PER_SECOND)} old"
+
+
+def _hbar(tinybars: int) -> str:
+    return f"{tinybars // _TINYBARS:,} ℏ"

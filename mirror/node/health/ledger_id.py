@@ -1,0 +1,49 @@
+"""By which ledger id the blocks of the network are verified, and who says so; for `manage.py status`."""
+
+from ledger.proofs.threshold import identity
+from ledger.proofs.threshold.configured import FIRST_LEDGER, named_ledger
+from ledger.proofs.threshold.identity import LedgerIdentity
+from ledger.stream.block import block_file
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.reading.sql import fetch
+
+_LEDGER = """
+    select l.ledger_id, l.history_proof_verification_key, l.node_contributions, b.index, b.version
+    from ledger l
+    left join lateral (
+        select index, version from record_file where consensus_end >= l.consensus_timestamp
+        order by consensus_end limit 1
+    ) b on true
+    order by l.consensus_timestamp desc limit 1"""
+
+
+def sentence() -> str:
+    """Return the id and where it comes from; nothing while none is known."""
+    rows = fetch(_LEDGER, ())
+    try:
+        named = named_ledger()
+    except OperatorError as error:
+        return str(error)
+    if rows:
+        *columns, block, version = rows[0]
+        published = identity.of_row(*columns)
+        return f"{published.ledger_id.hex()}{_vouched_for(published, block, version, named)}"
+    return f"{named.ledger_id.hex()} by {FIRST_LEDGER}: what is loaded publishes none" if named else ""
+
+
+def _vouched_for(
+    published: LedgerIdentity, block: int | None, version: int | None, named: LedgerIdentity | None
+) -> str:
+    """Return who says that a published ledger is right; `block` published it, if it is loaded."""
+    if named is not None:
+        if named.ledger_id != published.ledger_id:
+            return f", but {FIRST_LEDGER} names {named.ledger_id.hex()}, which is another network"
+        if named.contributors != published.contributors:
+            return f", but {FIRST_LEDGER} names other nodes or keys of it"
+        return f", as {FIRST_LEDGER} says"
+    if block == 0 and version == block_file.VERSION:
+        return (
+            ", by the word of block 0 alone: compare it with what the network says of itself, and name it by "
+            f"{FIRST_LEDGER}"
+        )
+    return "" if block is None else f", published in block {block}"

@@ -1,0 +1,149 @@
+"""The replicas of the database as `manage.py status`, the admin, metrics and health checks show them.
+
+A web server process knows what the watcher of the node has found out. A command asks each server itself.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from mirror.core import config
+from mirror.core.db.availability import outage
+from mirror.core.db.replicas import block_requirement, servers, watching
+from mirror.core.db.replicas.board import NO_BLOCK, State
+from mirror.core.db.replicas.servers import Server
+from mirror.core.db.replicas.watching import MOST_LAG, ServerState
+from mirror.core.values.human_readable import duration
+
+_PATIENCE_SECONDS = 2.5
+_NAMES = {State.UNKNOWN: "unknown", State.WELL: "well", State.BEHIND: "behind", State.AWAY: "away"}
+
+
+@dataclass(frozen=True)
+class Replica:
+    """A replica at one moment; `reason` says why it does not answer."""
+
+    name: str
+    state: State
+    block: int = NO_BLOCK
+    lag_seconds: float = 0.0
+    lag_blocks: int = 0
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        if self.state is State.AWAY:
+            return f"{self.name} does not answer{f': {self.reason}' if self.reason else ''}"
+        if self.state is State.UNKNOWN:
+            return f"{self.name} has not been asked yet"
+        blocks = f"{self.lag_blocks:,} block{'' if self.lag_blocks == 1 else 's'}"
+        # One that replays all that it gets does not know for how long it has got nothing.
+        seconds = round(self.lag_seconds)
+        old = f"{duration(seconds)} and {blocks} behind" if seconds else f"{blocks} behind"
+        if self.state is State.BEHIND:
+            return f"{self.name} is {old}, and spared for that"
+        return f"{self.name} is {old}" if self.lag_blocks else f"{self.name} has everything"
+
+    @property
+    def json(self) -> Mapping[str, Any]:
+        return {
+            "name": self.name,
+            "state": _NAMES[self.state],
+            "block": None if self.block == NO_BLOCK else self.block,
+            "seconds_behind": round(self.lag_seconds, 3),
+            "blocks_behind": self.lag_blocks,
+            "reason": self.reason or None,
+        }
+
+
+def read() -> list[Replica]:
+    """Return the replicas of the settings as they are now; none if there are none."""
+    if not servers.are_configured():
+        return []
+    return _asked(servers.configured()) if block_requirement.reader is None else _known()
+
+
+def _known() -> list[Replica]:
+    """Return what the processes of this node know."""
+    assert block_requirement.reader is not None
+    of_servers, board = block_requirement.reader.servers, block_requirement.reader.board
+    newest = max(board.block(server.place) for server in of_servers)
+    replicas = []
+    for server in of_servers[:-1]:
+        known = board.of(server.place)
+        lag = max(newest - known.block, 0)
+        replicas.append(Replica(server.name, known.state, known.block, known.lag if lag else 0.0, lag))
+    return replicas
+
+
+def _asked(of_servers: list[Server]) -> list[Replica]:
+    """Ask each server itself, all at once."""
+    answers: dict[int, ServerState | str] = {}
+
+    def ask(server: Server) -> None:
+        try:
+            answers[server.place] = watching.look(server)
+        except outage.ERRORS as error:
+            answers[server.place] = outage.reason(error)
+
+    threads = [threading.Thread(target=ask, args=(server,), daemon=True) for server in of_servers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(_PATIENCE_SECONDS)
+    seen = dict(answers)
+    newest = max((each.block for each in seen.values() if isinstance(each, ServerState)), default=NO_BLOCK)
+    return [_judged(server, seen.get(server.place, "it says nothing"), newest) for server in of_servers[:-1]]
+
+
+def _judged(server: Server, answer: ServerState | str, newest: int) -> Replica:
+    if isinstance(answer, str):
+        return Replica(server.name, State.AWAY, reason=answer)
+    lag = max(newest - answer.block, 0)
+    seconds = answer.unreplayed_seconds if lag else 0.0
+    state = State.BEHIND if seconds > config.value(MOST_LAG) else State.WELL
+    return Replica(server.name, state, answer.block, seconds, lag)
+
+
+# HEALTH
+
+
+def primary_is_away() -> bool:
+    """Return whether this process reads from replicas, and their primary does not answer."""
+    reader = block_requirement.reader
+    return reader is not None and reader.board.state(reader.servers[-1].place) == State.AWAY
+
+
+def stand_in() -> tuple[Server, str] | None:
+    """Return the replica that is most up to date, and why it is too old to answer, if it is."""
+    reader = block_requirement.reader
+    if reader is None:
+        return None
+    board = reader.board
+    answering = [each for each in reader.servers[:-1] if board.state(each.place) != State.AWAY]
+    if not answering:
+        return None
+    best = max(answering, key=lambda each: board.block(each.place))
+    known = board.of(best.place)
+    late = f"and the replica {best.name} is " + _too_far(known.lag) if known.state is State.BEHIND else ""
+    return best, f"The primary of the database does not answer, {late}" if late else ""
+
+
+def reason() -> str | None:
+    """Return why a node is not ready whose database is a replica itself. Errors: DatabaseError."""
+    # Nobody sends anything to one that stands in for a primary that is away.
+    age = watching.UNREPLAYED if primary_is_away() else watching.UNREPLAYED_OR_CUT_OFF
+    with connection.cursor() as cursor:
+        cursor.execute(f"select {age}")
+        (seconds,) = cursor.fetchone()
+    if seconds is None or seconds <= config.value(MOST_LAG):
+        return None
+    return f"The database is a replica, which is {_too_far(seconds)}"
+
+
+def _too_far(seconds: float) -> str:
+    most = duration(round(config.value(MOST_LAG)))
+    return f"{duration(round(seconds))} behind: {MOST_LAG} allows {most}."

@@ -1,0 +1,291 @@
+"""Following a network's stream: `manage.py ingest --follow`, and a part of `manage.py up`."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from django.db import DatabaseError, connection
+
+from ledger.ingest.balances.start import Start
+from ledger.ingest.errors import IngestError
+from ledger.ingest.estimate import Estimate, estimate_bucket
+from ledger.ingest.following.configured_bucket import names_public_bucket, open_download
+from ledger.ingest.following.cutover import Choice, CutoverFollower, Follows, LastFile, Stream
+from ledger.ingest.following.follower import Follower
+from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.reporting import Reporting
+from ledger.ingest.trust import Trust
+from ledger.stream.errors import StreamFileError
+from ledger.stream.signature.address_book import read_address_book
+from ledger.stream.source.local import find_record_files
+from mirror.core import config, logs
+from mirror.core.config import clock
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.availability import outage
+from mirror.core.db.partitions.making import create_partitions_ahead
+from mirror.core.db.reading import timeouts
+from mirror.core.processes import signals
+from mirror.core.values import timestamp
+from mirror.core.values.human_readable import duration
+from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.node.health.status import Block
+from mirror.node.loading import archive_maintenance, reconciliation, start_point
+from mirror.node.loading.loader_right import loading, making_way
+from mirror.node.postgres.server import Server
+from network import bundled
+
+if TYPE_CHECKING:
+    from ledger.ingest.following.block_sources import BlockSource
+
+log = logs.logger(__name__)
+
+Say = Callable[[str], None]
+
+NOW = "now"
+SECONDS_BETWEEN_LINES = 5
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+
+
+class InvalidTime(OperatorError):
+    """A time to begin or to end at is none."""
+
+    exit_code = 2
+
+
+def follow(
+    say: Say,
+    stopping: threading.Event,
+    location: str = "",
+    *,
+    start: str = "",
+    until: str = "",
+    server: Server | None = None,
+) -> Progress:
+    """Load a stream as it is published, until `stopping` is set or `until` is reached.
+
+    `location` is a folder or URL, by default the configured bucket. `start` and `until` are times that
+    replace importer.startDate and endDate; a start of "now" only counts while nothing is loaded. While the
+    database is away this waits, and starts `server` again if it has died. Errors: OperatorError.
+    """
+    committed = Progress()
+
+    def keep(progress: Progress) -> None:
+        nonlocal committed
+        committed = progress
+
+    try:
+        last = outage.outlast(
+            lambda: making_way(
+                lambda: _follow(say, stopping, location, start, until, committed, keep), stopping
+            ),
+            stopping,
+            server.start_again if server else None,
+        )
+    except (StreamFileError, IngestError) as error:
+        raise OperatorError(str(error)) from error
+    except DatabaseError as error:
+        raise OperatorError(f"The database failed: {str(error).strip()}") from error
+    return last or committed
+
+
+def _follow(
+    say: Say,
+    stopping: threading.Event,
+    location: str,
+    start: str,
+    until: str,
+    before: Progress,
+    keep: Callable[[Progress], None],
+) -> Progress:
+    """Follow until the end or an error; in both cases give `keep` the progress that is committed."""
+    start, until = start or config.value("importer.startDate"), until or config.value("importer.endDate")
+    if _loaded() and start == NOW:
+        start = ""
+    elif start == NOW or (not start and not _loaded() and not location and names_public_bucket()):
+        start = datetime.fromtimestamp(clock.now_ns() / NANOS_PER_SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    first, last = _time(start), _time(until)
+    if first is not None and last is not None and first > last:
+        raise OperatorError(f"The start {start} is after the end {until}.")
+    restore = config.overridden({"importer.startDate": start, "importer.endDate": until})
+    balances: Start | None = None
+    try:
+        create_partitions_ahead()
+        book = _demo_address_book(location)
+        trust = Trust(book)
+        place = _place(_choice(first), location)
+        say(f"Following {place}.")
+        if first is not None:
+            if _loaded():
+                first = start_point.made(first)
+            elif balances := start_point.of_bucket(location, book, first, say):
+                first = balances.last + 1
+            config.overridden({"importer.startDate": start_point.date_of(first)})
+        choice = _choice(first)
+        # Networks that publish blocks write no balance files.
+        in_a_bucket = choice.stream is Stream.RECORD
+        with (
+            loading(stopping),
+            Reporting(source=place, following=True) as report,
+            reconciliation.beside(say, location) if in_a_bucket else nullcontext(),
+            archive_maintenance.beside(say, location, book),
+        ):
+            lines = _Lines(say, report)
+
+            def record_files() -> Follower:
+                return Follower(
+                    open_download(location),
+                    trust,
+                    report,
+                    stopping=stopping,
+                    start=first,
+                    until=last,
+                    within=balances is not None,
+                )
+
+            def blocks() -> Follows:
+                from ledger.ingest.following.block_follower import BlockFollower
+
+                source = _block_source(location)
+                return BlockFollower(source, trust, report, stopping=stopping, until=last)
+
+            files = CutoverFollower(choice, {Stream.RECORD: record_files, Stream.BLOCK: blocks})
+            pipeline = Pipeline(
+                trust=trust,
+                start=first,
+                balances=balances,
+                report=lines.show,
+                progress=replace(before),
+                yield_to_backfill=True,
+            )
+            try:
+                finished = pipeline.run(files.files())
+            finally:
+                keep(pipeline.committed)
+            if problem := files.problem:
+                say(f"It was waiting for this: {problem.file}: {problem.cause}. {problem.cure}")
+            return finished
+    finally:
+        restore()
+
+
+def _choice(first: int | None) -> Choice:
+    """Return which stream to follow, from a time (ns) on if nothing is stored. Errors: OperatorError."""
+    last = LastFile.stored()
+    choice = Choice(last, begins_at_time=first is not None)
+    if last is None and first is not None and choice.stream is Stream.BLOCK:
+        raise OperatorError(
+            "Blocks are found by their numbers, not by time: name the first one by "
+            f"{config.described('importer.startBlockNumber').variable} instead of a time to begin at."
+        )
+    return choice
+
+
+def _place(choice: Choice, location: str) -> str:
+    """Return in words where the stream is that is followed first. Errors: OperatorError."""
+    if choice.stream is Stream.BLOCK:
+        source = _block_source(location)
+        source.close()
+        return source.location
+    download = open_download(location)
+    download.close()
+    return download.bucket.location
+
+
+def _block_source(location: str) -> "BlockSource":
+    """Open the source of blocks. Errors: OperatorError."""
+    # The library of block nodes takes 10 MB, which most nodes have no use for.
+    from ledger.ingest.following.configured_blocks import open_block_source
+
+    return open_block_source(location)
+
+
+def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
+    """Return what following from `start` to `until` or now would load.
+
+    Errors: OperatorError, StreamFileError.
+    """
+    first = _time(start or config.value("importer.startDate"))
+    last = _time(until or config.value("importer.endDate")) or clock.now_ns()
+    if first is None or first >= last:
+        raise OperatorError("An estimate needs a time to begin at: name one before the end by --from.")
+    book = bundled.address_book() or _demo_address_book(location)
+    if book is None:
+        raise OperatorError(
+            f"No nodes of the network {config.value('network')} are known: name its first address book by "
+            f"{config.described('importer.initialAddressBook').variable}."
+        )
+    download = open_download(location)
+    try:
+        nodes = read_address_book("address book", book)
+        return estimate_bucket(download.bucket, download.layout, nodes, first, last)
+    finally:
+        download.close()
+
+
+class _Lines:
+    """Progress as a line every few seconds."""
+
+    def __init__(self, say: Say, report: Reporting) -> None:
+        self._say, self._report = say, report
+        self._last = time.monotonic()
+
+    def show(self, done: Progress) -> None:
+        self._report.loading(done)
+        now = time.monotonic()
+        if now - self._last < SECONDS_BETWEEN_LINES or not done.last:
+            return
+        self._last = now
+        block = Block(done.last.index, done.last.consensus_end, done.last.name)
+        behind = max(0, (clock.now_ns() - block.consensus_end) // NANOS_PER_SECOND)
+        self._say(
+            f"{done.files:,} files with {done.transactions:,} transactions loaded; block {block.number:,} "
+            f"of {block.time}, {duration(behind)} old"
+        )
+
+
+def follow_until_stopped(say: Say) -> None:
+    """Follow the configured stream until a signal asks to stop; after an error, try again after a pause."""
+    timeouts.use(timeouts.LOADER)
+    stopping = signals.stop_event()
+    pause = _FIRST_PAUSE
+    while True:
+        began = time.monotonic()
+        try:
+            follow(say, stopping)
+            return
+        except OperatorError as error:
+            reason = str(error)
+        except Exception as error:
+            log.exception("loader_failed")
+            reason = f"{type(error).__name__}: {error}."
+        if time.monotonic() - began > _LONGEST_PAUSE:
+            pause = _FIRST_PAUSE
+        say(f"Loading stopped: {reason} It starts again in {pause:.0f} s.")
+        connection.close()
+        if stopping.wait(pause):
+            return
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def _loaded() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("select exists (select from record_file)")
+        return bool(cursor.fetchone()[0])
+
+
+def _time(text: str) -> int | None:
+    try:
+        return timestamp.of_instant(text) if text else None
+    except timestamp.InvalidTimestamp as error:
+        raise InvalidTime(f"{error}.") from None
+
+
+def _demo_address_book(location: str) -> bytes | None:
+    """Return the first address book of a demo network; the first file of a folder tells which one."""
+    in_folder = config.value("network") == bundled.DEMO and location and Path(location).is_dir()
+    return bundled.demo_address_book(find_record_files([Path(location)]) if in_folder else ())

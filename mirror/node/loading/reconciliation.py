@@ -1,0 +1,120 @@
+"""Comparing the node with the balance files that its network publishes, beside a loader that follows it.
+
+It has a thread, a connection and requests of its own, so loading does not wait for it.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+
+import psycopg
+from django.db import connection
+
+from ledger.ingest.balances.published import compare_newest, is_comparable
+from ledger.ingest.balances.reconciliation import Compared, NotComparable, Outcome
+from ledger.ingest.errors import IngestError
+from ledger.ingest.following.configured_bucket import open_balance_download
+from ledger.ingest.trust import Trust
+from ledger.stream.errors import StreamFileError
+from ledger.stream.source.balances import BalanceDownload
+from mirror.core import config, logs
+from mirror.core.db.availability import outage
+from mirror.node.loading.background_thread import working
+
+log = logs.logger(__name__)
+
+Say = Callable[[str], None]
+
+_SETTING = "importer.balances.reconcile"
+_LONGEST_PAUSE = 300.0
+_CANCEL_SECONDS = 0.5
+# A file may state millions of balances.
+_WITHOUT_LIMIT = "set statement_timeout = 0"
+
+
+class Comparing:
+    """Looks for a new balance file again and again; the pauses grow while there is none."""
+
+    def __init__(self, download: BalanceDownload, say: Say, stopping: threading.Event) -> None:
+        self._download, self._say, self._stopping = download, say, stopping
+        self._said = ""
+        self._session: psycopg.Connection[tuple[object, ...]] | None = None
+
+    def run(self) -> None:
+        """Compare every new file until `stopping` is set."""
+        first: float = config.value("importer.balances.frequency")
+        pause = first
+        while not self._stopping.wait(pause):
+            try:
+                found = self.look()
+            except Exception:
+                log.exception("comparing_balances_failed")
+                found = None
+            pause = first if found else max(first, min(pause * 2, _LONGEST_PAUSE))
+
+    def look(self) -> Compared | None:
+        """Compare the newest file, if there is one; say what differs, and, once, what is in the way."""
+        try:
+            found = outage.outlast(self._compare, self._stopping)
+        except NotComparable as problem:
+            log.info("balances_not_compared", reason=str(problem))
+            return None
+        except StreamFileError as error:
+            self._failed(error.file, f"{error.file}: {error.cause}")
+            return None
+        except (IngestError, *outage.ERRORS) as error:
+            reason = outage.reason(error)
+            self._failed(reason, reason)
+            return None
+        finally:
+            self._session = None
+            # The database may close a connection that rests for long.
+            with suppress(*outage.ERRORS):
+                connection.close()
+        if found:
+            self._said = ""
+            log.info(
+                "balances_compared",
+                file=found.file,
+                balances=found.balances,
+                differences=found.hbar + found.tokens,
+            )
+            if found.outcome is not Outcome.EQUAL:
+                self._say(f"Balances are not those of the network: {found.sentence}")
+        return found
+
+    def cancel(self) -> None:
+        """End the statement that runs, if one does."""
+        if session := self._session:
+            with suppress(psycopg.Error):
+                session.cancel_safe(timeout=_CANCEL_SECONDS)
+
+    def _compare(self) -> Compared | None:
+        with connection.cursor() as cursor:
+            cursor.execute(_WITHOUT_LIMIT)
+        self._session = connection.connection
+        if self._stopping.is_set() or not is_comparable():
+            return None
+        return compare_newest(self._download, Trust())
+
+    def _failed(self, what: str, reason: str) -> None:
+        """Say what is in the way: once, until it is something else."""
+        if self._stopping.is_set():
+            return
+        log.warning("balances_not_read", reason=reason)
+        if what != self._said:
+            self._said = what
+            reason = reason.rstrip(".")
+            self._say(f"Balances were not compared with those of the network: {reason}. It is tried again.")
+
+
+@contextmanager
+def beside(say: Say, location: str = "") -> Iterator[None]:
+    """Compare in a thread for the length of the block, if the setting asks for it. Errors: OperatorError."""
+    if config.value(_SETTING) == "off":
+        yield
+        return
+    over, download = threading.Event(), open_balance_download(location)
+    comparing = Comparing(download, say, over)
+    with closing(download), working("reconciliation", comparing.run, over, hurry=comparing.cancel):
+        yield

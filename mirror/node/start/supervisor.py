@@ -1,0 +1,166 @@
+"""The parts of a running node: each is watched, and started again when it has died.
+
+A part that dies again and again is started again after growing pauses. Each death and its reason are said,
+and recorded for `manage.py status`.
+"""
+
+import multiprocessing
+import re
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.context import ForkProcess as Process
+
+from mirror.core import logs
+from mirror.core.config.errors import OperatorError
+from mirror.core.processes import deaths, process_table, signals
+from mirror.core.processes.backoff import Pauses
+from mirror.node.postgres.cluster import ServerError
+from mirror.node.postgres.server import Server
+
+log = logs.logger("mirror.node")
+
+Say = Callable[[str], None]
+
+_STOP_SECONDS = 30
+_LOG_READ_SECONDS = 1.0
+
+# The line PostgreSQL logs when one of its processes is killed; it then ends all sessions and repairs itself.
+_KILLED = re.compile(r"LOG: +(.+?) \(PID (\d+)\) was terminated by signal (\d+)")
+
+
+class _Watched:
+    """A part that is watched: reports its deaths and knows when it is due to start again."""
+
+    def __init__(self, name: str, say: Say) -> None:
+        self.name = name
+        self._say = say
+        self._pauses = Pauses()
+        self._began = self._due = time.monotonic()
+
+    def check(self) -> None:
+        """Start the part if it is due, or report its death."""
+        raise NotImplementedError
+
+    def _died(self, process: str, why: str) -> None:
+        pause = self._pauses.after(time.monotonic() - self._began)
+        self._due = time.monotonic() + pause
+        when = f"in {pause:.0f} s" if pause else "now"
+        deaths.record(process, why)
+        # The sentence is for people who look on, the line for what reads the log.
+        log.error("process_died", process=process, reason=why, pause_s=round(pause))
+        self._say(f"{process[0].upper()}{process[1:]} {why}. It is started again {when}.")
+
+
+class Part(_Watched):
+    """A part that is a process. One that ends with exit code 0 is done, unless it `lasts`."""
+
+    def __init__(self, name: str, work: Callable[[], None], say: Say, *, lasts: bool = False) -> None:
+        super().__init__(name, say)
+        self._fine = (None,) if lasts else (None, 0)
+        self._work = work
+        self._process: Process | None = None
+        self.deaths = 0
+
+    def check(self) -> None:
+        process = self._process
+        if process is None:
+            if time.monotonic() >= self._due:
+                self._start()
+        elif process.exitcode not in self._fine:
+            self._process = None
+            self.deaths += 1
+            self._died(f"{self.name} (process {process.pid})", deaths.reason(process.exitcode))
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("fork")
+        process = context.Process(target=_run, args=(self.name, self._work), name=self.name)
+        with signals.held():
+            process.start()
+            self._process = process
+        self._began = time.monotonic()
+
+    def stop(self) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        self._process.join(_STOP_SECONDS)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+
+def _run(name: str, work: Callable[[], None]) -> None:
+    process_table.name_this(name)
+    signals.leave_to_supervisor()
+    try:
+        work()
+    except OperatorError as error:
+        print(error, file=sys.stderr, flush=True)
+        sys.exit(error.exit_code)
+    except Exception as error:
+        log.critical("process_failed", process=multiprocessing.current_process().name, exc_info=error)
+        sys.exit(1)
+
+
+class Database(_Watched):
+    """The node's own PostgreSQL. Deaths of its processes are said too, since they end all sessions."""
+
+    def __init__(self, server: Server, say: Say) -> None:
+        super().__init__("PostgreSQL", say)
+        self._server = server
+        self._pid = server.pid()
+        self._away = False
+        self._read = self._log_size()
+        self._log_read_at = time.monotonic()
+
+    def check(self) -> None:
+        if self._away:
+            if time.monotonic() >= self._due:
+                self._revive()
+        elif not self._server.alive():
+            self._away = True
+            why = deaths.reason(self._server.exit_code)
+            self._died(
+                f"{self.name} (process {self._pid})", f"{why}, and its log is {self._server.place.log}"
+            )
+        elif time.monotonic() >= self._log_read_at + _LOG_READ_SECONDS:
+            self._log_read_at = time.monotonic()
+            self._read_log()
+
+    def _revive(self) -> None:
+        try:
+            self._server.revive()
+        except ServerError as error:
+            self._began = time.monotonic()
+            self._due = self._began + self._pauses.after(0)
+            self._say(f"{error} It is tried again.")
+            return
+        self._say("PostgreSQL runs again.")
+        self._away = False
+        self._pid, self._began = self._server.pid(), time.monotonic()
+
+    def _read_log(self) -> None:
+        size = self._log_size()
+        if size < self._read:
+            self._read = 0
+        if size == self._read:
+            return
+        with self._server.place.log.open("rb") as file:
+            file.seek(self._read)
+            text = file.read(size - self._read).decode(errors="replace")
+        with suppress(OSError):
+            # A disk that is full has no room for a copy.
+            size = 0 if self._server.bound_log() else size
+        self._read = size
+        for kind, pid, number in _KILLED.findall(text):
+            process = f"PostgreSQL's {kind} (process {pid})"
+            why = deaths.reason(-int(number))
+            deaths.record(process, why)
+            log.error("process_died", process=process, reason=why)
+            self._say(f"{process} {why}; PostgreSQL ends all its sessions and repairs itself.")
+
+    def _log_size(self) -> int:
+        log = self._server.place.log
+        return log.stat().st_size if log.exists() else 0

@@ -1,0 +1,180 @@
+"""The tables of a node: made and brought up to date by its migrations."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pkgutil import iter_modules
+
+from django.apps import apps
+from django.core.management import call_command
+from django.db import Error, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.distribution import distributing, is_distributed
+from mirror.core.db.partitions.catalogue import divided_tables, growing_tables
+from mirror.core.db.partitions.dividing import divide
+from mirror.node.start.database import check_writable
+
+_FOREIGN_TABLES_NAMED = 3
+#: The apps whose rows come from the network.
+LEDGER_APPS = ("ledger", "contracts", "tokens", "network")
+#: The schema of a database into which a backup is being restored.
+RESTORING = "restoring"
+# The step of an upgrade that divides tables with rows.
+_DIVISION = "monthly_partitions"
+# The advisory lock of the process that makes the tables. Any fixed number does.
+_LOCK = 0x7461626C6573
+_LOOK_SECONDS = 0.2
+
+
+def make_tables(say: Callable[[str], None]) -> None:
+    """Apply the migrations that the database lacks; divide and distribute empty tables if that is wanted.
+
+    Errors: OperatorError.
+    """
+    check_writable()
+    check_restored()
+    distributing.check_setting()
+    with _alone():
+        if not are_current():
+            check_foreign_tables()
+            say("Creating or updating the tables.")
+            call_command("migrate", interactive=False, verbosity=0)
+        arrange_partitions()
+        distributing.arrange()
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until no other process makes the tables, such as a loader that starts beside `manage.py upgrade`.
+
+    By looking again and again: a statement that waits would hold up an index that is built concurrently.
+    """
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute("select pg_try_advisory_lock(%s)", [_LOCK])
+            if cursor.fetchone() == (True,):
+                break
+            time.sleep(_LOOK_SECONDS)
+    try:
+        yield
+    finally:
+        # A session that was lost has lost its lock too.
+        with suppress(Error), connection.cursor() as cursor:
+            cursor.execute("select pg_advisory_unlock(%s)", [_LOCK])
+
+
+def arrange_partitions() -> None:
+    """Divide empty tables by month if db.partitions asks for it; leave those with rows to `upgrade`."""
+    with connection.cursor() as cursor:
+        if not config.value("db.partitions"):
+            cursor.execute("delete from backfill where name = %s and finished is null", [_DIVISION])
+            return
+        divided = divided_tables(cursor)
+        whole = [table for table in growing_tables() if table not in divided]
+        filled = []
+        for table in whole:
+            cursor.execute(f"select exists (select 1 from {table})")
+            filled += [table] if cursor.fetchone() == (True,) else []
+        if filled and is_distributed():
+            raise OperatorError(
+                "Tables with rows that are distributed can't be divided by month: leave out "
+                "SVC_MIRROR_DB_PARTITIONS, or load into a new database."
+            )
+        if filled:
+            cursor.execute(
+                "insert into backfill (name, rows, seconds) values (%s, 0, 0) "
+                "on conflict (name) do update set finished = null",
+                [_DIVISION],
+            )
+            return
+    for table in whole:
+        divide(table)
+
+
+def check_current() -> None:
+    """Raise OperatorError if the database lacks tables of this release, or rows of a backup.
+
+    Likewise if its tables are distributed and the setting says otherwise, or the other way round.
+    """
+    check_migrated()
+    distributing.check_distributed()
+
+
+def check_migrated() -> None:
+    """Raise OperatorError if the database lacks tables of this release, or rows of a backup."""
+    check_restored()
+    if not (lacks := missing()):
+        return
+    applied = {app for app, _ in MigrationLoader(connection).applied_migrations}
+    if "ledger" not in applied:
+        raise OperatorError(
+            "The database has no tables yet: `manage.py up` and `manage.py ingest` make them."
+        )
+    raise OperatorError(
+        f"The tables are those of an older release (without the migration {lacks[-1]}): `manage.py upgrade` "
+        "brings them up to date, and so do `manage.py up` and `manage.py ingest`."
+    )
+
+
+def check_restored() -> None:
+    """Raise OperatorError if the database has only a part of a backup."""
+    if is_restoring():
+        raise OperatorError(
+            "A backup is being restored into this database, and that is not finished: `manage.py restore` "
+            "goes on with it (`manage.py snapshot load` if it is a snapshot), and `manage.py restore --undo` "
+            "empties the database."
+        )
+
+
+def is_restoring() -> bool:
+    """Return whether a restore has begun and not ended."""
+    with connection.cursor() as cursor:
+        cursor.execute("select to_regnamespace(%s) is not null", [RESTORING])
+        return bool(cursor.fetchone()[0])
+
+
+def are_current() -> bool:
+    """Return whether every migration is applied."""
+    return not missing()
+
+
+def missing() -> list[str]:
+    """Return the migrations that are not applied, by app and name."""
+    if on_disk() <= MigrationRecorder(connection).applied_migrations().keys():
+        return []
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [f"{migration.app_label} {migration.name}" for migration, _ in plan]
+
+
+def on_disk() -> set[tuple[str, str]]:
+    """Return app and name of every migration, without importing it: a current database needs none."""
+    names = set()
+    for app in apps.get_app_configs():
+        module, _ = MigrationLoader.migrations_module(app.label)
+        if module and (package := find_spec(module)):
+            for found in iter_modules(package.submodule_search_locations):
+                # Django takes modules with such names for something else.
+                if not found.ispkg and found.name[0] not in "_~":
+                    names.add((app.label, found.name))
+    return names
+
+
+def check_foreign_tables() -> None:
+    """Raise OperatorError if another program has made tables with the names that ours will have."""
+    applied = {app for app, _ in MigrationLoader(connection).applied_migrations}
+    ours = {model._meta.db_table for model in apps.get_models() if model._meta.app_label not in applied}
+    if foreign := sorted(ours & set(connection.introspection.table_names())):
+        names = ", ".join(foreign[:_FOREIGN_TABLES_NAMED])
+        more = ", ..." if len(foreign) > _FOREIGN_TABLES_NAMED else ""
+        raise OperatorError(
+            f"The database has tables that another program made ({names}{more}): name an empty database by "
+            "DATABASE_URL. If they are those of a mirror node, `manage.py migrate --fake-initial` takes them "
+            "over."
+        )

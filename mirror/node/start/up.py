@@ -1,0 +1,325 @@
+"""A whole node in one command: its database, its tables, its web server, and a loader or a demo network.
+
+The supervisor starts the parts in that order, watches them, and stops them in the opposite order. Web server
+and loader are child processes that the kernel ends with the supervisor. A database that a killed supervisor
+has left behind is found by the next command.
+"""
+
+import fcntl
+import http.client
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+from django.conf import settings
+from django.db import connections
+
+from ledger.archive.originals import ArchiveSelection
+from ledger.ingest import stored_network
+from ledger.stream.source import stream_settings
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.distribution import distributing
+from mirror.core.metrics import files
+from mirror.core.processes import signals
+from mirror.demo import run
+from mirror.demo.live import network
+from mirror.node.admin import access
+from mirror.node.postgres import server as embedded
+from mirror.node.postgres.cluster import DATABASE, ROLE, binaries
+from mirror.node.postgres.folders import make_passable
+from mirror.node.postgres.place import place
+from mirror.node.start import database, production, reader_role, supervisor, tables
+from mirror.operations.retention import plan
+from mirror.operations.upgrade import remaining
+from mirror.web import server as web
+
+Say = Callable[[str], None]
+
+_WATCH_SECONDS = 0.1
+_TABLES_SECONDS = 1.0
+_MIGRATIONS_NAMED = 4
+_GOES_ON = """  Live      .venv/bin/python manage.py up --live
+            once this is stopped, lets the demo network go on: a block every two seconds
+"""
+
+
+# COMMANDS
+
+
+def serve(say: Say) -> None:
+    """Run the web server alone, with its database, until a signal asks to stop. Errors: OperatorError."""
+    with _stopping(say), web.bound() as listening:
+        web.check_settings()
+        production.check()
+        with database.ready(say) as server:
+            _wait_for_tables(say)
+            reader_role.check()
+            remaining.say_pending(say)
+            _run(say, server, listening, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
+
+
+def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = False) -> None:
+    """Run a whole node until a signal asks to stop; `live` lets the demo network go on.
+
+    With `block_node` it goes on with blocks, and a block node on this machine serves them.
+    With `sdk` it answers at the ports, too, that SDKs have built in, as the clients of today expect. Errors:
+    OperatorError.
+    """
+    if sdk:
+        config.assume(_sdk_ports().DEFAULTS)
+    has_demo = config.value("network") == run.NETWORK and not follows()
+    if live and not has_demo:
+        raise OperatorError(
+            "--live lets the demo network go on, and this node is for the network "
+            f"{config.value('network')}: leave SVC_MIRROR_NETWORK and SVC_MIRROR_IMPORTER_DOWNLOADER_* unset."
+        )
+    with _stopping(say), _only_one(settings.DATA_DIR), web.bound() as listening:
+        if sdk:
+            _sdk_ports().check_ports()
+        web.check_settings()
+        plan.periods()
+        production.check()
+        # Making the history and making the database take a core each.
+        is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
+        with (
+            run.made_ahead() if has_demo and is_new else nullcontext() as maker,
+            database.ready(say) as server,
+        ):
+            tables.make_tables(say)
+            stored_network.check()
+            reader_role.grant_again()
+            reader_role.check()
+            access.make_admin(settings.DATA_DIR)
+            parts = {}
+            if config.value("importer.retention.enabled"):
+                parts["retention"] = partial(_retention_process, say)
+            if remaining.names():
+                parts["upgrade"] = partial(_upgrade_process, say)
+            if follows():
+                parts["loader"] = partial(_loader_process, say)
+            elif has_demo:
+                run.load(say, maker)
+                if live:
+                    network.check_goes_on()
+                    parts["demo network"] = partial(_demo_process, say, block_node=block_node)
+            if sdk:
+                parts["ports of SDKs"] = _sdk_ports().serve
+            ready = partial(_whereabouts, server, ends=has_demo and not live, sdk=sdk)
+            _run(say, server, listening, lambda: say(ready()), parts)
+
+
+def _run(
+    say: Say,
+    server: embedded.Server | None,
+    listening: socket.socket,
+    ready: Callable[[], None],
+    parts: Mapping[str, Callable[[], None]],
+) -> None:
+    """Start the web server and the other parts, call `ready` when it answers, and keep all alive.
+
+    Errors: OperatorError if the web server dies before it has ever answered.
+    """
+    files.begin("supervisor")
+    settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
+    # The child processes are copies of this one, and a copied connection can't be used.
+    connections.close_all()
+    web.listen(listening)
+    web_server = supervisor.Part("web server", partial(web.serve, listening), say, lasts=True)
+    others = [supervisor.Part(name, work, say) for name, work in parts.items()]
+    postgres = [supervisor.Database(server, say)] if server else []
+    try:
+        answered = False
+        while True:
+            for part in (*postgres, web_server, *others):
+                part.check()
+            if not answered and _answers():
+                ready()
+                answered = True
+            if web_server.deaths and not answered:
+                raise OperatorError("The web server stopped by itself; its output above says why.")
+            time.sleep(_WATCH_SECONDS)
+    finally:
+        for part in (*others, web_server):
+            part.stop()
+
+
+def follows() -> bool:
+    """Return whether the settings say where `up` finds a stream to follow; else only `ingest` loads files.
+
+    Who wants blocks alone need not say where record files are.
+    """
+    if config.value("importer.block.enabled") == "true":
+        return True
+    return bool(config.value("importer.downloader.record.enabled")) and stream_settings.is_named()
+
+
+def _sdk_ports() -> ModuleType:
+    # Only nodes with --sdk-ports need it.
+    from mirror.web import sdk_ports
+
+    return sdk_ports
+
+
+def _loader_process(say: Say) -> None:
+    # Only this process needs it.
+    from mirror.node.loading import following
+
+    signals.end_with_parent()
+    files.begin("loader")
+    following.follow_until_stopped(say)
+
+
+def _demo_process(say: Say, *, block_node: bool) -> None:
+    with ExitStack() as beside:
+        if ArchiveSelection.by_settings().anything:
+            # The library of buckets takes 5 MB, which a node that keeps no files has no use for.
+            from mirror.node.loading import archive_maintenance
+
+            beside.enter_context(archive_maintenance.beside(say, str(run.folder()), run.first_book()))
+        network.live(say, block_node=block_node)
+
+
+def _upgrade_process(say: Say) -> None:
+    # Only this process needs it.
+    from mirror.operations.upgrade import runner
+    from mirror.operations.upgrade.progress import lines
+
+    signals.end_with_parent()
+    files.begin("upgrade")
+    try:
+        runner.run(lines(say), signals.stop_event())
+    except OperatorError as error:
+        say(str(error))
+
+
+def _retention_process(say: Say) -> None:
+    # Only this process needs it.
+    from mirror.operations.retention import pruning
+
+    signals.end_with_parent()
+    files.begin("retention")
+    pruning.prune_continuously(say, signals.stop_event())
+
+
+def _wait_for_tables(say: Say) -> None:
+    """Wait until every migration is applied: without its tables a server could only give errors."""
+    tables.check_restored()
+    missing = tables.missing()
+    if missing:
+        names = ", ".join(missing[:_MIGRATIONS_NAMED])
+        more = len(missing) - _MIGRATIONS_NAMED
+        say(
+            "Some tables are missing or old: `manage.py migrate` makes them. The web server waits for "
+            f"{names}{f' and {more} more' if more > 0 else ''}."
+        )
+    while missing:
+        time.sleep(_TABLES_SECONDS)
+        missing = tables.missing()
+    distributing.check_distributed()
+
+
+def _answers() -> bool:
+    host, port = web.address()
+    client = http.client.HTTPConnection(
+        {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port, timeout=1
+    )
+    try:
+        client.request("GET", "/health/liveness")
+        client.getresponse()
+        return True
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        client.close()
+
+
+# OUTPUT
+
+
+def _whereabouts(server: embedded.Server | None, *, ends: bool, sdk: bool) -> str:
+    """Return where everything is; `ends` says that only the history of the demo network is loaded."""
+    url, data = web.url(), settings.DATA_DIR
+    if server:
+        psql = binaries(server.place) / "psql"
+        sql = f"{_short(psql)} -h {server.place.socket} -U {ROLE} {DATABASE}"
+        kept = f"everything is kept in {_short(data)}"
+        if server.place.note:
+            kept += f" and {server.place.home}, since PostgreSQL's account can't enter {data}"
+    else:
+        sql, kept = "the one of DATABASE_URL", "everything is kept in the database"
+    return f"""
+Ledger Mirror is running. Ctrl-C stops it; {kept}.
+
+  Look      {url} shows what it holds, and {url}/docs/ how to use it
+  API       {url}/api/v1/blocks
+            {url}/api/v1/transactions?limit=5
+            {url}/api/v1/docs/ describes every request
+{_of_sdks() if sdk else ""}  Admin     {url}/admin
+            {_password(data)}
+  Database  {sql}
+  Load      .venv/bin/python manage.py ingest PATH...
+  Status    .venv/bin/python manage.py status
+  Settings  .venv/bin/python manage.py settings
+{_GOES_ON if ends else ""}"""
+
+
+def _password(data: Path) -> str:
+    """Return where the password of the admin is; a restored node has no file with it."""
+    file = access.password_file(data)
+    if file.exists():
+        return f"user {access.ADMIN}, its first password is in {_short(file)}"
+    return f"user {access.ADMIN} with the password it has; manage.py password gives it a new one"
+
+
+def _of_sdks() -> str:
+    ports = ", ".join(map(str, _sdk_ports().ports()))
+    return f"            the same at the ports {ports}, where SDKs for local networks look\n"
+
+
+def _short(path: Path) -> str:
+    """Return the path relative to the working directory, if it lies below that."""
+    with suppress(ValueError):
+        return str(path.relative_to(Path.cwd()))
+    return str(path)
+
+
+# SIGNALS AND LOCK
+
+
+@contextmanager
+def _stopping(say: Say) -> Iterator[None]:
+    """End the block in order when a signal asks to stop, which counts as success."""
+    signals.stop_in_order()
+    try:
+        yield
+    except signals.Stop:
+        say("Stopped.")
+
+
+@contextmanager
+def _only_one(data_folder: Path) -> Iterator[None]:
+    """Let one `up` at a time run on a data folder. Errors: OperatorError."""
+    try:
+        make_passable(data_folder)
+        lock = (data_folder / "up.lock").open("a+")
+    except OSError as error:
+        raise OperatorError(f"The folder {data_folder} can't be used: {error.strerror}.") from error
+    with lock:
+        try:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.seek(0)
+            raise OperatorError(
+                f"A node is running on {data_folder} already (process {lock.read().strip()}): stop it first, "
+                "or give this one a folder and a port of its own (SVC_MIRROR_DATA, PORT)."
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield

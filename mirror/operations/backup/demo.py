@@ -1,0 +1,94 @@
+"""The demo network in a backup: its state and its last files, with which it goes on in another node."""
+
+import hashlib
+import io
+import os
+import shutil
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import zstandard
+
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
+from mirror.demo import run
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.publish.publisher import Publisher
+from mirror.operations.backup.manifest import DEMO, BackupFile, DamagedBackup, Manifest, sync, write_whole
+
+
+def add(folder: Path, description: Manifest) -> Manifest:
+    """Add the demo network of this node to a backup, if it has one.
+
+    It is read after the database, so that it is never behind it: whatever the database lacks then is loaded
+    from the files.
+    """
+    bucket = run.folder()
+    if config.value("network") != run.NETWORK or not Publisher(bucket, nodes()).complete:
+        return description
+    content = _packed(bucket)
+    write_whole(folder / DEMO, content)
+    file = BackupFile(DEMO, "", 0, len(content), hashlib.sha256(content).hexdigest())
+    return replace(description, demo=file)
+
+
+def _packed(bucket: Path) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for path, content in Publisher(bucket, nodes()).files():
+            entry = tarfile.TarInfo(path)
+            entry.size, entry.mode = len(content), 0o644
+            archive.addfile(entry, io.BytesIO(content))
+    return zstandard.ZstdCompressor().compress(packed.getvalue())
+
+
+def check_absent() -> None:
+    """Raise OperatorError if this node has a demo network of its own, which a restored one would replace."""
+    bucket = run.folder()
+    if bucket.exists() and any(bucket.iterdir()):
+        raise OperatorError(
+            f"There is a demo network in {bucket}: remove that folder, or restore into another one "
+            "(SVC_MIRROR_DATA)."
+        )
+
+
+def bring_back(folder: Path) -> None:
+    """Unpack the demo network of a backup, unless that is done."""
+    bucket, unfinished = run.folder(), _unfinished()
+    if bucket.exists() and any(bucket.iterdir()):
+        return
+    shutil.rmtree(unfinished, ignore_errors=True)
+    content = zstandard.ZstdDecompressor().decompressobj().decompress((folder / DEMO).read_bytes())
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        # Not extractall: its filters came with Python 3.11.4.
+        for entry in archive:
+            target = unfinished / entry.name
+            data = archive.extractfile(entry)
+            if data is None or not target.resolve().is_relative_to(unfinished.resolve()):
+                raise DamagedBackup(
+                    f"{DEMO} of the backup in {folder} has an entry {entry.name}, no file of a demo."
+                )
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data.read())
+    # The notes of the restore end after this: then it has to be on the disk.
+    for path, _, names in os.walk(unfinished):
+        for name in names:
+            sync(Path(path, name))
+        sync(Path(path))
+    unfinished.replace(bucket)
+    sync(bucket.parent)
+
+
+def remove() -> None:
+    """Remove the demo network that `bring_back` has unpacked, if it has."""
+    unfinished = _unfinished()
+    shutil.rmtree(unfinished, ignore_errors=True)
+    if run.folder().exists():
+        run.folder().replace(unfinished)
+        shutil.rmtree(unfinished)
+
+
+def _unfinished() -> Path:
+    bucket = run.folder()
+    return bucket.with_name(f"{bucket.name}.unfinished")

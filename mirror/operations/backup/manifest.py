@@ -1,0 +1,250 @@
+"""The description of a backup or a snapshot: what it holds, of which node, and the digests of its files.
+
+A folder with `manifest.json` is a complete one. While one is made, the finished files are noted in
+`unfinished.jsonl`: its first line says of which database, and each other one describes a file.
+"""
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from mirror.core.config.errors import OperatorError
+
+FORMAT = 1
+MANIFEST, JOURNAL = "manifest.json", "unfinished.jsonl"
+#: The files of the demo network from which it goes on.
+DEMO = "demo-stream.tar.zst"
+
+_BLOCK_BYTES = 1 << 20
+# No path leads out of the folder, and names need no care in statements.
+_FILE_NAME, _NAME = re.compile(r"[\w-][\w.-]*"), re.compile(r"\w+")
+
+
+class DamagedBackup(OperatorError):
+    """A file of a backup is missing or not as it was written; the message names it."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a folder holds, and the commands that write it and bring it back."""
+
+    name: str
+    writes: str
+    brings_back: str
+
+
+BACKUP = Kind("backup", "backup", "restore")
+SNAPSHOT = Kind("snapshot", "snapshot save", "snapshot load")
+_KINDS = {kind.name: kind for kind in (BACKUP, SNAPSHOT)}
+
+
+@dataclass(frozen=True)
+class BackupFile:
+    """A file of a backup with rows of one table; its digest is that of the file, which is compressed.
+
+    `leaf` and `number` say which piece of the table it is. `filenode` and `since`, the oldest transaction
+    that was running, tell a later process whether the piece has changed.
+    """
+
+    name: str
+    table: str
+    rows: int
+    bytes: int
+    sha256: str
+    leaf: str = ""
+    number: int = 0
+    filenode: int = 0
+    since: int = 0
+
+    def __post_init__(self) -> None:
+        if not _FILE_NAME.fullmatch(self.name):
+            raise ValueError(f"{self.name!r} is no name of a file of a backup.")
+
+
+@dataclass(frozen=True)
+class Block:
+    """The last block of a backup."""
+
+    number: int
+    consensus_end: int
+    hash: str
+
+
+@dataclass(frozen=True)
+class BackupTable:
+    """A table: the columns that its files have, its rows, and its partitions by time (ns), if it has any."""
+
+    columns: list[str]
+    rows: int
+    partitions: list[tuple[int, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not all(map(_NAME.fullmatch, self.columns)):
+            raise ValueError(f"{self.columns} are no names of columns.")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The description of a complete backup."""
+
+    network: str
+    release: str
+    made: str
+    postgresql: str
+    block: Block | None
+    database_bytes: int
+    migrations: list[tuple[str, str]]
+    tables: dict[str, BackupTable]
+    files: list[BackupFile]
+    settings: dict[str, str]
+    demo: BackupFile | None = None
+    format: int = FORMAT
+    kind: str = BACKUP.name
+    # A snapshot's alone: the times of its first and last transaction (ns), the rows of loaded_range, and the
+    # entities that it is limited to.
+    times: tuple[int, int] | None = None
+    ranges: list[dict[str, Any]] = field(default_factory=list)
+    entities: list[str] = field(default_factory=list)
+
+    @property
+    def all_files(self) -> list[BackupFile]:
+        return [*self.files, *([self.demo] if self.demo else [])]
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.bytes for file in self.all_files)
+
+    @property
+    def rows(self) -> int:
+        return sum(table.rows for table in self.tables.values())
+
+    @property
+    def digest(self) -> str:
+        return digest_of(asdict(self))
+
+    @property
+    def held(self) -> Kind:
+        return _KINDS[self.kind]
+
+    def write(self, folder: Path) -> None:
+        """Make the folder a complete one."""
+        content = asdict(self)
+        path = folder / MANIFEST
+        write_whole(path, json.dumps(content | {"sha256": digest_of(content)}, indent=1).encode())
+        (folder / JOURNAL).unlink(missing_ok=True)
+
+    @classmethod
+    def read(cls, folder: Path, kind: Kind = BACKUP) -> Self:
+        """Return the description. Errors: DamagedBackup, OperatorError if there is no complete one."""
+        path = folder / MANIFEST
+        try:
+            text = path.read_bytes()
+        except FileNotFoundError:
+            raise OperatorError(_missing(folder, kind)) from None
+        try:
+            content = json.loads(text)
+            if content["format"] > FORMAT:
+                raise OperatorError(
+                    f"The {kind.name} in {folder} was made by a newer release ({content['release']}) and "
+                    "can't be read by this one: install that release."
+                )
+            if content.pop("sha256") != digest_of(content):
+                raise ValueError
+            description = cls(**_typed(content))
+            held = _KINDS[description.kind]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise DamagedBackup(
+                f"The file {path} is damaged: use another {kind.name}, or another copy of this one."
+            ) from None
+        if held != kind:
+            raise OperatorError(
+                f"The folder {folder} has a {held.name}: `manage.py {held.brings_back} {folder}` takes it."
+            )
+        return description
+
+    def damaged(self, folder: Path, file: BackupFile, how: str) -> DamagedBackup:
+        return DamagedBackup(
+            f"The file {folder / file.name} of the {self.kind} {how}: use another {self.kind}, or another "
+            "copy of this one."
+        )
+
+    def check_sizes(self, folder: Path) -> None:
+        """Check that every file is there in its length, which takes no time. Errors: DamagedBackup."""
+        for file in self.all_files:
+            path = folder / file.name
+            if not path.is_file():
+                raise self.damaged(folder, file, "is missing")
+            if (size := path.stat().st_size) != file.bytes:
+                raise self.damaged(folder, file, f"has {size:,} bytes, not {file.bytes:,}")
+
+    def check_content(self, folder: Path, file: BackupFile) -> None:
+        """Check that a file has the content that was written. Errors: DamagedBackup."""
+        digest = hashlib.sha256()
+        with (folder / file.name).open("rb") as opened:
+            while block := opened.read(_BLOCK_BYTES):
+                digest.update(block)
+        if digest.hexdigest() != file.sha256:
+            raise self.damaged(folder, file, "is damaged")
+
+
+def _missing(folder: Path, kind: Kind) -> str:
+    if (folder / JOURNAL).exists():
+        command = f"manage.py {kind.writes} {folder}"
+        return f"The {kind.name} in {folder} is not finished: `{command}` goes on with it."
+    return f"There is no {kind.name} in {folder}: it has no {MANIFEST}."
+
+
+def _typed(content: dict[str, Any]) -> dict[str, Any]:
+    tables = {
+        name: BackupTable(
+            table["columns"],
+            table["rows"],
+            [(int(lower), int(upper)) for lower, upper in table["partitions"]],
+        )
+        for name, table in content["tables"].items()
+    }
+    if not all(map(_NAME.fullmatch, tables)) or any(file["table"] not in tables for file in content["files"]):
+        raise ValueError("A table of the backup has no name of one.")
+    return content | {
+        "block": Block(**content["block"]) if content["block"] else None,
+        "migrations": [(app, name) for app, name in content["migrations"]],
+        "tables": tables,
+        "files": [BackupFile(**file) for file in content["files"]],
+        "demo": BackupFile(**content["demo"]) if content["demo"] else None,
+        "times": _times(content.get("times")),
+    }
+
+
+def _times(times: list[Any] | None) -> tuple[int, int] | None:
+    return (int(times[0]), int(times[1])) if times else None
+
+
+def digest_of(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+# FILES
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that only this user may read, and that has its name only when it is on the disk."""
+    unfinished = path.with_name(f"{path.name}.part")
+    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Flush a file, or the names in a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,226 @@
+"""The empty tables that a backup or a snapshot is loaded into, and the notes of what is done there."""
+
+import re
+from collections.abc import Callable, Collection
+
+from django.apps import apps
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
+
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.distribution import distributing, is_distributed
+from mirror.core.db.partitions import making
+from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, month_of, partitions
+from mirror.core.db.partitions.dividing import divide
+from mirror.node.start import tables
+from mirror.node.start.tables import LEDGER_APPS
+from mirror.operations.backup.manifest import SNAPSHOT, Manifest
+from mirror.operations.backup.sessions import Session
+
+_NOTES = f"""
+    create schema {tables.RESTORING};
+    create table {tables.RESTORING}.backup (sha256 text not null, prepared boolean not null);
+    create table {tables.RESTORING}.file (name text primary key);
+    create table {tables.RESTORING}.index (
+        name text primary key, "table" text not null, definition text not null)"""
+# Those of keys stay: rows come nearly in their order.
+_INDEXES = """
+    select indexrelid::regclass::text, t.oid::regclass::text, pg_get_indexdef(indexrelid)
+    from pg_index
+    join pg_class t on t.oid = indrelid
+    where t.relname = any(%s) and pg_table_is_visible(t.oid) and not indisunique
+        and not exists (select from pg_constraint where conindid = indexrelid)"""
+_LINKED = """
+    select conrelid::regclass::text from pg_constraint where contype = 'f'
+    union select confrelid::regclass::text from pg_constraint where contype = 'f'"""
+_PLAIN = "select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid)"
+_ON_ONLY = re.compile(r" ON ONLY ")
+
+
+def goes_on(first: Session, description: Manifest) -> bool:
+    """Return whether loading it has begun. Errors: OperatorError if loading another one has."""
+    if not tables.is_restoring():
+        return False
+    row = first.execute(f"select sha256 from {tables.RESTORING}.backup").fetchone()
+    if row != (description.digest,):
+        raise OperatorError(
+            f"Another {description.kind} is restored into this database, and that is not finished: go on "
+            "with that one, or name an empty database."
+        )
+    return True
+
+
+def check_empty(first: Session, description: Manifest) -> None:
+    """Raise OperatorError if the database has rows of a network, or tables of another release."""
+    applied = set(MigrationRecorder(connection).applied_migrations())
+    if not any(app in LEDGER_APPS for app, _ in applied):
+        tables.check_foreign_tables()
+        return
+    if applied != set(description.migrations):
+        raise OperatorError(
+            f"The database has tables of another release than the {description.kind}: name one "
+            "without tables, or a new data folder (SVC_MIRROR_DATA)."
+        )
+    with connection.cursor() as cursor:
+        divided = divided_tables(cursor)
+    kept = description.tables
+    # A snapshot's tables are divided as this node's are.
+    if description.held != SNAPSHOT and (
+        whole := [name for name in divided if name in kept and not kept[name].partitions]
+    ):
+        raise OperatorError(
+            f"The database has tables divided by month ({whole[0]} and others), and those of the backup are "
+            "whole: name a database without tables, or a new data folder (SVC_MIRROR_DATA)."
+        )
+    names = [model._meta.db_table for model in apps.get_models() if model._meta.app_label in LEDGER_APPS]
+    filled = " union all ".join(f"(select '{name}' from \"{name}\" limit 1)" for name in names)
+    if row := first.execute(filled).fetchone():
+        raise OperatorError(
+            f"The database is not empty (the table {row[0]} has rows): a {description.kind} is restored into "
+            "an empty database, or a new data folder (SVC_MIRROR_DATA)."
+        )
+
+
+def prepare(first: Session, description: Manifest, say: Callable[[str], None]) -> None:
+    """Make the tables, empty and without most indexes, unless that is done.
+
+    Those of a backup are divided as they were, those of a snapshot as this node's settings say.
+    """
+    if not tables.is_restoring():
+        with first.transaction():
+            first.execute(_NOTES)
+            first.execute(f"insert into {tables.RESTORING}.backup values (%s, false)", [description.digest])
+    if first.execute(f"select prepared from {tables.RESTORING}.backup").fetchone() == (True,):
+        return
+    say("Making the tables.")
+    _migrate(description)
+    empty(first, description.tables)
+    as_here = growing_tables() if description.held == SNAPSHOT else ()
+    for table, kept in description.tables.items():
+        if kept.partitions and table not in as_here:
+            _arrange(table, kept.partitions)
+    if description.held == SNAPSHOT:
+        _arrange_as_here(description)
+    # Each by itself: the server keeps a limited number of locks, and each month needs some.
+    for name, table, definition in first.execute(_INDEXES, [sorted(description.tables)]).fetchall():
+        with first.transaction():
+            first.execute(
+                f"insert into {tables.RESTORING}.index values (%s, %s, %s)",
+                [name, table, _ON_ONLY.sub(" ON ", definition, count=1)],
+            )
+            first.execute(f"drop index {name}".encode())
+    first.execute(f"update {tables.RESTORING}.backup set prepared = true")
+
+
+def _migrate(description: Manifest) -> None:
+    """Apply the migrations that the backed-up database had, and no later one."""
+    executor = MigrationExecutor(connection)
+    had = set(description.migrations)
+    graph = executor.loader.graph
+    last = [
+        node
+        for node in sorted(had & set(graph.nodes))
+        if not any(child.key in had and child.key[0] == node[0] for child in graph.node_map[node].children)
+    ]
+    executor.migrate(last)
+
+
+def empty(first: Session, names: Collection[str]) -> None:
+    """Empty the tables, also of what migrations and a first start have written: accounts, permissions."""
+    linked = linked_tables(first).intersection(names)
+    for together in (linked, *({table} for table in names if table not in linked)):
+        if together:
+            first.execute(f"truncate {', '.join(map(_quoted, sorted(together)))}".encode())
+
+
+def _arrange(table: str, bounds: list[tuple[int, int]]) -> None:
+    """Give an empty table the partitions that it had, and no others."""
+    if table in growing_tables():
+        divide(table)
+    with transaction.atomic(), connection.cursor() as cursor:
+        present = {(each.lower, each.upper): each.name for each in partitions(cursor, table)}
+        lacking = [each for each in bounds if tuple(each) not in present]
+        surplus = [name for each, name in present.items() if each not in {tuple(each) for each in bounds}]
+        if not lacking and not surplus:
+            return
+        for name in surplus:
+            cursor.execute(f"alter table {_quoted(table)} detach partition {_quoted(name)}")
+        for lower, upper in lacking:
+            making.make(cursor, table, lower, upper, like=next(iter(present.values())))
+        for name in surplus:
+            cursor.execute(f"drop table {_quoted(name)}")
+
+
+def _arrange_as_here(description: Manifest) -> None:
+    """Divide and distribute the empty tables as this node's settings say, with a month for every row."""
+    tables.arrange_partitions()
+    with transaction.atomic(), connection.cursor() as cursor:
+        if (divided := divided_tables(cursor)) and description.times:
+            first, last = description.times
+            months = [month_of(first)]
+            while months[-1][1] <= last:
+                months.append(month_of(months[-1][1]))
+            making.make_months(cursor, divided, months)
+    distributing.arrange()
+
+
+# NOTES
+
+
+def done_files(first: Session) -> set[str]:
+    """Return the names of the files whose rows are there."""
+    return {name for (name,) in first.execute(f"select name from {tables.RESTORING}.file")}
+
+
+def note_file(own: Session, name: str) -> None:
+    """Note in the transaction of a file's rows that they are there."""
+    own.execute(f"insert into {tables.RESTORING}.file values (%s) on conflict do nothing", [name])
+
+
+def forget_files(first: Session) -> None:
+    first.execute(f"delete from {tables.RESTORING}.file")
+
+
+def indexes_left(first: Session) -> list[list[tuple[str, str]]]:
+    """Return names and definitions of the indexes that are still to be built, by table, the largest first."""
+    rows = first.execute(
+        f"""
+        select array_agg(array[i.name, definition] order by i.name)
+        from {tables.RESTORING}.index i
+        group by "table"
+        order by (
+            select sum(pg_relation_size(relid)) from (
+                select i."table"::regclass union select relid from pg_partition_tree(i."table"::regclass)
+            ) parts (relid)
+        ) desc"""
+    )
+    return [[(name, definition) for name, definition in indexes] for (indexes,) in rows.fetchall()]
+
+
+def build_index(own: Session, name: str, definition: str) -> None:
+    with own.transaction():
+        own.execute(definition.encode())
+        own.execute(f"delete from {tables.RESTORING}.index where name = %s", [name])
+
+
+def plain_tables(first: Session) -> set[str]:
+    """Return the tables that lie in one file of PostgreSQL: neither divided nor distributed."""
+    if is_distributed():
+        return set()
+    return {name for (name,) in first.execute(_PLAIN)}
+
+
+def linked_tables(first: Session) -> set[str]:
+    """Return the tables that refer to others by keys, and those."""
+    return {name for (name,) in first.execute(_LINKED)}
+
+
+def end(first: Session) -> None:
+    """Forget the notes: everything is there, and on the disk."""
+    first.execute("set synchronous_commit = on")
+    first.execute(f"drop schema {tables.RESTORING} cascade")
+
+
+def _quoted(name: str) -> str:
+    return str(connection.ops.quote_name(name))

@@ -1,0 +1,362 @@
+"""The run of a backfill: load what is wanted and what is loaded, in order, and put it in place.
+
+Wherever it is stopped or killed, the next run goes on after the last file that it has loaded.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+from django.db import Error, OperationalError, connection, transaction
+from psycopg import errors
+
+from ledger.ingest import stored_network
+from ledger.ingest.balances.start import Start
+from ledger.ingest.errors import IngestError
+from ledger.ingest.loader_lock import loader_lock
+from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.prefetch.processes import Readers
+from ledger.stream.errors import StreamFileError
+from mirror.core import config, logs
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.availability import outage
+from mirror.core.db.partitions.making import create_partitions_ahead
+from mirror.core.db.schema import table_copies
+from mirror.core.processes.progress import Bar, Lines
+from mirror.models import HISTORY_LOCK, KEEPING_LOCK, LOADER_LOCK, REPLACING_LOCK, UPGRADE_LOCK
+from mirror.node.loading import start_point
+from mirror.node.postgres.server import Server
+from mirror.node.start import tables
+from mirror.operations.history import plan as plans
+from mirror.operations.history import size
+from mirror.operations.history.plan import REPLACED, SCHEMA, Interval, LastFile, Plan
+from mirror.operations.history.source import Source
+
+log = logs.logger(__name__)
+
+Show = Callable[[Progress], None]
+# Shows the progress through so many files.
+Display = Callable[[int], AbstractContextManager[Bar | Lines]]
+
+# Less than deadlock_timeout: of two that wait for each other this one gives way, not a reader.
+_LOCK_MILLISECONDS = 300
+_RETRY_SECONDS = 0.5
+# After so many tries the loader may go on for a while, and for longer each time.
+_TRIES = 10
+_FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
+# Who holds a table, or a partition of one, since when.
+_BLOCKER = """
+    select a.pid, a.application_name, (extract(epoch from now() - a.xact_start) / 60)::int
+    from pg_locks l
+    join pg_stat_activity a on a.pid = l.pid
+    join pg_class c on c.oid = l.relation
+    join pg_class root on root.oid = coalesce(pg_partition_root(c.oid), c.oid)
+    where l.database = (select oid from pg_database where datname = current_database()) and l.granted
+        and l.pid <> pg_backend_pid() and root.relnamespace = to_regnamespace(%s) and root.relname = any(%s)
+    order by a.xact_start limit 1"""
+# A commit that a crash loses is loaded again, as the files of later ones are.
+_PARAMETERS = ("synchronous_commit=off",)
+
+
+@dataclass
+class Run:
+    """One run of a backfill, with what it needs."""
+
+    plan: Plan
+    source: Source
+    say: Callable[[str], None]
+    display: Display
+    stopping: threading.Event
+    readers: Readers | None = None
+    done: Progress = field(default_factory=Progress)
+
+
+def check() -> None:
+    """Raise OperatorError if this database can't be backfilled."""
+    if plans.last_loaded() is None:
+        raise OperatorError("Nothing is loaded yet: `manage.py ingest` loads history from its beginning.")
+    stored_network.check()
+    plans.check_known()
+
+
+def prepare(plan: Plan, source: Source) -> None:
+    """Make the tables to load into, unless that is done. Errors: OperatorError."""
+    with alone():
+        plans.drop(REPLACED)
+        source.check(plans.loaded())
+        size.check_room()
+        begun = plans.stored()
+        if begun is None:
+            plans.check_gaps(plan)
+            plans.make(plan)
+        elif begun != plan:
+            raise OperatorError(
+                f"The backfill {begun} has not ended: go on with it, or drop what it has loaded by "
+                "`manage.py backfill --discard`."
+            )
+        plans.note_files(size.expected_files(plan, source))
+
+
+def discard() -> None:
+    """Drop what a backfill has loaded. Errors: OperatorError."""
+    with alone():
+        plans.discard()
+
+
+def run(work: Run, server: Server | None = None) -> bool:
+    """Load, and put the tables in place; return whether that is done, or False if stopped before.
+
+    While the database is away this waits, and starts `server` again if it has died. Errors: OperatorError.
+    """
+    try:
+        with (
+            surroundings(),
+            work.display(size.expected_files(work.plan, work.source) - size.loaded_files()) as display,
+        ):
+            again = server.start_again if server else None
+            return bool(outage.outlast(lambda: _run(work, display.show), work.stopping, again))
+    except (StreamFileError, IngestError) as error:
+        raise OperatorError(str(error)) from error
+
+
+@contextmanager
+def surroundings() -> Iterator[None]:
+    """Have all that happens in this process meanwhile be about the tables of a backfill, and all times."""
+    restore = config.overridden({"importer.startDate": "", "importer.endDate": ""})
+    try:
+        with table_copies.looked_into(SCHEMA, *_PARAMETERS):
+            yield
+    finally:
+        restore()
+
+
+@contextmanager
+def readers(jobs: int) -> Iterator[Readers]:
+    """Start processes that read files for a backfill; call it before the process has other threads."""
+    with surroundings():
+        processes = Readers(jobs)
+    with processes:
+        yield processes
+
+
+def _run(work: Run, show: Show) -> bool:
+    with alone():
+        tables.check_restored()
+        if plans.stored() is None:
+            # The tables have taken their places, and only the word of it was lost.
+            return True
+        _check_shapes()
+        create_partitions_ahead()
+        while not _has_caught_up():
+            if not _load(work, show) and not work.stopping.is_set() and not _has_caught_up():
+                raise _ends_early()
+            if work.stopping.is_set():
+                return False
+        with connection.cursor() as cursor:
+            table_copies.complete_indexes(cursor, plans.tables(), SCHEMA)
+        _analyze()
+        return _finish(work, show)
+
+
+def _finish(work: Run, show: Show) -> bool:
+    """Load what has come meanwhile while no loader works, and put the tables in place."""
+    work.say("Putting the history in place; the loader waits for that.")
+    # The loader comes last: it need not wait for a backup, but for the few files that it has loaded since.
+    with _held((KEEPING_LOCK, UPGRADE_LOCK), work.stopping) as are_held:
+        is_said, pause = False, _FIRST_PAUSE
+        while are_held and not work.stopping.is_set():
+            with _held((REPLACING_LOCK, LOADER_LOCK), work.stopping) as has_made_way:
+                if has_made_way and _put_in_place(work, show):
+                    break
+            if not is_said and not work.stopping.is_set():
+                work.say(f"Waiting for {_blocker()} to let go of a table; the loader goes on meanwhile.")
+                is_said = True
+            work.stopping.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        else:
+            return False
+    plans.drop(REPLACED)
+    return True
+
+
+def _put_in_place(work: Run, show: Show) -> bool:
+    while not _has_caught_up():
+        loaded = _load(work, show)
+        if work.stopping.is_set():
+            return False
+        if not loaded:
+            raise _ends_early()
+    # An upgrade may have come meanwhile, and can't any more.
+    _check_shapes()
+    plans.check_views()
+    plans.check_whole()
+    with connection.cursor() as cursor:
+        table_copies.complete_indexes(cursor, plans.tables(), SCHEMA)
+    return _replace(work.stopping)
+
+
+def _load(work: Run, show: Show) -> int:
+    """Load what is left, and return the number of files."""
+    before = work.done.files
+    work.source.look_again()
+    wanted = plans.intervals(work.plan)
+    wanted[0], balances = _beginning(work, wanted[0])
+    start = start_point.date_of(wanted[0].start) if wanted[0].start else ""
+    restore = config.overridden({"importer.startDate": start})
+    try:
+        for interval in wanted:
+            _load_interval(work, show, interval, balances)
+            balances = None
+    finally:
+        restore()
+    return work.done.files - before
+
+
+def _beginning(work: Run, earliest: Interval) -> tuple[Interval, Start | None]:
+    """Return where loading begins: in the middle of the stream after balances, as any other load does."""
+    if not earliest.start:
+        return earliest, None
+    if begun := start_point.begun():
+        return replace(earliest, start=begun.consensus_start, first=begun.consensus_start - 1), None
+    if plans.last_loaded(SCHEMA):
+        return earliest, None
+    balances = start_point.of_bucket(work.plan.source, work.source.book, earliest.start, work.say)
+    if balances is None:
+        return earliest, None
+    start = balances.last + 1
+    return replace(earliest, start=start, first=work.source.first_within(start)), balances
+
+
+def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | None) -> None:
+    if not work.stopping.is_set():
+        pipeline = Pipeline(
+            trust=work.source.trust,
+            start=interval.first,
+            balances=balances,
+            report=show,
+            progress=replace(work.done),
+            stopping=work.stopping,
+            readers=work.readers,
+            lock=HISTORY_LOCK,
+            require_archive=True,
+        )
+        try:
+            pipeline.run(work.source.files(interval, work.stopping))
+        finally:
+            work.done = pipeline.committed
+
+
+def _check_shapes() -> None:
+    with connection.cursor() as cursor:
+        changed = table_copies.changed_since(cursor, plans.tables(), SCHEMA)
+    if changed:
+        raise OperatorError(
+            f"Tables have been changed since the backfill began ({', '.join(changed)}), as an upgrade does: "
+            "drop what it has loaded by `manage.py backfill --discard`, and begin again."
+        )
+
+
+def _has_caught_up() -> bool:
+    last = plans.last_loaded()
+    return last is None or plans.has_come_to(last)
+
+
+def _ends_early() -> OperatorError:
+    head, last = plans.last_loaded(), plans.last_loaded(SCHEMA)
+    return OperatorError(
+        f"The source ends with {_name(last)}, and the node has loaded up to {_name(head)}: the history takes "
+        "its place once all that the node has loaded is in it. Run this again when the source has these "
+        "files, too; it goes on where it was."
+    )
+
+
+def _name(last: LastFile | None) -> str:
+    return last.name if last else "no file"
+
+
+def _analyze() -> None:
+    """Let the planner know the rows before the first reader comes."""
+    with connection.cursor() as cursor:
+        for table in plans.tables():
+            cursor.execute(f'analyze {SCHEMA}."{table}"')
+
+
+def _replace(stopping: threading.Event) -> bool:
+    """Put the tables in place; return whether that is done, or False if somebody reads them for long."""
+    for _ in range(_TRIES):
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(
+                    f"set local lock_timeout = {_LOCK_MILLISECONDS}; set local synchronous_commit = on"
+                )
+                table_copies.change_places(cursor, plans.tables(), SCHEMA, REPLACED)
+                cursor.execute(f"drop schema {SCHEMA} cascade")
+            log.info("history_in_place")
+            return True
+        except OperationalError as error:
+            if not isinstance(error.__cause__, errors.LockNotAvailable | errors.DeadlockDetected):
+                raise
+        if stopping.wait(_RETRY_SECONDS):
+            break
+    return False
+
+
+def _blocker() -> str:
+    """Return in words who holds one of the tables for the longest time."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BLOCKER, [table_copies.PUBLIC, plans.tables()])
+        row = cursor.fetchone()
+    if row is None:
+        return "somebody"
+    number, name, minutes = row
+    return f"the session {number}{f' of {name}' if name else ''}, for {minutes} min by now,"
+
+
+# LOCKS
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Be the one backfill of the database. Errors: OperatorError."""
+    try:
+        with loader_lock(HISTORY_LOCK):
+            yield
+    except IngestError as error:
+        if error.file != "database":
+            raise
+        raise OperatorError(
+            "Another backfill works in this database: wait for it to end, or stop it."
+        ) from error
+
+
+@contextmanager
+def _held(locks: Iterable[int], stopping: threading.Event) -> Iterator[bool]:
+    """Take locks one after the other; yield False if stopped before all are free."""
+    taken: list[int] = []
+    wanted = tuple(locks)
+    try:
+        for lock in wanted:
+            if not _take(lock, stopping):
+                break
+            taken.append(lock)
+        yield len(taken) == len(wanted)
+    finally:
+        for lock in reversed(taken):
+            _give_back(lock)
+
+
+def _take(lock: int, stopping: threading.Event) -> bool:
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute("select pg_try_advisory_lock(%s)", [lock])
+            if cursor.fetchone()[0]:
+                return True
+            if stopping.wait(_RETRY_SECONDS):
+                return False
+
+
+def _give_back(lock: int) -> None:
+    # A session that was lost has lost its locks too.
+    with suppress(Error), connection.cursor() as cursor:
+        cursor.execute("select pg_advisory_unlock(%s)", [lock])

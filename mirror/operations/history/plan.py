@@ -1,0 +1,295 @@
+"""What a backfill loads, and the tables that it loads into."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.apps import apps
+from django.db import InternalError, connection, transaction
+from psycopg import errors
+
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.schema import table_copies
+from mirror.core.values import timestamp
+from mirror.core.values.timestamp import MAX, NANOS_PER_SECOND
+from mirror.models import DroppedRows, LoadedErrata, LoadedRange, SkippedTransaction
+from mirror.node.start.tables import LEDGER_APPS
+
+#: The schema of the tables that a backfill loads into, and that of those whose places they have taken.
+SCHEMA, REPLACED = "history", "replaced_by_history"
+GENESIS, HEAD = "genesis", "head"
+
+# `files` is about how many there are in all.
+_PLAN = f"""
+    create table {SCHEMA}.backfill_plan
+        (start bigint not null, finish bigint, source text not null, files bigint not null default 0)"""
+_LAST = "select consensus_end, name, hash from {}.record_file order by consensus_end desc limit 1"
+# Key of the blocks: record_file__index. What rests on the network's first file begins before all times.
+_LOADED = f"""
+    select case rests_on when 'genesis' then 0 else consensus_start end, consensus_end,
+        case rests_on when 'genesis' then 0
+            else least(
+                consensus_start,
+                (select f.consensus_start from {table_copies.PUBLIC}.record_file f
+                 where f.index = first_block limit 1)) end,
+        files
+    from {table_copies.PUBLIC}.loaded_range order by 1"""
+_LISTING = "select exists (select from backfill where name = 'loaded_ranges' and finished is null)"
+# Indexes: the primary keys (consensus_end).
+_LACKS = f"""
+    select f.name from {table_copies.PUBLIC}.record_file f
+    where not exists (select from {SCHEMA}.record_file h where h.consensus_end = f.consensus_end)
+    order by f.consensus_end limit 1"""
+_HAS = f"select exists (select from {SCHEMA}.record_file where consensus_end = %s and hash = %s)"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The wanted times (ns), from 0 for the first file of the network, to None for the last one loaded.
+
+    `source` is a folder or a bucket, empty for the one of the settings.
+    """
+
+    start: int
+    end: int | None
+    source: str
+
+    def __str__(self) -> str:
+        start = instant_text(self.start) if self.start else GENESIS
+        end = HEAD if self.end is None else instant_text(self.end)
+        return f"from {start} to {end} of {self.source or 'the bucket of the settings'}"
+
+
+@dataclass(frozen=True)
+class LastFile:
+    """The last file that is loaded."""
+
+    consensus_end: int
+    name: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Times of files (ns, inclusive), between which none is left out; `files` is their number if known.
+
+    Of the file that begins at `first` only what happened from `start` on is wanted.
+    """
+
+    start: int
+    end: int
+    first: int
+    files: int = 1
+
+
+def parse(start: str, end: str, source: str) -> Plan:
+    """Return the plan that the words of a command name. Errors: OperatorError."""
+    first = 0 if start == GENESIS else _time(start)
+    last = None if end == HEAD else _time(end)
+    if last is not None and first >= last:
+        raise OperatorError(f"The start {start} is not before the end {end}.")
+    return Plan(first, last, source)
+
+
+def _time(text: str) -> int:
+    try:
+        return timestamp.of_instant(text)
+    except timestamp.InvalidTimestamp as error:
+        raise OperatorError(f"{error}; or use {GENESIS} for the start and {HEAD} for the end.") from None
+
+
+def instant_text(time: int) -> str:
+    """Return a time (ns) as the settings of dates have it."""
+    seconds, nanos = divmod(time, NANOS_PER_SECOND)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{nanos:09}Z"
+
+
+def tables() -> list[str]:
+    """Return the names of the tables that files of the network fill, and of those that tell about these."""
+    names = []
+    for model in apps.get_models():
+        if model._meta.app_label in LEDGER_APPS and not getattr(model, "beside_the_stream", False):
+            names.append(model._meta.db_table)
+            if getattr(getattr(model, "merge", None), "history", False):
+                names.append(f"{model._meta.db_table}_history")
+    own = {model._meta.db_table for model in (DroppedRows, LoadedErrata, LoadedRange, SkippedTransaction)}
+    return sorted({*names, *own})
+
+
+def stored() -> Plan | None:
+    """Return the plan of the backfill that has begun and not ended."""
+    with connection.cursor() as cursor:
+        cursor.execute("select to_regclass(%s) is null", [f"{SCHEMA}.backfill_plan"])
+        if cursor.fetchone() == (True,):
+            return None
+        cursor.execute(f"select start, finish, source from {SCHEMA}.backfill_plan")
+        return Plan(*cursor.fetchone())
+
+
+def make(plan: Plan) -> None:
+    """Make the tables to load into, and note the plan. Errors: OperatorError."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        check_views()
+        if table_copies.exists(cursor, SCHEMA):
+            raise OperatorError(
+                f"The database has a schema {SCHEMA} that is not of a backfill: drop it, or give it another "
+                "name."
+            )
+        table_copies.make(cursor, tables(), SCHEMA)
+        cursor.execute(_PLAN)
+        cursor.execute(
+            f"insert into {SCHEMA}.backfill_plan values (%s, %s, %s)", [plan.start, plan.end, plan.source]
+        )
+
+
+def check_known() -> None:
+    """Raise OperatorError if nobody knows what is loaded, which is loaded once more."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LISTING)
+        is_being_listed = cursor.fetchone() == (True,)
+    if is_being_listed or not loaded():
+        raise OperatorError(
+            "An older release has loaded files that are not listed yet, and a backfill would lose their "
+            "rows: let `manage.py upgrade` list them first."
+        )
+
+
+def check_gaps(plan: Plan) -> None:
+    """Raise OperatorError if a range that rests on balances would be loaded again without them."""
+    for each in intervals(plan)[1:]:
+        if LoadedRange.objects.filter(
+            consensus_start=each.start, rests_on=LoadedRange.RestsOn.BALANCES
+        ).exists():
+            raise OperatorError(
+                f"What is loaded from {instant_text(each.start)} on rests on balances that it began with. "
+                f"Loaded again after a gap, it would lose them: end with `{HEAD}` instead of "
+                f"{instant_text(plan.end or 0)}, so that no gap is left."
+            )
+
+
+def check_views() -> None:
+    """Raise OperatorError if views read the tables: they would go on reading those that are replaced."""
+    with connection.cursor() as cursor:
+        readers = table_copies.views(cursor, tables())
+    if readers:
+        raise OperatorError(
+            f"Views read the tables ({', '.join(readers)}), and would not see what a backfill loads: "
+            "drop them, and make them again afterwards."
+        )
+
+
+def check_whole() -> None:
+    """Raise OperatorError if a file that the node has loaded is not in the history."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LACKS)
+        row = cursor.fetchone()
+    if row:
+        raise OperatorError(
+            f"The node has loaded {row[0]}, which the backfill has not: its rows would be lost. Nothing is "
+            "changed. Drop what the backfill has loaded by `manage.py backfill --discard`, let "
+            "`manage.py upgrade` end, and begin again."
+        )
+
+
+def note_files(files: int) -> None:
+    """Note for others how many files there are to load in all."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"update {SCHEMA}.backfill_plan set files = %s", [files])
+
+
+def noted_files() -> int:
+    """Return how many files there are to load in all, 0 if nobody has noted that."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"select files from {SCHEMA}.backfill_plan")
+        return int(cursor.fetchone()[0])
+
+
+def discard() -> None:
+    """Drop all that a backfill has loaded; killed on the way it leaves no plan, and tables of no use."""
+    drop(REPLACED)
+    if stored():
+        with connection.cursor() as cursor:
+            cursor.execute(f"alter schema {SCHEMA} rename to {REPLACED}")
+        drop(REPLACED)
+
+
+def drop(schema: str) -> None:
+    """Drop a schema and its tables, some at a time: the server keeps a limited number of locks.
+
+    Errors: OperatorError if views still read them.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select quote_ident(relname) from pg_class where relnamespace = to_regnamespace(%s) "
+            "and relkind in ('r', 'p') order by not relispartition, relname",
+            [schema],
+        )
+        try:
+            for (name,) in cursor.fetchall():
+                cursor.execute(f"drop table if exists {schema}.{name}")
+            cursor.execute(f"drop schema if exists {schema}")
+        except InternalError as error:
+            if not isinstance(error.__cause__, errors.DependentObjectsStillExist):
+                raise
+            raise OperatorError(
+                f"Tables in the schema {schema} are of no use any more, and can't be dropped: "
+                f"{error.__cause__.diag.message_detail}. Drop what reads them, and then these tables by "
+                "`manage.py backfill --discard`."
+            ) from error
+
+
+def last_loaded(schema: str = table_copies.PUBLIC) -> LastFile | None:
+    """Return the last file in the tables of a schema."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LAST.format(schema))
+        row = cursor.fetchone()
+    return LastFile(*row) if row else None
+
+
+def has_come_to(last: LastFile) -> bool:
+    """Return whether the backfill has loaded a file."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HAS, [last.consensus_end, last.hash])
+        return bool(cursor.fetchone()[0])
+
+
+def loaded() -> list[Interval]:
+    """Return what the node has loaded, in order."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOADED)
+        return [Interval(*row) for row in cursor.fetchall()]
+
+
+def intervals(plan: Plan) -> list[Interval]:
+    """Return what is to be loaded, in order: the wanted times and those that the node has loaded."""
+    present = loaded()
+    head = max((each.end for each in present), default=0)
+    wanted = Interval(plan.start, min(plan.end or MAX, head), plan.start)
+    return _united([*present, *([wanted] if wanted.start < wanted.end else [])])
+
+
+def is_loaded(plan: Plan) -> bool:
+    """Return whether all that is wanted is loaded already, one file after the other."""
+    reached = None
+    for each in LoadedRange.objects.order_by("consensus_start"):
+        follows = each.rests_on == LoadedRange.RestsOn.RANGE
+        from_genesis = each.rests_on == LoadedRange.RestsOn.GENESIS
+        if reached is None or not follows:
+            begins = each.consensus_start <= plan.start or (from_genesis and not plan.start)
+            reached = each.consensus_end if begins else None
+        else:
+            reached = each.consensus_end
+        if reached is not None and plan.end is not None and reached >= plan.end:
+            return True
+    return reached is not None and plan.end is None
+
+
+def _united(all_of_them: Iterable[Interval]) -> list[Interval]:
+    united: list[Interval] = []
+    for each in sorted(all_of_them, key=lambda interval: interval.start):
+        if united and each.start <= united[-1].end:
+            last = united[-1]
+            united[-1] = Interval(last.start, max(last.end, each.end), last.first)
+        else:
+            united.append(each)
+    return united

@@ -1,0 +1,129 @@
+"""How long each table keeps its rows, by the settings, and which partitions are older than that.
+
+Age is counted from the last block, not from the clock: a node that was off for long loses nothing by that.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.db import connection
+
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import InvalidSetting, Setting
+from mirror.core.db.partitions import dropping
+from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, partitions
+from mirror.core.values.human_readable import duration
+from mirror.core.values.timestamp import MIN, NANOS_PER_SECOND
+
+#: What to do about tables that are not divided.
+DIVIDE = "SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` divide them, while the node goes on"
+
+# Index: the primary key (consensus_end).
+_LAST = "select consensus_end from record_file order by consensus_end desc limit 1"
+_PERIOD = Setting("", "1d", "", unit="duration")
+
+
+def periods() -> dict[str, float]:
+    """Return the seconds that each table keeps its rows, by the settings. Errors: InvalidSetting."""
+    included = config.value("importer.retention.include")
+    excluded = config.value("importer.retention.exclude")
+    own = dict(_own(text) for text in config.value("importer.retention.tables"))
+    check_names("importer.retention.include", included)
+    check_names("importer.retention.exclude", excluded)
+    check_names("importer.retention.tables", list(own))
+    period = config.value("importer.retention.period")
+    return {
+        table: own.get(table, period)
+        for table in growing_tables()
+        if table not in excluded and (not included or table in included or table in own)
+    }
+
+
+def _own(text: str) -> tuple[str, float]:
+    table, _, period = text.partition("=")
+    return table.strip(), period_of("importer.retention.tables", period)
+
+
+def period_of(name: str, text: str) -> float:
+    """Return the seconds of a period such as 90d, which is a day at least. Errors: InvalidSetting."""
+    if not re.fullmatch(r"\d+(\.\d+)?[smhd]?", text.strip()) or (seconds := _PERIOD.read(text)) < 86_400:
+        raise InvalidSetting(f"{name}: {text!r} is not a duration of a day or more, such as 90d.")
+    return float(seconds)
+
+
+def check_names(name: str, tables: Sequence[str]) -> None:
+    """Raise InvalidSetting if a table is none of those that lose rows."""
+    for table in tables:
+        if table not in growing_tables():
+            raise InvalidSetting(
+                f"{name}: the table {table} can't lose rows by their age; these can: "
+                f"{', '.join(growing_tables())}."
+            )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The partitions that are older than their tables keep, and the tables that are not divided."""
+
+    old: list[dropping.ExpiredPartition]
+    whole: list[str]
+
+    @property
+    def bytes(self) -> int:
+        return sum(each.bytes for each in self.old)
+
+
+def plan(kept: Mapping[str, float]) -> Plan:
+    """Return the plan for tables that keep their rows so many seconds. Errors: OperatorError."""
+    with connection.cursor() as cursor:
+        divided = divided_tables(cursor, kept)
+        cursor.execute(_LAST)
+        row = cursor.fetchone()
+    if kept and not divided:
+        raise OperatorError(
+            f"Only tables that are divided by month lose rows, as that takes milliseconds: {DIVIDE}."
+        )
+    if row is None:
+        return Plan([], [])
+    cuts = {table: int(row[0] - kept[table] * NANOS_PER_SECOND) for table in divided}
+    old = [each for each in dropping.before(max(cuts.values(), default=MIN)) if _is_old(each, cuts)]
+    return Plan(old, [table for table in kept if table not in divided])
+
+
+def _is_old(each: dropping.ExpiredPartition, cuts: Mapping[str, int]) -> bool:
+    return each.table in cuts and each.partition.upper <= cuts[each.table]
+
+
+# WORDS
+
+
+def sentence() -> str:
+    """Return what retention does on this node, for `manage.py status`; nothing if it is off."""
+    if not config.value("importer.retention.enabled"):
+        return ""
+    try:
+        kept = periods()
+    except InvalidSetting as error:
+        return f"nothing is dropped: {error}"
+    with connection.cursor() as cursor:
+        divided = divided_tables(cursor, kept)
+        if not divided:
+            return f"nothing is dropped, as no table is divided by month: {DIVIDE}"
+        first = divided[0]
+        oldest, *_ = partitions(cursor, first)
+    longest = f"{first} is kept for {duration(round(kept[first]))}"
+    others = sorted({duration(round(kept[table])) for table in kept if kept[table] != kept[first]})
+    more = f", others for {', '.join(others)}" if others else ""
+    goes = oldest.upper + int(kept[first] * NANOS_PER_SECOND)
+    since = f"from {_date(oldest.lower)} on" if oldest.lower > MIN else "from the beginning on"
+    return (
+        f"{longest}{more}; it has rows {since}, and those before {_date(oldest.upper)} go when the last "
+        f"block is of {_date(goes)}"
+    )
+
+
+def _date(time: int) -> str:
+    return f"{datetime.fromtimestamp(time // NANOS_PER_SECOND, UTC):%Y-%m-%d}"

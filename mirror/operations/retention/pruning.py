@@ -1,0 +1,82 @@
+"""Dropping old partitions: one process at a time, never beside a backup, safe to kill."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+
+from django.db import connection
+
+from mirror.core import config, logs
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.availability import outage
+from mirror.core.db.partitions import dropping
+from mirror.core.db.partitions.dropping import ExpiredPartition
+from mirror.core.values.human_readable import byte_size
+from mirror.node.loading.background_thread import working
+from mirror.operations.backup.sessions import alone, session
+from mirror.operations.retention.plan import periods, plan
+
+log = logs.logger(__name__)
+
+Say = Callable[[str], None]
+
+# After something was in the way, such as a backup.
+_RETRY_SECONDS = 600.0
+# The loader's do not count here: detaching waits for the longest reader.
+_WITHOUT_LIMITS = "set lock_timeout = 0; set statement_timeout = 0"
+
+
+def drop(
+    old: list[ExpiredPartition], show: Callable[[ExpiredPartition], None] = lambda old: None
+) -> list[ExpiredPartition]:
+    """Drop partitions; return those that were still there.
+
+    Errors: OperatorError while a backup, a restore or another pruning is at work.
+    """
+    with session() as own, alone(own):
+        return dropping.drop(old, show)
+
+
+def prune_continuously(say: Say, stopping: threading.Event) -> None:
+    """Drop what is too old by the settings, again and again, until `stopping` is set."""
+    while not stopping.is_set():
+        pause = config.value("importer.retention.frequency")
+        try:
+            outage.outlast(lambda: _prune(say), stopping)
+        except OperatorError as error:
+            say(f"Retention: {error}")
+            pause = min(pause, _RETRY_SECONDS)
+        except outage.ERRORS as error:
+            log.exception("pruning_failed")
+            say(f"Retention: nothing more was dropped, as the database says: {outage.reason(error)}")
+            pause = min(pause, _RETRY_SECONDS)
+        # The database may close a connection that rests for so long.
+        with suppress(*outage.ERRORS):
+            connection.close()
+        stopping.wait(pause)
+
+
+def _prune(say: Say) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_WITHOUT_LIMITS)
+    planned = plan(periods())
+
+    def show(each: ExpiredPartition) -> None:
+        log.info("pruned", partition=each.partition.name, bytes=each.bytes)
+
+    # An interrupted one left something behind only if it had something to drop.
+    if dropped := drop(planned.old, show):
+        size = byte_size(sum(each.bytes for each in dropped))
+        say(f"Retention: dropped {len(dropped)} partitions of {size}.")
+
+
+@contextmanager
+def beside(say: Say) -> Iterator[None]:
+    """Prune in a thread for the length of the block, if the settings ask for it."""
+    if not config.value("importer.retention.enabled"):
+        yield
+        return
+    over = threading.Event()
+    with working("retention", partial(prune_continuously, say, over), over):
+        yield

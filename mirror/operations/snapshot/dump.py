@@ -1,0 +1,138 @@
+"""Writing a snapshot: the tables of the ledger and those that describe them, as of the last block.
+
+A snapshot differs from a backup in what it leaves out: accounts of the admin, settings, the state of the
+node's processes. So it can be given to others.
+"""
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+from psycopg.rows import dict_row
+
+from ledger.ingest import stored_network
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.distribution import is_distributed, shards
+from mirror.core.values import entity_id
+from mirror.models import LOADER_LOCK
+from mirror.node.start.tables import LEDGER_APPS
+from mirror.operations.backup import dump
+from mirror.operations.backup.manifest import SNAPSHOT, Manifest
+from mirror.operations.backup.pieces import Piece, backed_up_tables, pieces
+from mirror.operations.backup.sessions import Session, session
+from mirror.operations.snapshot import selection
+
+# Of the project's own tables, those that describe this node rather than the ledger.
+_OF_THE_NODE = {"archive_location", "loader_state", "node_minute", "archive_failure"}
+
+# So many bytes, half of them indexes, become of one in a file.
+_BYTES_LOADED = 5
+
+_TIMES = "select min(consensus_start), max(consensus_end) from record_file having count(*) > 0"
+_RANGES = """
+    select consensus_start, consensus_end, first_block, last_block, files, transactions, signed,
+        filters::text, rests_on, basis
+    from loaded_range order by consensus_start"""
+
+
+def save(
+    folder: Path,
+    say: Callable[[str], None],
+    stopping: threading.Event,
+    *,
+    jobs: int,
+    entities: frozenset[int] = frozenset(),
+) -> Manifest:
+    """Write a snapshot into a folder, or go on with one; return its description.
+
+    With `entities`, it has what these took part in and their state, and of the rest what a reader needs to
+    understand that. Errors: OperatorError; Stopped.
+    """
+    stored_network.check()
+    distributed = is_distributed()
+    content = dump.Content(
+        SNAPSHOT,
+        _tables,
+        partial(_pieces, entities=entities, distributed=distributed),
+        partial(_complete, entities=entities, distributed=distributed),
+        shares_moment=not distributed,
+    )
+    with session() as holder, _without_loader(holder) if distributed else nullcontext():
+        return dump.keep(folder, content, say, stopping, jobs=jobs)
+
+
+def _without_loader(holder: Session) -> nullcontext[None]:
+    """Keep loaders out, where several machines hold the rows: they share no moment. Errors: OperatorError."""
+    if holder.execute("select pg_try_advisory_lock(%s)", [LOADER_LOCK]).fetchone() != (True,):
+        raise OperatorError(
+            "A node loads into this database, which is distributed: stop loading while the snapshot is "
+            "written."
+        )
+    # The lock ends with the session.
+    return nullcontext()
+
+
+def _keeps(app: str, table: str) -> bool:
+    return app in LEDGER_APPS or (app == "mirror" and table not in _OF_THE_NODE)
+
+
+def _tables(own: Session) -> dict[str, list[str]]:
+    return backed_up_tables(own, _keeps)
+
+
+def _pieces(
+    own: Session, tables: dict[str, list[str]], *, entities: frozenset[int], distributed: bool
+) -> list[Piece]:
+    if entities:
+        whole = selection.whole_tables() & tables.keys()
+        chosen = selection.pieces(own, {name: tables[name] for name in tables.keys() - whole}, entities)
+        rest = {name: columns for name, columns in tables.items() if name in whole}
+        return [*chosen, *(_queries(own, rest) if distributed else pieces(own, rest))]
+    return _queries(own, tables) if distributed else pieces(own, tables)
+
+
+def _queries(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
+    """Return each table as one piece: pages are a matter of the machines that hold them."""
+    sizes = Counter[str]()
+    with connection.cursor() as cursor:
+        for part in shards.look(cursor).parts:
+            # About half of it is indexes.
+            sizes[part.table] += part.bytes // 2
+    for table in tables.keys() - sizes.keys():
+        (sizes[table],) = own.execute("select pg_table_size(%s::regclass)", [f'"{table}"']).fetchone() or (0,)
+    found = [
+        selection.piece(table, columns, f'from "{table}"', number=0, size=sizes[table])
+        for table, columns in tables.items()
+    ]
+    return sorted(found, key=lambda piece: -piece.bytes)
+
+
+def _complete(
+    folder: Path, first: Session, description: Manifest, *, entities: frozenset[int], distributed: bool
+) -> Manifest:
+    row = first.execute(_TIMES).fetchone()
+    with first.cursor(row_factory=dict_row) as cursor:
+        ranges: list[dict[str, Any]] = [
+            each | {"filters": each["filters"] and json.loads(each["filters"])}
+            for each in cursor.execute(_RANGES).fetchall()
+        ]
+    named = [str(entity_id.text(entity)) for entity in sorted(entities)]
+    if named:
+        ranges = [each | {"filters": selection.filters(each["filters"], named)} for each in ranges]
+    # The size of this database is that of all entities, and of one of the machines.
+    size = _BYTES_LOADED * description.bytes if entities or distributed else description.database_bytes
+    return replace(
+        description,
+        database_bytes=size,
+        times=(row[0], row[1]) if row else None,
+        ranges=ranges,
+        entities=named,
+        settings={},
+    )

@@ -1,0 +1,187 @@
+"""The rows of some entities: what these took part in, their state, and what explains both.
+
+Whole transactions are kept, with the rows of everybody who took part. The other entities that they name are
+kept as they are now, without their relationships and allowances. Blocks, address books, stakes, and the files
+of the network's own accounts are kept whole.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.apps import apps
+from django.db.models import Model
+
+from mirror.core.db.coverage import SNAPSHOT_ENTITIES
+from mirror.core.db.schema import fields
+from mirror.core.values import entity_id
+from mirror.operations.backup.pieces import Piece
+from mirror.operations.backup.sessions import Session
+
+# Tables of the network, and of blocks.
+_WHOLE_APPS = ("network", "mirror")
+_WHOLE = {"record_file", "sidecar_file", "account_balance_file", "reconciliation_job"}
+_RANGES = "loaded_range"
+# The key of tables about what a reader looks up by its id.
+_LOOKED_UP = {
+    "entity": "id",
+    "entity_history": "id",
+    "token": "token_id",
+    "token_history": "token_id",
+    "custom_fee": "entity_id",
+    "custom_fee_history": "entity_id",
+    "contract": "id",
+    "topic": "id",
+    "topic_history": "id",
+}
+# They have a consensus timestamp, but tell how something is.
+_STATE = {"schedule"}
+_FILES = "file_data"
+_TREASURY = 2
+_LAST_SYSTEM_FILE = 199
+
+# So many are named in one statement.
+_NAMED_AT_ONCE = 20_000
+# A condition names a row by about 20 letters, and a row has about 300 bytes: for progress alone.
+_BYTES_PER_LETTER = 15
+
+
+def whole_tables() -> set[str]:
+    """Return the tables that are kept whole, whatever the entities."""
+    own = {table for table, model in _models().items() if model._meta.app_label in _WHOLE_APPS}
+    return (own | _WHOLE) - {_RANGES}
+
+
+def pieces(own: Session, tables: dict[str, list[str]], entities: frozenset[int]) -> list[Piece]:
+    """Return the pieces of tables that are not kept whole."""
+    models = {table: model for table, model in _models().items() if table in tables}
+    timed = {table for table, model in models.items() if _is_timed(table, model)}
+    times = _times(own, {table: models[table] for table in timed}, entities)
+    named = _named(own, {table: models[table] for table in timed}, times, entities)
+    found = []
+    for table, columns in tables.items():
+        if table == _RANGES:
+            found.append(_ranges(columns, entities))
+            continue
+        if table in timed:
+            conditions = list(_any("consensus_timestamp", times))
+        elif table in _LOOKED_UP:
+            conditions = list(_any(_LOOKED_UP[table], sorted(named)))
+        else:
+            those = {*entities, _TREASURY} if table == "account_balance" else entities
+            conditions = [_one_of(_entity_columns(models[table]), those)]
+        if table == _FILES:
+            first = f"entity_id between 0 and {_LAST_SYSTEM_FILE}"
+            conditions = [first, *(f"{each} and not {first}" for each in conditions)]
+        found += [
+            piece(
+                table,
+                columns,
+                f'from "{table}" where {condition}',
+                number=number,
+                size=len(condition) * _BYTES_PER_LETTER,
+            )
+            for number, condition in enumerate(conditions)
+        ]
+    return found
+
+
+def piece(table: str, columns: list[str], rows: str, *, number: int, size: int) -> Piece:
+    """Return a piece of a table by a query of its rows, which have about so many bytes."""
+    names = ", ".join(f'"{column}"' for column in columns)
+    return Piece(table, columns, table, number, 0, size, f"select {names} {rows}")
+
+
+def filters(before: dict[str, Any] | None, entities: list[str]) -> dict[str, Any]:
+    """Return the filters of a loaded range of which only the rows of these entities are kept."""
+    return {**(before or {}), SNAPSHOT_ENTITIES: ",".join(entities)}
+
+
+def _ranges(columns: list[str], entities: frozenset[int]) -> Piece:
+    texts = ",".join(str(entity_id.text(entity)) for entity in sorted(entities))
+    changed = f"""coalesce(filters, '{{}}') || '{{"{SNAPSHOT_ENTITIES}": "{texts}"}}'"""
+    names = ", ".join(changed if column == "filters" else f'"{column}"' for column in columns)
+    return Piece(_RANGES, columns, _RANGES, 0, 0, 1, f"select {names} from {_RANGES}")
+
+
+# WHAT IS NAMED
+
+
+def _times(own: Session, timed: dict[str, type[Model]], entities: frozenset[int]) -> list[int]:
+    """Return the times of the transactions that the entities took part in, and of those that caused them."""
+    found: set[int] = set()
+    for table, model in timed.items():
+        condition = _one_of(_entity_columns(model), entities)
+        found.update(
+            at
+            for (at,) in own.execute(f'select consensus_timestamp from "{table}" where {condition}'.encode())
+        )
+    # Serials change hands in a column of their transaction, and leave versions in their history.
+    for table in ("nft", "nft_history"):
+        condition = _one_of(["account_id", "token_id"], entities)
+        for lower, upper in own.execute(
+            f"select lower(timestamp_range), upper(timestamp_range) from {table} where {condition}".encode()
+        ):
+            found.update(at for at in (lower, upper) if at is not None)
+    for condition in _any("consensus_timestamp", sorted(found)):
+        found.update(
+            at
+            for (at,) in own.execute(
+                "select parent_consensus_timestamp from transaction "
+                f"where {condition} and parent_consensus_timestamp is not null".encode()
+            )
+        )
+    return sorted(found)
+
+
+def _named(
+    own: Session, timed: dict[str, type[Model]], times: list[int], entities: frozenset[int]
+) -> set[int]:
+    """Return the entities, their tokens, and all others that the transactions of these times name."""
+    found = set(entities)
+    for table in ("token_account", "nft"):
+        condition = _one_of(["account_id"], entities)
+        found.update(
+            token
+            for (token,) in own.execute(f"select distinct token_id from {table} where {condition}".encode())
+        )
+    for table, model in timed.items():
+        for column in _entity_columns(model):
+            for condition in _any("consensus_timestamp", times):
+                rows = own.execute(f'select distinct {column} from "{table}" where {condition}'.encode())
+                found.update(entity for (entity,) in rows if entity)
+    return found
+
+
+# CONDITIONS
+
+
+def _any(column: str, values: list[int]) -> Iterator[str]:
+    for start in range(0, len(values), _NAMED_AT_ONCE):
+        some = ",".join(map(str, values[start : start + _NAMED_AT_ONCE]))
+        yield f"{column} = any('{{{some}}}'::bigint[])"
+
+
+def _one_of(columns: list[str], entities: Iterable[int]) -> str:
+    text = ",".join(map(str, sorted(entities)))
+    each = " or ".join(f"{column} = any('{{{text}}}'::bigint[])" for column in columns)
+    return f"({each or 'false'})"
+
+
+def _models() -> dict[str, type[Model]]:
+    return {model._meta.db_table: model for model in apps.get_models()}
+
+
+def _is_timed(table: str, model: type[Model]) -> bool:
+    """Return whether the table has rows of single transactions."""
+    return table not in _STATE and any(
+        field.column == "consensus_timestamp" and isinstance(field, fields.ConsensusTimestampField)
+        for field in model._meta.concrete_fields
+    )
+
+
+def _entity_columns(model: type[Model]) -> list[str]:
+    return [
+        field.column
+        for field in model._meta.concrete_fields
+        if isinstance(field, fields.EntityIdField) and field.column
+    ]

@@ -1,0 +1,260 @@
+"""The runner of backfills: one at a time, one process at a time, with a rest after each piece of work."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import psycopg
+from django.db import Error, OperationalError, connection, transaction
+from django.db.backends.utils import CursorWrapper
+from psycopg import errors
+
+from mirror.core import config, logs
+from mirror.core.db.availability import outage
+from mirror.core.db.backfill import Backfill, Division, IndexBuild, Piece
+from mirror.core.db.partitions import indexing
+from mirror.core.db.partitions.catalogue import growing_tables
+from mirror.core.db.partitions.dividing import divide
+from mirror.models import UPGRADE_LOCK
+from mirror.node.start import tables
+from mirror.operations.upgrade import remaining
+from mirror.operations.upgrade.backfills import BACKFILLS
+from mirror.operations.upgrade.remaining import Remaining
+
+log = logs.logger(__name__)
+
+Show = Callable[[Remaining], None]
+
+# The size of a piece is chosen so that it takes this long. Then the database is left to others for as long.
+_PIECE_SECONDS = 0.1
+_FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 20, 200, 5000
+# Less than deadlock_timeout: of two that wait for each other this one gives way, not a loader.
+_LOCK_MILLISECONDS = 500
+_RETRY_SECONDS = 1.0
+_SECONDS_BETWEEN_LOOKS = 0.2
+
+# Errors because others change the same rows: the piece is tried again.
+_BUSY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
+
+
+def run(show: Show, stopping: threading.Event, start_again: Callable[[], None] | None = None) -> bool:
+    """Run the backfills that are left, until all are done or `stopping` is set; return whether all are done.
+
+    While another process runs them, or while the database is away, this one waits. `start_again` starts a
+    server that has died.
+    """
+    return bool(outage.outlast(lambda: _run(show, stopping), stopping, start_again))
+
+
+def _run(show: Show, stopping: threading.Event) -> bool:
+    with _alone(stopping) as is_alone:
+        if not is_alone:
+            return False
+        # Since this process has looked, a restore may have begun and have been interrupted.
+        tables.check_restored()
+        for name in remaining.names():
+            if not _run_one(name, show, stopping):
+                return False
+    return True
+
+
+def _run_one(name: str, show: Show, stopping: threading.Event) -> bool:
+    backfill = BACKFILLS[name]
+    began = time.monotonic()
+    if isinstance(backfill, IndexBuild):
+        _note_start(name)
+        show(remaining.of(name))
+        if not _build(backfill, stopping):
+            return False
+        _finish(name, time.monotonic() - began)
+    elif isinstance(backfill, Division):
+        if not _divide(name, show, stopping):
+            return False
+        _finish(name, time.monotonic() - began)
+    else:
+        rows = _FIRST_ROWS
+        with transaction.atomic(), connection.cursor() as cursor:
+            _begin(cursor, backfill)
+        while not (state := remaining.of(name)).finished:
+            show(state)
+            if stopping.is_set():
+                return False
+            rows = _next_piece(backfill, rows, stopping)
+    show(remaining.of(name))
+    log.info("backfilled", name=name, rows=remaining.of(name).rows)
+    return True
+
+
+# PIECES
+
+
+def _begin(cursor: CursorWrapper, backfill: Backfill) -> None:
+    """Note where the backfill begins and ends, unless it has begun before; finish one that is not needed."""
+    cursor.execute("select position, newest from backfill where name = %s for update", [backfill.name])
+    position, newest = cursor.fetchone()
+    if position is not None:
+        return
+    if backfill.newest is not None:
+        newest = backfill.newest(cursor)
+    cursor.execute(f"select min({backfill.first or backfill.key}) - 1 from {backfill.table}")
+    (oldest,) = cursor.fetchone()
+    if oldest is not None:
+        oldest = max(oldest, backfill.oldest(cursor) or oldest)
+    done = newest is None or oldest is None or newest <= oldest or not backfill.is_needed(cursor)
+    cursor.execute(
+        "update backfill set newest = %s, position = %s, oldest = %s, started = now(), "
+        "finished = case when %s then now() end where name = %s",
+        [newest or 0, newest or 0, oldest or 0, done, backfill.name],
+    )
+
+
+def _next_piece(backfill: Backfill, rows: int, stopping: threading.Event) -> int:
+    """Change a piece of about this many rows, and rest; return the number for the next piece."""
+    began = time.monotonic()
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            # A crash loses the changes together with the position, so both still agree.
+            cursor.execute(
+                f"set local synchronous_commit = off; set local lock_timeout = {_LOCK_MILLISECONDS}; "
+                "set local jit = off"
+            )
+            _change_piece(cursor, backfill, rows, began)
+    except OperationalError as error:
+        if not isinstance(error.__cause__, _BUSY):
+            raise
+        stopping.wait(_RETRY_SECONDS)
+        return max(rows // 2, _FEWEST_ROWS)
+    took = time.monotonic() - began
+    stopping.wait(took)
+    factor = min(max(_PIECE_SECONDS / took, 0.5), 2)
+    return min(max(round(rows * factor), _FEWEST_ROWS), _MOST_ROWS)
+
+
+def _change_piece(cursor: CursorWrapper, backfill: Backfill, rows: int, began: float) -> None:
+    cursor.execute("select position, oldest from backfill where name = %s for update", [backfill.name])
+    position, oldest = cursor.fetchone()
+    cursor.execute(
+        f"select {backfill.key} from {backfill.table} where {backfill.key} <= %s and {backfill.key} > %s "
+        f"order by {backfill.key} desc offset %s limit 1",
+        [position, oldest, rows],
+    )
+    row = cursor.fetchone()
+    # Rows of the same key stay together, however many they are.
+    after = min(row[0], position - 1) if row else oldest
+    changed = backfill.change(cursor, Piece(after, position))
+    cursor.execute(
+        "update backfill set position = %s, rows = rows + %s, seconds = seconds + %s, "
+        "finished = case when %s then now() end where name = %s",
+        [after, changed, 2 * (time.monotonic() - began), after == oldest, backfill.name],
+    )
+
+
+# INDEXES
+
+
+def _build(build: IndexBuild, stopping: threading.Event) -> bool:
+    """Build an index, unless it is there; return False if `stopping` interrupted that."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select indisvalid from pg_index where indexrelid = to_regclass(%s)",
+            [build.index],
+        )
+        row = cursor.fetchone()
+        if row == (True,):
+            return True
+        with _interrupted_by(stopping):
+            try:
+                if indexing.is_divided(cursor, build.statement):
+                    indexing.build(cursor, build.statement)
+                    return True
+                if row:
+                    cursor.execute(f"drop index concurrently {build.index}")
+                cursor.execute(build.statement)
+            except OperationalError as error:
+                if stopping.is_set() and isinstance(error.__cause__, errors.QueryCanceled):
+                    return False
+                raise
+    return True
+
+
+# PARTITIONS
+
+
+def _divide(name: str, show: Show, stopping: threading.Event) -> bool:
+    """Divide the growing tables by month if that is wanted; return False if `stopping` interrupted it."""
+
+    def undisturbed(work: Callable[[], None]) -> bool:
+        with _interrupted_by(stopping):
+            try:
+                work()
+            except OperationalError as error:
+                if stopping.is_set() and isinstance(error.__cause__, errors.QueryCanceled):
+                    return False
+                raise
+        return not stopping.is_set()
+
+    _note_start(name)
+    tables = growing_tables() if config.value("db.partitions") else ()
+    for done, table in enumerate(tables):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "update backfill set newest = %s, oldest = 0, position = %s where name = %s",
+                [len(tables), len(tables) - done, name],
+            )
+        show(remaining.of(name))
+        if stopping.is_set() or not divide(table, undisturbed=undisturbed):
+            return False
+    return True
+
+
+@contextmanager
+def _interrupted_by(stopping: threading.Event) -> Iterator[None]:
+    """Cancel the statement of the block when `stopping` is set."""
+    session: psycopg.Connection[object] = connection.connection
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_SECONDS_BETWEEN_LOOKS):
+            if stopping.is_set():
+                session.cancel()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _note_start(name: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("update backfill set started = now() where name = %s and started is null", [name])
+
+
+def _finish(name: str, seconds: float) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("update backfill set finished = now(), seconds = %s where name = %s", [seconds, name])
+
+
+# LOCK
+
+
+@contextmanager
+def _alone(stopping: threading.Event) -> Iterator[bool]:
+    """Wait until this is the only process that upgrades the database; yield False if stopped before."""
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute("select pg_try_advisory_lock(%s)", [UPGRADE_LOCK])
+            if cursor.fetchone()[0]:
+                break
+            if stopping.wait(_RETRY_SECONDS):
+                yield False
+                return
+    try:
+        yield True
+    finally:
+        # A session that was lost has lost its lock too.
+        with suppress(Error), connection.cursor() as cursor:
+            cursor.execute("select pg_advisory_unlock(%s)", [UPGRADE_LOCK])

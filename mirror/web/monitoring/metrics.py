@@ -1,0 +1,39 @@
+"""GET /metrics, for Prometheus: the metrics of all processes of the node, in its text format.
+
+Errors: 403 for a client that metrics.allowed does not name.
+"""
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from mirror.core import config
+from mirror.core.config import proxies
+from mirror.node.health.gauges import Readings
+
+ALLOWED = "metrics.allowed"
+
+_readings = Readings()
+
+
+def is_allowed(request: HttpRequest) -> bool:
+    """Return whether a request comes from a client that may know how the node is."""
+    return proxies.is_within(proxies.client(request.META), config.value(ALLOWED))
+
+
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    if not is_allowed(request):
+        client = proxies.client(request.META)
+        return HttpResponse(
+            f"The metrics of this node are not for {client}: the setting {ALLOWED} says for whom they are.\n",
+            status=403,
+            content_type="text/plain; charset=utf-8",
+        )
+    # Most nodes are never asked, and it takes 3 MB of each web worker.
+    from mirror.core.metrics import exposition
+
+    return HttpResponse(
+        exposition.text([_readings.read]),
+        content_type=exposition.CONTENT_TYPE,
+        headers={"cache-control": "no-store"},
+    )

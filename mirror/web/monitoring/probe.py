@@ -1,0 +1,58 @@
+"""Asking the web server of this node whether it is ready, as whatever watches the node does."""
+
+import http.client
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from mirror.core import config
+
+_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer at /health/readiness: none if nobody listens there, or says nothing in time."""
+
+    url: str
+    answers: bool
+    ready: bool = False
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        if not self.answers:
+            return f"none answers at {self.url}: `manage.py up` or `manage.py serve` starts one"
+        return f"answers at {self.url}" if self.ready else f"answers at {self.url}, but is not ready"
+
+    @property
+    def json(self) -> dict[str, Any]:
+        return {
+            "url": self.url,
+            "answers": self.answers,
+            "ready": self.ready,
+            "reasons": list(self.reasons),
+        }
+
+
+def answer() -> Answer:
+    host, port = config.value("web.host"), config.value("web.port")
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    client = http.client.HTTPConnection(host, port, timeout=_SECONDS)
+    try:
+        client.request("GET", "/health/readiness")
+        response = client.getresponse()
+        body = response.read()
+    except (OSError, http.client.HTTPException):
+        return Answer(url, answers=False)
+    finally:
+        client.close()
+    return Answer(url, answers=True, ready=response.status == 200, reasons=_reasons(body))
+
+
+def _reasons(body: bytes) -> tuple[str, ...]:
+    with suppress(ValueError, TypeError, AttributeError):
+        return tuple(str(reason) for reason in json.loads(body).get("reasons", ()))
+    return ()

@@ -1,0 +1,76 @@
+"""The HTML pages for people outside the admin: their common frame, headers and small files.
+
+A page loads only files of this node: granian serves those below /static/ itself, from the installed packages.
+Whitenoise would serve the same files by Python, and the pages' own HTML is made here in any case.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from mirror.core.rest.answers.errors import Unavailable
+from mirror.node.health import inventory
+
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+}
+# Crawlers would follow the links of lists for ever.
+_ROBOTS = """User-agent: *
+Allow: /$
+Allow: /docs/
+Disallow: /
+"""
+_ICON = Path(__file__).parents[2] / "static/mirror/icon.svg"
+_DAY_SECONDS = 86_400
+_version = cache(inventory.version)
+
+
+def html(template: str, context: Mapping[str, Any]) -> str:
+    """Return a page. The version in the addresses of its files lets browsers fetch those of a new release."""
+    return render_to_string(f"mirror/pages/{template}", {**context, "version": _version()})
+
+
+def page(text: str, *, status: int = 200, max_age: int = 0) -> HttpResponse:
+    """Return the answer with a page, which browsers may keep for `max_age` seconds."""
+    headers = {**_HEADERS, "Cache-Control": f"public, max-age={max_age}" if max_age else "no-store"}
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers["Retry-After"] = str(Unavailable.retry_after)
+    return HttpResponse(text, status=status, headers=headers)
+
+
+def marked(text: str) -> SafeString:
+    """Return text as HTML; what is between backticks is a command or a name."""
+    return mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))
+
+
+def robots(request: HttpRequest) -> HttpResponse:
+    """Tell crawlers to read the pages for people, and nothing else."""
+    return _file(_ROBOTS, "text/plain; charset=utf-8")
+
+
+def icon(request: HttpRequest) -> HttpResponse:
+    return _file(_icon(), "image/svg+xml")
+
+
+@cache
+def _icon() -> str:
+    return _ICON.read_text()
+
+
+def _file(text: str, content_type: str) -> HttpResponse:
+    headers = {"Cache-Control": f"public, max-age={_DAY_SECONDS}", "X-Content-Type-Options": "nosniff"}
+    return HttpResponse(text, content_type=content_type, headers=headers)

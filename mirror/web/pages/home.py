@@ -1,0 +1,104 @@
+"""GET /: what this node is and holds, for people.
+
+Anybody may look at it, so of the status it has only what strangers may know.
+Source: the status of the node, the first and the last block, PostgreSQL's estimates of rows. The page asks
+for itself again every two seconds, so that its script says nothing that is not said here. All clients of a
+process get the same page for a second, so that the database does not notice how many look at it.
+"""
+
+import time
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from django.db import Error as DatabaseError
+from django.db import ProgrammingError, connection, transaction
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from mirror.core import config, logs
+from mirror.core.db.availability import outage
+from mirror.core.values.human_readable import duration
+from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.node.health import inventory, status
+from mirror.web.pages import answer
+
+log = logs.logger("mirror.web")
+
+_KEPT_SECONDS = 1.0
+# Index: the primary key (consensus_end).
+_FIRST_BLOCK = "select index, consensus_end, name from record_file order by consensus_end limit 1"
+
+# Later than the first block if old months were dropped. Index: the primary keys (consensus_timestamp).
+_FIRST_TRANSACTION = "select min(consensus_timestamp) from transaction"
+
+_AWAY = "The database is away. This page shows its data as soon as it answers again."
+_NO_TABLES = (
+    "The database has no tables yet, or old ones: `manage.py up` makes them, and so does `manage.py migrate`."
+)
+_FAILED = "The database could not say what it holds: the node's log says why."
+
+
+class _Kept(NamedTuple):
+    expires: float
+    status: int
+    text: str
+
+
+_kept = _Kept(0.0, 200, "")
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    global _kept
+    kept = _kept
+    if time.monotonic() >= kept.expires:
+        code, context = _read()
+        context |= {"network": config.value("network")}
+        kept = _kept = _Kept(time.monotonic() + _KEPT_SECONDS, code, answer.html("home.html", context))
+    return answer.page(kept.text, status=kept.status)
+
+
+def _read() -> tuple[int, dict[str, Any]]:
+    """Return the status of the answer, and what the page shows."""
+    try:
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                milliseconds = round(config.value("rest.db.statementTimeout") * 1000)
+                cursor.execute("select set_config('statement_timeout', %s, true)", [str(milliseconds)])
+            now = status.read()
+            first = _first_block()
+            context = {
+                "well": not now.needs_help,
+                "sentence": now.public_sentence,
+                "first": first,
+                "kept_from": _kept_from(first) if first else "",
+                "last": now.block,
+                "age": duration(now.behind or 0),
+                "rows": [(name, f"{count:,}") for name, count in inventory.counts().items()],
+            }
+    except ProgrammingError:
+        return 503, {"well": False, "sentence": answer.marked(_NO_TABLES)}
+    except DatabaseError as error:
+        if outage.is_outage(error):
+            outage.report(error, request=True)
+            return 503, {"well": False, "sentence": answer.marked(_AWAY)}
+        log.error("unexpected_error", path="/", exc_info=True)
+        return 503, {"well": False, "sentence": answer.marked(_FAILED)}
+    return 200, context
+
+
+def _kept_from(first: status.Block) -> str:
+    """Return the time of the first transaction, if the first block is older."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIRST_TRANSACTION)
+        (began,) = cursor.fetchone()
+    if began is None or began <= first.consensus_end:
+        return ""
+    return f"{datetime.fromtimestamp(began // NANOS_PER_SECOND, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _first_block() -> status.Block | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_FIRST_BLOCK)
+        row = cursor.fetchone()
+    return status.Block(*row) if row else None

@@ -1,0 +1,152 @@
+"""What is counted and logged of each request, and the id by which an answer and the log name it.
+
+A client or proxy may give the id as X-Request-Id; else the node makes one. The answer has it in either case.
+"""
+
+import itertools
+import math
+import re
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.urls import Resolver404, get_resolver
+
+from mirror.core import config
+from mirror.core.config import proxies
+from mirror.core.db.reading.statements import Noted
+from mirror.core.logs import access
+from mirror.core.metrics import http
+from mirror.core.rest.routes import PREFIX, Routes
+from mirror.web.requests.slow_requests import SlowRequest, SlowRequests
+
+REQUEST_ID = "x-request-id"
+#: The member of a WSGI environment that has the id.
+ENVIRONMENT_ID = "mirror.request_id"
+UNKNOWN = "unknown"
+
+_GIVEN = "HTTP_X_REQUEST_ID"
+_USABLE = re.compile(r"[\w.:-]{1,64}", re.ASCII)
+_API = f"/{PREFIX}"
+# Pages are counted together by the first part of their path.
+_PAGES = frozenset({"admin", "docs", "health"})
+_FILES = frozenset({"/", "/metrics", "/robots.txt", "/favicon.ico", "/favicon.svg"})
+_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
+_MOST_NAMES = 4000
+# No longer path is remembered: anybody may send thousands of them.
+_LONGEST_NAMED = 200
+
+
+class Observer:
+    """Observes the requests of a web server process."""
+
+    def __init__(self) -> None:
+        (self._routes,) = (each for each in get_resolver().url_patterns if isinstance(each, Routes))
+        # Path -> the documented path.
+        self._names: dict[str, str] = {}
+        self._prefix, self._numbers = secrets.token_hex(6), itertools.count(1)
+        self._log_access = access.log()
+        self._slow_after: float = config.value("logging.slowRequest") or math.inf
+        self._slow = SlowRequests()
+
+    def begin(self, environment: dict[str, Any]) -> str:
+        """Return the id of a request, and note it in its environment."""
+        given = environment.get(_GIVEN)
+        if given is not None and _USABLE.fullmatch(given):
+            name: str = given
+        else:
+            name = f"{self._prefix}-{next(self._numbers):x}"
+        environment[ENVIRONMENT_ID] = name
+        return name
+
+    def end(
+        self,
+        environment: Mapping[str, Any],
+        status: int,
+        arrived: float,
+        size: int | None = 0,
+        *,
+        began: float | None = None,
+        ready: float | None = None,
+        noted: Sequence[Noted] = (),
+    ) -> None:
+        """Count an answer to a request that arrived at a time of `time.monotonic`, and log it.
+
+        `size` is that of its body, None if that follows; `began` is the time at which its turn began, `ready`
+        that at which the answer was ready, if it was not now.
+        """
+        now, method = ready or time.monotonic(), environment["REQUEST_METHOD"]
+        http.REQUESTS.observe(
+            now - arrived,
+            self.route(environment["PATH_INFO"]),
+            method if method in _METHODS else "other",
+            str(status),
+        )
+        if self._log_access is not None and size is not None:
+            self.sent(environment, status, arrived, size, noted)
+        if began is not None and now - began >= self._slow_after:
+            self._slow.tell(
+                SlowRequest(
+                    environment[ENVIRONMENT_ID],
+                    method,
+                    _asked(environment),
+                    proxies.client(environment),
+                    status,
+                    size or 0,
+                    now - arrived,
+                    began - arrived,
+                    noted,
+                )
+            )
+
+    def sent(
+        self,
+        environment: Mapping[str, Any],
+        status: int,
+        arrived: float,
+        size: int,
+        noted: Sequence[Noted] = (),
+    ) -> None:
+        """Log an answer whose body of so many bytes has been given to the client."""
+        if self._log_access is None:
+            return
+        self._log_access(
+            environment["REQUEST_METHOD"],
+            _asked(environment),
+            status,
+            round((time.monotonic() - arrived) * 1000, 2),
+            sum(rows or 0 for *_, rows in noted),
+            size,
+            proxies.client(environment),
+            environment[ENVIRONMENT_ID],
+        )
+
+    def route(self, path: str) -> str:
+        """Return the documented path of a path: `/api/v1/blocks/{hashOrNumber}`."""
+        name = self._names.get(path)
+        if name is None:
+            name = self._found(path)
+            if len(path) > _LONGEST_NAMED:
+                return name
+            if len(self._names) >= _MOST_NAMES:
+                self._names.clear()
+            self._names[path] = name
+        return name
+
+    def _found(self, path: str) -> str:
+        try:
+            return _API + self._routes.name(path)
+        except Resolver404:
+            pass
+        if path in _FILES:
+            return path
+        first = path[1:].partition("/")[0]
+        return f"/{first}" if first in _PAGES else UNKNOWN
+
+
+def _asked(environment: Mapping[str, Any]) -> str:
+    """Return what was asked for: the path, and the query if there is one."""
+    path: str = environment["PATH_INFO"]
+    query: str = environment.get("QUERY_STRING", "")
+    return f"{path}?{query}" if query else path

@@ -1,0 +1,128 @@
+"""The requests per second that each client of the API may make, counted by all web server processes together.
+
+Each client has one number, the time until which it has used up its share: a request moves that on by a
+request's part of a second, and is refused if it would lie further ahead than a burst takes (the generic cell
+rate algorithm). The numbers are in memory that the processes share. Nobody locks it: of two requests of one
+client in the same microsecond, one may go uncounted.
+"""
+
+import math
+import mmap
+import os
+import struct
+import time
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from hashlib import blake2b
+from ipaddress import IPv6Address, ip_address
+from typing import Any, NamedTuple
+
+from mirror.core import config
+from mirror.core.config import proxies
+from mirror.web.requests.paths import is_of_api
+
+RATE, BURST, EXEMPT = (f"rest.rateLimit.{name}" for name in ("requestsPerSecond", "burst", "exempt"))
+
+# A client's key, and its time of the machine's monotonic clock, which all processes read alike.
+_RECORD = struct.Struct("=Qd")
+# A client's record is one of so many; where all are others', the one that ends first makes room.
+_PLACES = 4
+_CLIENTS = 1 << 16
+_SIZE = _RECORD.size * _CLIENTS
+# Who has a network of its own has as many addresses as it likes.
+_NETWORK_BITS = 64
+_MOST_KEYS = 20_000
+
+
+class Verdict(NamedTuple):
+    """Whether a request is admitted; how many more are at once, and when the limit is whole again."""
+
+    admitted: bool
+    left: int
+    whole_seconds: int
+    #: When the next request is admitted, of a client that has used up its limit.
+    retry_seconds: int
+
+
+class RateLimits:
+    """The limits of a node's clients; `file` is shared memory of `made`."""
+
+    def __init__(self, rate: int, burst: int, file: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._each, self._most, self._clock = 1 / rate, (burst or rate) / rate, clock
+        self._memory = mmap.mmap(file, _SIZE)
+        burst = burst or rate
+        #: The header that tells clients of the limit (draft-ietf-httpapi-ratelimit-headers).
+        self.policy = f'"client";q={burst};w={math.ceil(burst / rate)}'
+
+    def take(self, client: str) -> Verdict:
+        """Count a request of a client, unless it is refused."""
+        key = _key(client)
+        now = self._clock()
+        at, until = self._place(key, now)
+        # After a start with another rate.
+        until = min(max(until, now), now + self._most)
+        after = until + self._each
+        ahead = after - now
+        # A part of a request that rounding takes is not missed.
+        over = ahead - self._most - 1e-9
+        if over > 0:
+            return Verdict(False, 0, math.ceil(until - now), max(math.ceil(over), 1))
+        _RECORD.pack_into(self._memory, at, key, after)
+        return Verdict(True, int((self._most - ahead) / self._each + 1e-6), math.ceil(ahead), 0)
+
+    def headers(self, verdict: Verdict) -> list[tuple[str, str]]:
+        """Return the headers of an answer."""
+        left = f'"client";r={verdict.left};t={verdict.whole_seconds}'
+        return [("ratelimit-policy", self.policy), ("ratelimit", left)]
+
+    def _place(self, key: int, now: float) -> tuple[int, float]:
+        """Return where the record of a client is or is to be, and its time."""
+        first = key % _CLIENTS
+        oldest, oldest_until = 0, math.inf
+        for step in range(_PLACES):
+            at = (first + step) % _CLIENTS * _RECORD.size
+            found, until = _RECORD.unpack_from(self._memory, at)
+            if found == key:
+                return at, until
+            if until < oldest_until:
+                oldest, oldest_until = at, until
+        return oldest, now
+
+
+def made() -> int | None:
+    """Make the memory that processes share, in the one that starts the others; None without a limit."""
+    if not config.value(RATE):
+        return None
+    file = os.memfd_create("rate-limits")
+    os.ftruncate(file, _SIZE)
+    return file
+
+
+class Limiter:
+    """Applies the limits of the settings to the requests of a web server process."""
+
+    def __init__(self, file: int) -> None:
+        self.limits = RateLimits(config.value(RATE), config.value(BURST), file)
+        self._exempt: tuple[str, ...] = config.value(EXEMPT)
+
+    def verdict(self, environment: Mapping[str, Any]) -> Verdict | None:
+        """Count a request; None for one that no limit is for."""
+        if not is_of_api(environment["PATH_INFO"]) or environment["REQUEST_METHOD"] == "OPTIONS":
+            return None
+        client = proxies.client(environment)
+        if self._exempt and proxies.is_within(client, self._exempt):
+            return None
+        return self.limits.take(client)
+
+
+@lru_cache(maxsize=_MOST_KEYS)
+def _key(client: str) -> int:
+    try:
+        address = ip_address(client)
+    except ValueError:
+        network = client.encode()
+    else:
+        bits = _NETWORK_BITS // 8 if isinstance(address, IPv6Address) else None
+        network = address.packed[:bits]
+    # 0 is a record that nobody has.
+    return int.from_bytes(blake2b(network, digest_size=8).digest(), "little") or 1

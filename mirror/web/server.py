@@ -1,0 +1,193 @@
+"""The web server: granian's processes, each with this project's WSGI application.
+
+The static files are served by granian itself, straight from the installed packages; except those that are
+large, which `mirror.web.pages.assets` compresses.
+"""
+
+import errno
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from functools import partial
+from multiprocessing.util import Finalize
+from pathlib import Path
+from typing import Any
+
+from django.contrib.staticfiles.finders import AppDirectoriesFinder
+
+from mirror.core import config
+from mirror.core.config import proxies
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.reading import timeouts
+from mirror.core.db.replicas import reading, servers
+from mirror.core.db.scheduling import slow_slot
+from mirror.core.metrics import files
+from mirror.core.processes import signals
+from mirror.core.rest import users
+from mirror.node.start import reader_role
+from mirror.web.pages import assets
+from mirror.web.requests import rate_limits, stalled_clients
+
+_STOP_SECONDS = 5
+# Connections that wait while no web server takes them; the kernel may allow fewer (somaxconn).
+_BACKLOG = 4096
+# However many ask, the loader goes first: a node that is asked for all that it can give must not fall behind.
+_NICENESS = 5
+# Threads of each process beside those that wait for bodies, and the time after which idle ones end.
+_READY_THREADS, _IDLE_SECONDS = 2, 30
+# The priority of what a process does first when it ends.
+_FIRST = 100
+# Granian's lines go where ours go.
+_LOGGING = {
+    "formatters": {},
+    "handlers": {},
+    "loggers": {name: {"handlers": [], "propagate": True} for name in ("_granian", "granian.access")},
+}
+
+
+def address() -> tuple[str, int]:
+    """Return host and port of the web server."""
+    return config.value("web.host"), config.value("web.port")
+
+
+def url() -> str:
+    """Return the URL by which a client on this machine reaches the web server."""
+    host, port = address()
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def check_settings() -> None:
+    """Raise InvalidSetting if a setting that is JSON, or a list of networks, can't be used."""
+    from web3sim.calls import evm_version
+    from web3sim.limits import filters
+
+    filters.configured()
+    evm_version.configured()
+    proxies.check()
+    proxies.check(rate_limits.EXEMPT)
+    proxies.check("metrics.allowed")
+    users.configured()
+    servers.configured()
+
+
+def bound() -> socket.socket:
+    """Return the socket of the web server, bound to its address. Errors: OperatorError.
+
+    It belongs to the supervisor: while a killed web server starts again, connections wait in its queue.
+    """
+    _, port = address()
+    other = port + 1 if port < 65535 else 8001
+    return bound_to(port, f"choose another port (PORT={other})")
+
+
+def bound_to(port: int, cure: str) -> socket.socket:
+    """Return a socket bound to a port of the web server's host; `cure` says what helps if that is taken.
+
+    Errors: OperatorError.
+    """
+    host, _ = address()
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        opened = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise _unbound(host, error) from None
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(place)
+    except OSError as error:
+        opened.close()
+        if error.errno == errno.EADDRINUSE:
+            raise OperatorError(
+                f"Port {port} of {host} is taken by another program: stop that one, or {cure}."
+            ) from None
+        if error.errno == errno.EACCES:
+            raise OperatorError(
+                f"This user may not listen on port {port}: choose one above 1023 (PORT=8000)."
+            ) from None
+        raise _unbound(host, error) from None
+    return opened
+
+
+def _unbound(host: str, error: OSError) -> OperatorError:
+    return OperatorError(f"The web server can't listen on {host} (SVC_MIRROR_WEB_HOST): {error.strerror}.")
+
+
+def listen(listening: socket.socket) -> None:
+    """Let clients connect, before the web server starts."""
+    stalled_clients.limit_answers(listening)
+    listening.listen(_BACKLOG)
+
+
+def serve(listening: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT, in a process that ends with its parent."""
+    from granian.constants import Interfaces
+    from granian.http import HTTP1Settings
+    from granian.log import LogLevels
+
+    from mirror.web.workers import Server
+
+    signals.end_with_parent()
+    files.begin("web server")
+    static = _static_folders()
+    server = Server(
+        "mirror.wsgi:application",
+        listening=listening,
+        process_name="mirror: web server",
+        backlog=_BACKLOG,
+        interface=Interfaces.WSGI,
+        workers=config.value("web.workers"),
+        # They only read bodies, and hand requests over to the threads of the gateway.
+        blocking_threads=_READY_THREADS + stalled_clients.MOST_READERS,
+        blocking_threads_idle_timeout=_IDLE_SECONDS,
+        websockets=False,
+        http1_settings=HTTP1Settings(
+            header_read_timeout=round(config.value("rest.response.keepAliveTimeout") * 1000)
+        ),
+        log_level=LogLevels(logging.getLevelName(logging.getLogger("_granian").getEffectiveLevel()).lower()),
+        log_dictconfig=_LOGGING,
+        respawn_failed_workers=True,
+        workers_kill_timeout=_STOP_SECONDS,
+        static_path_route=list(static),
+        static_path_mount=list(static.values()),
+        static_path_expires=3600,
+    )
+    # Granian warns of that many threads as if all of them worked at the same time.
+    logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
+    shared = [slow_slot.files() for _ in range(config.value("web.slowThreads"))]
+    application = partial(_application, shared, rate_limits.made(), reading.made())
+    server.serve(target_loader=application, wrap_loader=False)
+
+
+def _application(shared: Sequence[slow_slot.Files], limits: int | None, replicas: int) -> Callable[..., Any]:
+    """Return what granian calls for each request; runs in each of its worker processes."""
+    # Until granian sets the worker's own, the signal handlers of its main process are in force here. They
+    # would swallow a request to stop.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    signals.end_with_parent()
+    os.nice(_NICENESS)
+    reader_role.use()
+    timeouts.use(timeouts.WEB_SERVER)
+    reading.use(replicas)
+    from mirror.web.requests import gateway
+    from mirror.wsgi import application
+    from web3sim.processes import pool
+
+    files.begin("web worker")
+    # Its processes start, and end before this one.
+    pool.pool()
+    Finalize(None, pool.stop, exitpriority=_FIRST)
+    return gateway.started(application, [slow_slot.SlowRequestSlot(files) for files in shared], limits)
+
+
+def _static_folders() -> dict[str, Path]:
+    """Return URL prefix -> folder for each folder of static files in an installed app."""
+    folders: dict[str, Path] = {}
+    for storage in AppDirectoriesFinder().storages.values():
+        for folder in sorted(Path(storage.location).iterdir()):
+            if folder.is_dir() and folder.name not in assets.FOLDERS:
+                folders[f"/static/{folder.name}"] = folder
+    return folders

@@ -1,0 +1,205 @@
+"""Reading ahead in other processes: the tables end up as if one process had done all in order."""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+
+from ledger.ingest.errors import IngestError
+from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.prefetch.processes import Readers
+from ledger.ingest.trust import Trust
+from ledger.stream.errors import StreamFileError
+from ledger.stream.source.local import find_record_files
+from mirror.core.processes import deaths
+from mirror.core.values.hapi.messages import (
+    CryptoCreateTransactionBody,
+    Key,
+    TransactionBody,
+    TransactionRecord,
+)
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.publish.history import History
+from mirror.demo.run import first_book
+from mirror.demo.streams.record_files import Composer
+from tests import forking
+from tests.ledger.ingest.following.going_over import Network
+from tests.ledger.ingest.load import settings, stored
+from tests.ledger.ingest.tables import contents, empty_tables
+from tests.ledger.ingest.test_fixtures import FIXTURES, GROUPS
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+READERS = 2
+ALIAS = Key(ed25519=bytes(32)).SerializeToString()
+
+
+def load(folder: Path, readers: int = 0, **options: Any) -> Progress:
+    files = find_record_files([folder])
+    if not readers:
+        return Pipeline(**options).run(files)
+    with Readers(readers) as processes:
+        return Pipeline(readers=processes, **options).run(files)
+
+
+def outcome(folder: Path, readers: int = 0, **options: Any) -> tuple[str, int, dict[str, list[str]]]:
+    """Load into empty tables. Return the error, how many files were read ahead, and the contents."""
+    empty_tables()
+    problem, ahead = "", 0
+    try:
+        ahead = load(folder, readers, **options).ahead
+    except (StreamFileError, IngestError) as error:
+        problem = str(error)
+    return problem, ahead, contents()
+
+
+def load_both_ways(folder: Path, **options: Any) -> tuple[str, int]:
+    """Load without readers and with them; both must give the same. Return the error and the files ahead."""
+    problem, _, expected = outcome(folder, **options)
+    same, ahead, rows = outcome(folder, READERS, **options)
+    assert same == problem
+    assert rows == expected
+    return problem, ahead
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with hours of the demo network, signed by its nodes."""
+    folder = tmp_path_factory.mktemp("history")
+    for _, block in History(blocks=120, tps=10, seed=5).play(nodes()):
+        block.write(folder)
+    return folder
+
+
+def test_the_way_from_wrapped_record_files_to_blocks_is_the_same(tmp_path: Path) -> None:
+    network = Network(tmp_path)
+    for _ in range(3):
+        network.record(written=False, wrapped=True)
+    network.blocks(2)
+
+    problem, ahead = load_both_ways(tmp_path)
+
+    assert problem == ""
+    assert ahead
+    assert [row[0] is not None for row in stored("record_file", "previous_wrapped_record_block_hash")] == [
+        False, False, True, True, True
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("items", [150, 100_000])
+def test_a_simulated_network_is_the_same_in_batches_of_any_size(history: Path, items: int) -> None:
+    load(history, trust=Trust(first_book()))
+    expected = contents()
+    for readers in (READERS, READERS + 1):
+        empty_tables()
+        with settings(importer__parser__record__batch__maxItems=items):
+            done = load(history, readers, trust=Trust(first_book()))
+        assert contents() == expected
+        assert done.ahead
+        assert done.verified == done.files
+
+
+@pytest.mark.skipif(not GROUPS, reason="the real files are not there")
+def test_files_of_public_networks_are_the_same() -> None:
+    folders = [FIXTURES / group for group in GROUPS] + sorted((FIXTURES / "blocks").iterdir())
+
+    outcomes = [load_both_ways(folder, allow_gap=True) for folder in folders]
+
+    assert sum(ahead for _, ahead in outcomes) > len(folders)
+
+
+def test_a_file_that_needs_those_before_it_is_read_in_its_turn(tmp_path: Path) -> None:
+    record = TransactionRecord(alias=ALIAS)
+    record.receipt.accountID.accountNum = 1002
+    composer = Composer()
+    composer.transaction(TransactionBody(cryptoCreateAccount=CryptoCreateTransactionBody()), record)
+    composer.block().write(tmp_path)
+    for number in range(2001, 2021):
+        # The account is named by its alias, which no table has yet.
+        deletion = TransactionBody()
+        deletion.cryptoDelete.deleteAccountID.accountNum = number
+        deletion.cryptoDelete.transferAccountID.alias = ALIAS
+        composer.transaction(deletion)
+        composer.block().write(tmp_path)
+
+    _, ahead = load_both_ways(tmp_path)
+
+    assert ahead <= 1
+    assert stored("entity", "obtainer_id", "id > 2000") == [(1002,)] * 20
+
+
+def test_a_corrupt_file_says_the_same_and_leaves_the_same(history: Path, tmp_path: Path) -> None:
+    files = sorted(history.rglob("*.rcd.gz"))
+    for path in files:
+        copy = tmp_path / path.relative_to(history)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    for copy in tmp_path.rglob(files[len(files) * 2 // 3].name):
+        copy.write_bytes(copy.read_bytes()[:-20] + bytes(20))
+
+    problem, _ = load_both_ways(tmp_path)
+
+    assert problem
+
+
+def test_a_reader_that_is_killed_costs_no_file(
+    history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(django_settings, "DATA_DIR", tmp_path)
+    load(history)
+    expected = contents()
+    empty_tables()
+
+    with Readers(READERS) as readers:
+        victims = [reader.pid for reader in readers.processes]
+
+        def kill_in_the_middle(progress: Progress) -> None:
+            if progress.files > 40 and victims:
+                os.kill(victims.pop(), signal.SIGKILL)
+
+        done = Pipeline(readers=readers, report=kill_in_the_middle).run(find_record_files([history]))
+
+    assert not victims
+    assert contents() == expected
+    assert done.ahead < done.files
+    assert "a reader of stream files" in next(deaths.recent(600)).process
+
+
+def load_with_readers(folder: Path) -> None:
+    # Small batches, so that there are many moments between two commits.
+    with settings(importer__parser__record__batch__maxItems=200):
+        load(folder, READERS)
+
+
+def test_a_loader_that_is_killed_leaves_whole_files_and_no_reader(history: Path) -> None:
+    load(history)
+    expected = contents()
+    empty_tables()
+    choose = random.Random()
+
+    for _ in range(4):
+        loader = forking.begun(load_with_readers, history)
+        time.sleep(choose.uniform(0, 1))
+        children = _children(loader.pid or 0)
+        forking.kill(loader)
+        wait_until(lambda children=children: not any(map(_runs, children)))
+    load(history, READERS)
+
+    assert contents() == expected
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def _runs(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()

@@ -1,0 +1,19 @@
+"""Batches while they wait for being written."""
+
+from types import SimpleNamespace
+
+from ledger.ingest.lookup.entities import EntityLookup
+from ledger.ingest.lookup.file_contents import FileContents
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.persist import Persist
+
+
+def test_a_batch_keeps_no_transactions_of_a_file_whose_rows_are_made():
+    batch = Batch(EntityLookup(), Persist(), FileContents())
+    batch.begin_file([object()])  # type: ignore[list-item]
+    batch.state(SimpleNamespace).calls = batch.items
+
+    batch.end_file()
+
+    assert not batch.items
+    assert batch.state(SimpleNamespace) == SimpleNamespace()

@@ -1,0 +1,161 @@
+"""Signing in: guessing passwords is slow, logged, and hinders nobody else."""
+
+import logging
+import threading
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.test import Client
+
+from mirror.core.admin.access.login import _alone
+from mirror.web.requests.gateway import Gateway
+from tests.logs import events
+from tests.mirror.web.environment import environment as of_request
+from tests.waiting import PATIENCE_SECONDS, wait_until
+
+ELSEWHERE = "192.0.2.7"
+
+
+@pytest.fixture(autouse=True)
+def _counts(db: None, settings: Any, tmp_path: Path) -> None:
+    settings.DATA_DIR = tmp_path
+    caches = settings.CACHES
+    settings.CACHES = caches | {"logins": caches["logins"] | {"LOCATION": tmp_path / "logins"}}
+    # The usual one takes a good part of a second for each password.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    get_user_model().objects.create_superuser("ada", password="secret")
+
+
+def sign_in(password: str, name: str = "ada", address: str = "127.0.0.1") -> HttpResponseBase:
+    form = {"username": name, "password": password, "next": "/admin/"}
+    answer: HttpResponseBase = Client(REMOTE_ADDR=address).post("/admin/login/", form)
+    return answer
+
+
+def statuses(count: int, **given: str) -> list[int]:
+    return [sign_in("wrong", **given).status_code for _ in range(count)]
+
+
+def test_after_five_failures_even_the_right_password_is_refused_in_plain_words():
+    assert statuses(5) == [200, 200, 200, 200, 429]
+
+    refused = sign_in("secret")
+
+    assert refused.status_code == 429
+    assert refused.headers["retry-after"] == "60"
+    assert refused.headers["content-type"] == "text/plain; charset=utf-8"
+    assert b"".join(refused) == b"Too many failed attempts. Try again in a minute."
+
+
+def test_failures_from_elsewhere_do_not_keep_the_operator_out():
+    statuses(6, address=ELSEWHERE)
+
+    assert sign_in("secret", address=ELSEWHERE).status_code == 429
+    assert sign_in("secret").status_code == 302
+
+
+def test_behind_a_trusted_proxy_failures_of_one_client_do_not_keep_others_out(settings_of):
+    def status(password: str, client: str) -> int:
+        form = {"username": "ada", "password": password, "next": "/admin/"}
+        proxy = Client(REMOTE_ADDR="10.1.2.3", HTTP_X_FORWARDED_FOR=client)
+        return proxy.post("/admin/login/", form).status_code
+
+    settings_of({"web.trustedProxies": ("10.0.0.0/8",)})
+    # What the client itself has sent comes first, and changes nothing.
+    assert [status("wrong", f"198.51.100.{number}, {ELSEWHERE}") for number in range(5)][-1] == 429
+
+    assert status("secret", ELSEWHERE) == 429
+    assert status("secret", "198.51.100.9") == 302
+
+
+def test_an_address_is_refused_after_ten_failures_with_different_names():
+    answers = [sign_in("wrong", name=f"name{number}").status_code for number in range(11)]
+
+    assert answers == [200] * 9 + [429] * 2
+    assert sign_in("secret").status_code == 429
+
+
+def test_signing_in_forgets_earlier_failures():
+    statuses(4)
+    assert sign_in("secret").status_code == 302
+
+    assert statuses(4) == [200] * 4
+
+
+def test_refused_attempts_do_not_make_the_wait_longer(settings: Any):
+    settings.AXES_COOLOFF_TIME = timedelta(seconds=2)
+    statuses(5)
+
+    wait_until(lambda: sign_in("secret").status_code == 302)
+
+
+def test_each_failure_is_logged_with_name_and_address(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.WARNING, "mirror.core.admin")
+    statuses(6, name="a\nb")
+
+    failure = {"event": "login_failed", "name": "a\nb", "client": "127.0.0.1"}
+    assert events(caplog) == [*[failure | {"refused_s": 0}] * 4, failure | {"refused_s": 60}]
+
+
+def test_a_name_that_no_account_can_have_fails_like_any_other():
+    assert sign_in("wrong", name="x" * 10_000).status_code == 200
+    assert sign_in("wrong", name="").status_code == 200
+
+
+def test_while_one_password_is_hashed_others_are_told_to_come_again():
+    with _alone() as alone:
+        assert alone
+        refused = sign_in("secret")
+
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert sign_in("secret").status_code == 302
+
+
+def test_a_form_that_breaks_off_is_a_bad_request():
+    class Broken:
+        def read(self, *size: int) -> bytes:
+            raise OSError
+
+        readline = read
+
+    given: dict[str, Any] = {"wsgi.input": Broken()}
+    answer = Client().post("/admin/login/", {"username": "ada"}, **given)
+
+    assert answer.status_code == 400
+
+
+def test_the_answer_to_a_failure_has_to_wait_and_others_do_not():
+    assert getattr(sign_in("wrong"), "pause", 0) > 0
+    assert getattr(sign_in("secret"), "pause", 0) == 0
+    assert getattr(Client().get("/admin/login/"), "pause", 0) == 0
+
+
+def test_an_answer_that_waits_occupies_no_thread(settings_of):
+    settings_of({"web.threads": 1})
+    waiting = threading.Event()
+
+    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        response = HttpResponse(environ["PATH_INFO"])
+        if environ["PATH_INFO"] == "/slow":
+            response.pause = 3600.0  # type: ignore[attr-defined]
+            waiting.set()
+        return response
+
+    bodies: list[bytes] = []
+
+    class Client:
+        def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+            bodies.append(body)
+
+    gateway = Gateway(application, slots=[])
+    gateway(Client(), of_request("/slow"))
+    assert waiting.wait(PATIENCE_SECONDS)
+    gateway(Client(), of_request("/quick"))
+
+    wait_until(lambda: bodies == [b"/quick"])

@@ -1,0 +1,23 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+import mirror.node.admin.urls  # noqa: F401  Registers the tables, which a node does with the first request.
+
+
+@pytest.fixture(autouse=True)
+def _own_data_folder(settings: Any, tmp_path: Path) -> None:
+    """One form at a time is accepted by all processes that share a data folder, and tests run in several."""
+    settings.DATA_DIR = tmp_path
+
+
+@pytest.fixture
+def pages(db: None) -> Client:
+    """A browser in which an administrator is signed in."""
+    client = Client()
+    # Without a password, whose hash takes longer than the test.
+    client.force_login(get_user_model().objects.create_superuser("ada"))
+    return client

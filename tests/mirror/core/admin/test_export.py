@@ -1,0 +1,151 @@
+"""Lists as files."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.http import StreamingHttpResponse
+from django.test import Client
+
+from ledger.models import CryptoTransfer, Transaction
+from mirror.core.admin import estimates, export
+from tests.build import START, Build
+from tests.mirror.core.admin.rows import MODELS, row
+
+
+def lines(model: Any, values: dict[str, Any], form: str) -> list[str]:
+    names = list(values)
+    fields = [model._meta.get_field(name) for name in names]
+    return b"".join(export.pieces([list(values.values())], fields, form)).decode().splitlines()
+
+
+VALUES = {
+    "consensus_timestamp": START + 1,
+    "type": 14,
+    "result": 22,
+    "payer_account_id": 1001,
+    "entity_id": None,
+    "charged_tx_fee": 150_000_007,
+    "memo": b"=1+1",
+    "transaction_hash": b"\xab\xcd",
+    "scheduled": False,
+    "nft_transfer": [{"token_id": 5005}],
+    "inner_transactions": [1001, START],
+}
+
+
+def test_a_line_of_ndjson_has_every_value_as_it_is() -> None:
+    (line,) = lines(Transaction, VALUES, "ndjson")
+
+    assert json.loads(line) == {
+        "consensus_timestamp": "1700000000.000000001",
+        "type": "CRYPTOTRANSFER",
+        "result": "SUCCESS",
+        "payer_account_id": "0.0.1001",
+        "entity_id": None,
+        "charged_tx_fee": 150_000_007,
+        "memo": "=1+1",
+        "transaction_hash": "0xabcd",
+        "scheduled": False,
+        "nft_transfer": [{"token_id": 5005}],
+        "inner_transactions": ["0.0.1001-1700000000-000000000"],
+    }
+
+
+def test_a_line_of_csv_has_no_formula_for_a_spreadsheet() -> None:
+    header, line = csv.reader(lines(Transaction, VALUES, "csv"))
+
+    assert header == list(VALUES)
+    assert dict(zip(header, line, strict=True)) == {
+        "consensus_timestamp": "1700000000.000000001",
+        "type": "CRYPTOTRANSFER",
+        "result": "SUCCESS",
+        "payer_account_id": "0.0.1001",
+        "entity_id": "",
+        "charged_tx_fee": "150000007",
+        "memo": "'=1+1",
+        "transaction_hash": "0xabcd",
+        "scheduled": "false",
+        "nft_transfer": '[{"token_id":5005}]',
+        "inner_transactions": '["0.0.1001-1700000000-000000000"]',
+    }
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_whatever_a_text_begins_with_it_is_no_formula(first: str) -> None:
+    field = Transaction._meta.get_field("memo")
+    text = b"".join(export.pieces([[f"{first}1".encode()]], [field], "csv")).decode()
+
+    _, (cell,) = csv.reader(io.StringIO(text, newline=""))
+    assert cell == f"'{first}1"
+
+
+@pytest.mark.django_db
+def test_a_row_of_every_table_can_be_exported() -> None:
+    for model in MODELS:
+        row(model)
+        names = export.names(model, ())
+        fields: list[Any] = [model._meta.get_field(name) for name in names]
+        for form in export.FORMS:
+            text = b"".join(export.pieces(model._base_manager.values_list(*names), fields, form)).decode()
+            assert len(list(csv.reader(io.StringIO(text))) if form == "csv" else text.splitlines()) > 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_list_is_sent_with_its_filters_and_order_up_to_the_limit(settings_of: Any) -> None:
+    """The rows are committed, since an export reads them on a connection of its own."""
+    settings_of({"web.exportRows": 3})
+    client = Client()
+    client.force_login(get_user_model().objects.create_superuser("ada"))
+    build = Build()
+    at = [build.transaction(payer=1005) for _ in range(5)]
+    build.transaction(payer=1006)
+
+    def sent(form: str, query: dict[str, str]) -> list[str]:
+        answer = client.get(f"/admin/ledger/transaction/export.{form}", query)
+        assert isinstance(answer, StreamingHttpResponse)
+        assert answer.headers["content-disposition"] == f'attachment; filename="transaction.{form}"'
+        return answer.getvalue().decode().splitlines()
+
+    found = [json.loads(line) for line in sent("ndjson", {"payer_account_id": "0.0.1005", "o": "1"})]
+    assert [each["consensus_timestamp"] for each in found] == [
+        f"{each // 10**9}.{each % 10**9:09}" for each in at[:3]
+    ]
+    assert len(sent("csv", {})) == 4
+    assert len(sent("csv", {"payer_account_id": "ada"})) == 1
+
+    # Each of these gave its place back.
+    open_ones = [client.get("/admin/ledger/transaction/export.csv") for _ in range(2)]
+    refused = client.get("/admin/ledger/transaction/export.csv")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "10")
+    for each in open_ones:
+        each.close()
+    assert len(sent("csv", {})) == 4
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("form", ["xml", "csv.gz"])
+def test_another_form_is_not_found(form: str, pages: Client) -> None:
+    assert pages.get(f"/admin/ledger/transaction/export.{form}").status_code == 404
+
+
+def test_strangers_export_nothing(db: None) -> None:
+    assert Client().get("/admin/ledger/transaction/export.csv").status_code == 302
+
+
+def test_totals_are_exact_on_one_page_and_estimates_on_several(build: Build, pages: Client) -> None:
+    def total(**query: str) -> str:
+        return str(pages.get("/admin/ledger/transaction/", query).context["cl"].total)
+
+    assert total() == ""
+    for number in range(60):
+        build.transaction(transfers=[], payer=1001 if number else 1002)
+
+    assert total(payer_account_id="0.0.1002") == "1 row"
+    assert total() == "more than 50 rows"
+    assert total(payer_account_id="0.0.1001").endswith(" rows")
+    assert total(p="2") == ""
+    assert estimates.of_table(CryptoTransfer) == 0

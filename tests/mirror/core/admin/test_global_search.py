@@ -1,0 +1,121 @@
+"""The search of all tables at once."""
+
+from base64 import b64encode
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from contracts.models import ContractResult, ContractTransactionHash
+from ledger.models import Entity
+from tests.build import SECOND, START, Build
+from tests.mirror.core.admin.rows import row
+from tokens.models import Token
+
+pytestmark = pytest.mark.django_db
+
+DIGEST = bytes(range(100, 148))
+ALIAS = b"\x08\x42\x10\x84\x21" * 4
+AT = START + 5 * SECOND + 7
+TRANSACTION = "/admin/ledger/transaction/1700000005.000000007/"
+ENTITY, TOKEN = "/admin/ledger/entity/0.0.1234/", "/admin/tokens/token/0.0.5005/"
+BLOCK = "/admin/ledger/recordfile/1700000006.000000000/"
+MOST_STATEMENTS = 16
+
+TEXTS = [
+    ("0.0.1234", ENTITY),
+    ("1234", ENTITY),
+    ("aa" * 20, ENTITY),
+    ("0x" + "AA" * 20, ENTITY),
+    ("0x00000000000000000000000000000000000004d2", ENTITY),
+    ("BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB", ENTITY),
+    ("cc" * 33, ENTITY),
+    ("1700000005.000000007", TRANSACTION),
+    ("2023-11-14 22:13:25", TRANSACTION),
+    ("0.0.1005-1700000004-000000007", TRANSACTION),
+    ("0.0.1005@1700000004.000000007", TRANSACTION),
+    (DIGEST.hex(), TRANSACTION),
+    (b64encode(DIGEST).decode(), TRANSACTION),
+    ("777", BLOCK),
+    ("1700000005.000000007", BLOCK),
+    ("0f" * 32, "/admin/contracts/contractresult/1700000005.000000007/"),
+    ("0.0.5005", TOKEN),
+    ("pot", TOKEN),
+    ("Potato", TOKEN),
+    ("ptt", TOKEN),
+    (" 0.0.5005 ", TOKEN),
+    ("hbar transf", "/admin/ledger/cryptotransfer/"),
+]
+
+
+def links(pages: Client, text: str, **more: str) -> list[Any]:
+    answer = pages.get("/admin/search/", {"s": text, **more})
+    assert answer.status_code == 200
+    return [found.link for found in answer.context["results"]]
+
+
+@pytest.fixture
+def things(build: Build) -> None:
+    """One thing of each kind, and one beside it that no text here means."""
+    build.transaction(AT, payer=1005, type=11, transaction_hash=DIGEST, valid_start_ns=AT - SECOND)
+    build.transaction_hash(AT, DIGEST, payer=1005)
+    build.transaction(START)
+    build.block(777, end=START + 6 * SECOND, consensus_start=START + SECOND)
+    build.block(778, end=START + 9 * SECOND)
+    row(Entity, id=1234, type="TOPIC", evm_address=b"\xaa" * 20, alias=ALIAS, public_key="cc" * 33)
+    row(Entity, id=1235, type="FILE", evm_address=None, alias=None, public_key=None)
+    row(Token, token_id=5005, name="Sweet Potato", symbol="PTT")
+    row(Token, token_id=5006, name="5000 Carrots", symbol="CRT")
+    row(ContractResult, consensus_timestamp=AT)
+    row(ContractTransactionHash, consensus_timestamp=AT, hash=b"\x0f" * 32)
+
+
+@pytest.mark.usefixtures("things")
+@pytest.mark.parametrize(("text", "link"), TEXTS)
+def test_a_thing_is_found_by_an_index_in_few_statements(text: str, link: str, pages: Client) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        assert link in links(pages, text)
+
+    of_tables = [query["sql"] for query in queries if "auth_user" not in query["sql"]]
+    assert len(of_tables) <= MOST_STATEMENTS
+    with connection.cursor() as cursor:
+        cursor.execute("set local enable_seqscan = off")
+        for statement in of_tables:
+            if statement.startswith("SELECT") and " FROM " in statement and "django_session" not in statement:
+                assert " LIMIT " in statement or " IN (" in statement, statement
+                cursor.execute(f"explain {statement}")
+                plan = "\n".join(line for (line,) in cursor.fetchall())
+                assert "Seq Scan" not in plan, plan
+
+
+@pytest.mark.usefixtures("things")
+@pytest.mark.parametrize("text", ["", "  ", "x", "\x00", "'; drop table entity", "%", "9" * 300, "é", "5..2"])
+def test_nonsense_finds_nothing_and_is_no_error(text: str, pages: Client) -> None:
+    assert links(pages, text) == []
+    assert links(pages, text, extended="1") == []
+
+
+def test_more_rows_than_are_shown_are_a_link_to_their_list(build: Build, pages: Client) -> None:
+    for _ in range(8):
+        build.transaction()
+
+    found = links(pages, "2023-11-14")
+
+    assert len(found) == 6
+    assert found[-1] == "/admin/ledger/transaction/?q=2023-11-14"
+    assert len(pages.get(found[-1]).context["cl"].result_list) == 8
+
+
+def test_names_are_shown_as_text(pages: Client) -> None:
+    row(Token, token_id=5005, name="<b>Bold</b>", symbol="BLD")
+
+    for more in ({}, {"extended": "1"}):
+        page = pages.get("/admin/search/", {"s": "BLD", **more}).content.decode()
+        assert "&lt;b&gt;Bold" in page
+        assert "<b>Bold" not in page
+
+
+def test_a_stranger_is_asked_to_sign_in() -> None:
+    assert Client().get("/admin/search/", {"s": "0.0.2"}).status_code == 302

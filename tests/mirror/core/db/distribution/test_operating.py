@@ -1,0 +1,67 @@
+"""What the node tells and does with distributed tables."""
+
+from collections.abc import Callable
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from ledger.models import Entity
+from mirror.core.admin import estimates
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.distribution import cluster, shards
+from mirror.node.health import inventory
+from tests.build import Build
+from tests.cluster import needs_cluster
+
+
+@needs_cluster
+def test_rows_and_bytes_of_all_workers_are_told(transactional_db: None) -> None:
+    build = Build()
+    for number in range(1001, 1031):
+        build.entity(number)
+    with connection.cursor() as cursor:
+        cursor.execute("analyze entity")
+        whole = shards.look(cursor)
+
+    assert whole.workers >= 1
+    assert whole.silent == ()
+    assert (
+        whole.rows["entity"] == inventory.estimates(["entity"])["entity"] == estimates.of_table(Entity) == 30
+    )
+    part = whole.part("entity")
+    assert part is not None
+    assert part.filled
+    assert inventory.database_bytes() > whole.bytes > part.bytes > 0
+
+
+@needs_cluster
+def test_a_worker_that_is_away_is_named(db: None) -> None:
+    with connection.cursor() as cursor:
+        assert cluster.silent_workers(cursor) == []
+        # Nobody listens there; what this transaction notes is forgotten with it.
+        cursor.execute(
+            "update pg_dist_node set nodeport = 1 "
+            "where nodeid = (select min(nodeid) from pg_dist_node where shouldhaveshards)"
+        )
+        (silent,) = cluster.silent_workers(cursor)
+
+    assert silent.endswith(":1")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("backup", "/nowhere"),
+        ("restore", "/nowhere"),
+        ("backfill", "genesis", "head", "/nowhere"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_commands_that_need_a_single_database_say_what_to_do_instead(
+    settings_of: Callable[..., None], arguments: tuple[str, ...]
+) -> None:
+    settings_of({"db.distributed": True})
+
+    with pytest.raises(OperatorError, match=f"`manage.py {arguments[0]}` works on a single PostgreSQL"):
+        call_command(*arguments)

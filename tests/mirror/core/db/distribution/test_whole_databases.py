@@ -1,0 +1,120 @@
+"""Databases of a cluster from their migrations to their distribution, with rows and without, by commands."""
+
+import os
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from mirror.core.db.distribution.cluster import slow_workers
+from mirror.core.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED
+from tests import cluster
+from tests.mirror.core.db.test_adoption import OLD
+from tests.node import manage
+
+pytestmark = cluster.needs_cluster
+
+# Few shards, as tables of many take long to make.
+_SHARDS = {"SVC_MIRROR_DB_SHARDCOUNT": "2", "SVC_MIRROR_DB_HASHSHARDCOUNT": "1"}
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """The address of an empty database of the cluster."""
+    name = f"test_whole_{os.getpid()}"
+    yield cluster.make(name)
+    cluster.drop(name)
+
+
+def run(url: str, *arguments: str, distributed: bool = True) -> str:
+    environment = {"DATABASE_URL": url, "SVC_MIRROR_DB_DISTRIBUTED": str(distributed).lower(), **_SHARDS}
+    done = manage(*arguments, **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def distributed(session: psycopg.Connection) -> set[str]:
+    rows = session.execute(
+        "select relname from pg_dist_partition join pg_class on oid = logicalrelid "
+        "where (partmethod = 'h' or repmodel = 't') and not relispartition"
+    )
+    return {name for (name,) in rows}
+
+
+def test_a_database_with_rows_is_distributed_and_keeps_them(url: str) -> None:
+    run(url, "migrate", "--verbosity", "0", distributed=False)
+    with psycopg.connect(url, autocommit=True) as session:
+        session.execute(
+            "insert into transaction (consensus_timestamp, payer_account_id, valid_start_ns, type, result) "
+            "select n, n % 7, n, 14, 22 from generate_series(1, 500) n"
+        )
+        session.execute(
+            "insert into transaction_hash (consensus_timestamp, hash, payer_account_id) "
+            "select n, sha384(n::text::bytea), n % 7 from generate_series(1, 500) n"
+        )
+
+    estimate = run(url, "distribute", "--estimate")
+    first = run(url, "distribute")
+    second = run(url, "distribute")
+
+    assert "tables of " in estimate.splitlines()[-1]
+    assert "Distributing transaction." in first
+    assert second.endswith("All tables are distributed: nothing to do.\n")
+    with psycopg.connect(url, autocommit=True) as session:
+        assert distributed(session) == {*BY_ENTITY, *BY_HASH, *COPIED}
+        for table in ("transaction", "transaction_hash"):
+            assert session.execute(f"select count(*) from {table}").fetchone() == (500,)
+            # What the coordinator had is on the workers now.
+            sizes = session.execute(
+                "select sum(pg_relation_size(oid)) from pg_class where oid = to_regclass(%(table)s) "
+                "or oid in (select relid from pg_partition_tree(to_regclass(%(table)s)))",
+                {"table": table},
+            )
+            assert sizes.fetchone() == (0,)
+    assert "about 500 transactions" in run(url, "status")
+
+
+def test_workers_whose_settings_make_slow_plans_are_named(url: str) -> None:
+    suited, *others = cluster.workers()
+    for worker in (suited, *others):
+        name = conninfo_to_dict(url)["dbname"]
+        with psycopg.connect(cluster.url_of(str(name), worker), autocommit=True) as session:
+            cost = "1.1" if worker == suited else "4"
+            session.execute("set citus.enable_ddl_propagation = off")
+            session.execute(f"alter database {name} set random_page_cost = {cost}")
+            session.execute(f"alter database {name} set jit = off")
+
+    with psycopg.connect(url, autocommit=True) as session, session.cursor() as cursor:
+        slow = slow_workers(cursor)  # type: ignore[arg-type]
+
+    assert slow == sorted(f"{worker.host}:{worker.port}" for worker in others)
+
+
+def test_migrations_go_on_with_a_distributed_database(url: str) -> None:
+    for app, migration in OLD.items():
+        run(url, "migrate", app, migration, "--verbosity", "0", distributed=False)
+    with psycopg.connect(url, autocommit=True) as session:
+        tables = session.execute("select relname from pg_class where relkind in ('r', 'p')").fetchall()
+        for table, column in (BY_ENTITY | BY_HASH).items():
+            if (table,) in tables:
+                _distribute(session, table, column)
+
+    run(url, "upgrade")
+
+    with psycopg.connect(url, autocommit=True) as session:
+        assert distributed(session) == {*BY_ENTITY, *BY_HASH, *COPIED}
+    assert run(url, "migrate", "--check", "--verbosity", "0") == ""
+
+
+def _distribute(session: psycopg.Connection, table: str, column: str) -> None:
+    """Distribute a table as an older release may have done."""
+    session.execute(f"alter table {table} drop constraint if exists {table}_pkey")
+    if table != "transaction_hash":
+        session.execute(f"alter table {table} alter column {column} type {_TYPES.get(column, 'bigint')}")
+    session.execute(
+        "select create_distributed_table(%s, %s, shard_count := 2, colocate_with := 'none')", [table, column]
+    )
+
+
+_TYPES = {"hash": "bytea"}

@@ -1,0 +1,105 @@
+"""Slots, of which all processes of a server together have some."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from mirror.core.db.scheduling import slow_slot
+from mirror.core.db.scheduling.slow_slot import Files, SlowRequestSlot
+from tests.waiting import PATIENCE_SECONDS, wait_until
+
+_HOLDER = """
+import sys
+from mirror.core.db.scheduling.slow_slot import Files, Slot
+assert Slot(Files(int(sys.argv[1]), int(sys.argv[2]))).take_at_once()
+print("taken", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def files() -> Files:
+    return slow_slot.files()
+
+
+def _taking(slot: SlowRequestSlot, then: Callable[[], None]) -> threading.Thread:
+    def take() -> None:
+        slot.take()
+        then()
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    return thread
+
+
+def _is_waited_for(files: Files) -> bool:
+    """Return whether a process waits for a slot that another one has."""
+    watcher = SlowRequestSlot(files)
+    if slow_slot._locked(watcher._next):
+        watcher.take_at_once()
+        return False
+    return True
+
+
+@pytest.fixture
+def holder(files: Files) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that has taken the slot."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HOLDER, *map(str, files)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        pass_fds=files,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"taken\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_slot_is_taken_by_one_process_at_a_time(files):
+    first, second = SlowRequestSlot(files), SlowRequestSlot(files)
+
+    assert first.take_at_once()
+    assert not second.take_at_once()
+    first.give_back()
+    assert second.take_at_once()
+
+
+def test_a_process_that_dies_gives_its_slot_back(files, holder):
+    own = SlowRequestSlot(files)
+    assert not own.take_at_once()
+    taken = threading.Event()
+    thread = _taking(own, taken.set)
+
+    holder.kill()
+
+    assert taken.wait(PATIENCE_SECONDS)
+    thread.join()
+
+
+def test_a_process_that_is_waited_for_gives_way_before_it_has_the_slot_again(files):
+    first, second = SlowRequestSlot(files), SlowRequestSlot(files)
+    order: list[str] = []
+    assert first.take_at_once()
+    waiting = _taking(second, lambda: order.append("second"))
+    wait_until(lambda: _is_waited_for(files))
+
+    assert not first.offer()
+    again = _taking(first, lambda: order.append("first"))
+    waiting.join()
+    second.give_back()
+    again.join()
+
+    assert order == ["second", "first"]
+
+
+def test_a_slot_that_no_other_process_waits_for_is_kept(files):
+    slot = SlowRequestSlot(files)
+    assert slot.take_at_once()
+
+    assert slot.offer()
+    assert not SlowRequestSlot(files).take_at_once()

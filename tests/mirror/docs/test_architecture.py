@@ -1,0 +1,55 @@
+"""The page about the house has every folder of the tree, and no other."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+
+PAGE = Path(settings.BASE_DIR, "mirror", "docs", "architecture.md").read_text()
+# The folders that every app has are listed once, in ledger.
+OF_EVERY_APP = {"admin", "api", "backfills", "handlers", "models", "queries", "migrations"}
+APPS = ("contracts", "tokens", "network")
+
+
+def listed() -> Iterator[str]:
+    above: list[str] = []
+    tree = PAGE.partition("## Folders")[2].partition("## ")[0]
+    for indent, names in re.findall(r"^    ( *)((?:\w+/(?:, )?)+)", tree, re.M):
+        del above[len(indent) // 2 :]
+        for name in names.split(", "):
+            yield "/".join([*above, name.strip("/")])
+        above.append(names.strip("/"))
+
+
+def folders() -> Iterator[str]:
+    """The folders of our source, but for those below `tests`, which mirror them."""
+    for top in ("mirror", "ledger", *APPS, "web3sim"):
+        yield top
+        for path in Path(settings.BASE_DIR, top).rglob("*"):
+            if path.is_dir() and any(path.glob("*.*")) and "__pycache__" not in path.parts:
+                yield str(path.relative_to(settings.BASE_DIR))
+
+
+def test_every_folder_has_a_line() -> None:
+    lines = set(listed())
+    missing = {
+        folder
+        for folder in set(folders()) - lines
+        if not (folder.split("/")[0] in APPS and folder.split("/")[1] in OF_EVERY_APP)
+        and not folder.startswith(("mirror/static/", "mirror/templates/"))
+        and not folder.endswith("/migrations")
+    }
+
+    assert missing == set()
+
+
+def test_every_line_is_of_a_folder() -> None:
+    assert [folder for folder in listed() if not Path(settings.BASE_DIR, folder).is_dir()] == []
+
+
+def test_everything_to_look_for_is_there() -> None:
+    paths = re.findall(r"\| `([\w/.]+)` \|$", PAGE, re.M)
+
+    assert len(paths) > 10
+    assert [path for path in paths if not Path(settings.BASE_DIR, path).exists()] == []

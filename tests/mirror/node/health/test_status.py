@@ -1,0 +1,311 @@
+"""The one sentence about the node, for every state a loader may be in."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+
+from ledger.models import RecordFile
+from mirror.core.values.human_readable import duration
+from mirror.models import LOADER_LOCK, LoaderState
+from mirror.node.admin import dashboard
+from mirror.node.health import block_nodes, status
+from tests.build import SECOND, START, Build
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime.fromtimestamp(START // SECOND, UTC)
+
+
+@pytest.fixture(autouse=True)
+def now(settings_of: Callable[..., None]) -> None:
+    settings_of({"clock.now": float(START // SECOND)})
+    LoaderState.objects.all().delete()
+
+
+@pytest.fixture
+def lock() -> Any:
+    """A loader holds its lock: in a session of its own, until the test ends."""
+    other = connections.create_connection("default")
+    with other.cursor() as cursor:
+        cursor.execute("select pg_advisory_lock(%s)", [LOADER_LOCK])
+    yield
+    with other.cursor() as cursor:
+        # The session ends a moment after its connection is closed.
+        cursor.execute("select pg_advisory_unlock(%s)", [LOADER_LOCK])
+    other.close()
+
+
+def loader(activity: str, *, seconds_ago: int = 1, **columns: Any) -> None:
+    LoaderState.objects.create(
+        **{
+            "id": 1,
+            "activity": activity,
+            "source": "s3://streams",
+            "following": True,
+            "process": 77,
+            "host": "ada",
+            "started": NOW - timedelta(hours=2),
+            "reported": NOW - timedelta(seconds=seconds_ago),
+        }
+        | columns
+    )
+
+
+def block(seconds_ago: int) -> str:
+    Build().block(1234, end=START - seconds_ago * SECOND)
+    time = NOW - timedelta(seconds=seconds_ago)
+    return f"The last block is number 1234 of {time:%Y-%m-%d %H:%M:%S} UTC, {duration(seconds_ago)} old"
+
+
+def test_an_empty_node_says_how_to_begin(settings_of: Callable[..., None]) -> None:
+    assert status.read().sentence == (
+        "No block is loaded yet, and no loader runs: `manage.py up` makes the demo network and loads it."
+    )
+    settings_of({"network": "testnet"})
+    assert status.read().sentence == (
+        "No block is loaded yet, and no loader runs: `manage.py ingest PATH` loads files, "
+        "`manage.py ingest --follow` follows the network."
+    )
+
+
+def test_without_a_loader_the_last_block_is_named(settings_of: Callable[..., None]) -> None:
+    settings_of({"network": "testnet"})
+    last = block(5)
+
+    assert status.read().sentence.startswith(f"{last}, and no loader runs: ")
+
+
+def test_a_demo_network_that_ended_says_how_to_let_it_go_on(settings_of: Callable[..., None]) -> None:
+    last = block(5)
+
+    assert status.read().sentence == (
+        "All of the demo network's history is loaded. It has ended: `manage.py up --live` lets it go on. "
+        f"{last}."
+    )
+    settings_of({"network": "testnet"})
+    assert "--live" not in status.read().sentence
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_loader_that_does_not_report_is_known_by_its_lock() -> None:
+    assert status.read().sentence == "Loading. No block is loaded yet."
+
+
+@pytest.mark.usefixtures("lock")
+def test_catching_up_shows_the_rate_and_the_time_left() -> None:
+    last = block(3 * 86_400)
+    loader("loading", transaction_rate=3100.4, stream_rate=73.0)
+
+    assert status.read().sentence == (
+        "Catching up with s3://streams, 3,100 transactions per second, 73 times as fast as they happened, "
+        f"about 1 hour to go. {last}."
+    )
+    assert not status.read().needs_help
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_pause_in_the_stream_does_not_make_it_look_fast() -> None:
+    last = block(3600)
+    loader("loading", transaction_rate=6.0, stream_rate=7.2e6)
+
+    assert status.read().sentence == f"Catching up with s3://streams, 6 transactions per second. {last}."
+
+
+@pytest.mark.usefixtures("lock")
+@pytest.mark.parametrize("activity", ["loading", "waiting"])
+def test_a_stream_that_is_followed_as_it_appears_is_up_to_date(activity: str) -> None:
+    last = block(4)
+    loader(activity, transaction_rate=120.0, stream_rate=1.0)
+
+    assert status.read().sentence == (
+        f"Following s3://streams, up to date, 120 transactions per second. {last}."
+    )
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_source_without_newer_files_is_reported() -> None:
+    last = block(3600)
+    loader("waiting")
+
+    assert status.read().sentence == (
+        f"Following s3://streams; nothing newer is there. {last}: if the network runs, check that it "
+        "publishes there."
+    )
+
+
+@pytest.mark.usefixtures("lock")
+def test_folders_are_loaded_not_followed() -> None:
+    loader("loading", following=False, source="the folder /data", transaction_rate=5000.0)
+
+    assert status.read().sentence == (
+        "Loading the folder /data, 5,000 transactions per second. No block is loaded yet."
+    )
+
+
+PROBLEM = {
+    "file": "a.rcd_sig",
+    "position": "",
+    "cause": "no consensus: signed by node 1, 1 of the 2 stake needed (of 4); node 0: no signature file",
+    "cure": "More nodes may sign it soon.",
+    "signatures": {
+        "signed": [1],
+        "others": {"0": "no signature file"},
+        "stake": 1,
+        "required": 2,
+        "counted": True,
+    },
+}
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_stuck_loader_says_at_which_file_why_and_what_to_do() -> None:
+    last = block(300)
+    loader("stuck", problem=PROBLEM)
+
+    now = status.read()
+
+    assert now.sentence == (
+        "Stuck at a.rcd_sig: no consensus: signed by node 1, 1 of the 2 stake needed (of 4); node 0: no "
+        f"signature file. More nodes may sign it soon. The node tries again by itself. {last}."
+    )
+    assert now.needs_help
+
+
+def test_a_loader_that_failed_leaves_its_error() -> None:
+    problem = {"file": "a.rcd", "position": "byte 7", "cause": "odd", "cure": "", "signatures": None}
+    loader("failed", seconds_ago=120, problem=problem)
+
+    now = status.read()
+
+    assert now.sentence == (
+        "Not loading: the loader ended 2 minutes ago at a.rcd, byte 7: odd. No block is loaded yet."
+    )
+    assert now.needs_help
+
+
+def test_a_loader_that_stopped_needs_no_help() -> None:
+    loader("stopped", seconds_ago=7200)
+
+    now = status.read()
+
+    assert now.sentence == (
+        "Not loading: the loader of s3://streams was stopped 2 hours ago. No block is loaded yet. "
+        "To go on: `manage.py up`, or `manage.py ingest --follow`."
+    )
+    assert not now.needs_help
+
+
+@pytest.mark.parametrize("activity", ["starting", "loading", "waiting", "stuck"])
+def test_a_loader_without_its_lock_was_killed(activity: str) -> None:
+    loader(activity, seconds_ago=90)
+
+    now = status.read()
+
+    assert now.sentence == (
+        "Not loading: the loader (process 77 on ada) ended without a word 1 minute ago: it was killed, or "
+        "its machine went down, or this is a copy of its database. No block is loaded yet. Start it again: "
+        "it goes on where it was."
+    )
+    assert now.needs_help
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_loader_that_starts_has_its_lock_already() -> None:
+    loader("starting", seconds_ago=20)
+
+    assert status.read().sentence == "Starting to load from s3://streams. No block is loaded yet."
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_loader_that_hangs_is_reported() -> None:
+    loader("loading", seconds_ago=600)
+
+    now = status.read()
+
+    assert now.sentence.startswith("The loader (process 77 on ada) has not said anything for 10 minutes: ")
+    assert now.needs_help
+
+
+def test_the_sentence_costs_five_statements(django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(5, connection=connection):
+        status.read()
+
+
+NEVER = {"last_failure": "", "set_aside_until": None}
+
+
+def test_a_cure_that_says_that_it_is_tried_again_says_it_alone(lock: Any) -> None:
+    block(5)
+    loader("stuck", problem=PROBLEM | {"cure": "It is tried again while loading goes on."})
+
+    assert status.read().sentence.count("again") == 1
+
+
+def test_the_source_of_blocks_and_its_nodes_are_told(lock: Any) -> None:
+    last = block(5)
+    nodes = [
+        {"name": "near:40840", "priority": 0, "used": True, "latency_ms": 120, "failures": 0},
+        {"name": "far:40840", "priority": 1, "used": False, "latency_ms": None, "failures": 0},
+    ]
+    told = [each | {"last_failure": "", "set_aside_until": None} for each in nodes]
+    told[1] |= {"last_failure": "the block node is away.", "set_aside_until": START // SECOND + 43}
+    why = "it is the first in order that has the block"
+    source = {"now": "the block node near:40840", "why": why, "nodes": told}
+    loader("waiting", block_source=source)
+
+    read = status.read()
+
+    assert read.sentence == (
+        f"Following s3://streams, up to date. {last}. Blocks come from the block node near:40840: {why}. "
+        "Block nodes, the preferred one first: near:40840, 120 ms after the end of a block; far:40840, whose "
+        "latency is not known, set aside for another 43 seconds, last failure: the block node is away."
+    )
+    assert read.json["loader"]["block_source"] == source
+    # Other tests may have left deaths of processes.
+    (trouble,) = (each for each in dashboard.troubles(read) if "block node" in each.what)
+    now = START / SECOND
+    assert block_nodes.sentences(source | {"nodes": [told[0]] * 7}, now).endswith("; and 2 more.")
+    away = {"answer": "connection refused", "blocks": None, "answered": START // SECOND - 3}
+    behind = {"answer": "has blocks 0 to 59", "blocks": [0, 59], "answered": START // SECOND - 2}
+    said = block_nodes.sentences(source | {"nodes": [told[0], nodes[1] | away | NEVER]}, now)
+    assert said.endswith("; far:40840, asked 3 seconds ago: connection refused.")
+    past = NEVER | {"last_failure": "its stream has failed", "failures": 1}
+    said = block_nodes.sentences(source | {"nodes": [told[0], nodes[1] | past | away]}, now)
+    assert said.endswith("; far:40840, asked 3 seconds ago: connection refused.")
+    said = block_nodes.sentences(source | {"nodes": [told[0], nodes[1] | past | behind]}, now)
+    assert said.endswith("; far:40840, whose latency is not known, last failure: its stream has failed.")
+    nodes[0]["used"] = False
+    said = block_nodes.sentences(source | {"nodes": [each | behind | NEVER for each in nodes]}, now)
+    assert said.count("asked 2 seconds ago: has blocks 0 to 59") == 2
+    assert trouble.what == "The block node far:40840 is set aside: the block node is away."
+
+
+def test_a_clock_that_is_hours_behind_is_noticed() -> None:
+    block(-3 * 3600)
+    loader("waiting")
+
+    assert (
+        "The clock of this machine is at least 3 hours behind that of the network, whose last block is later "
+        "than now: set it, for example by NTP."
+    ) in status.read().sentence
+    block(-60)
+    RecordFile.objects.filter(consensus_end__gt=START + 60 * SECOND).delete()
+    assert "clock" not in status.read().sentence
+
+
+def test_incidents_of_the_source_are_told_before_it_counts_as_stuck(lock: Any) -> None:
+    block(3)
+    seconds = START // SECOND
+    last = [{"at": seconds - 5, "cause": "recordstreams/record0.0.3: can't be had: HTTP error"}]
+    loader("waiting", incidents={"count": 4, "last": last})
+
+    assert (
+        "4 requests to the source failed or took long in the last 10 minutes, the last one 5 seconds ago: "
+        "recordstreams/record0.0.3: can't be had: HTTP error."
+    ) in status.read().sentence
+    assert not status.read().needs_help
+    LoaderState.objects.update(activity="stopped")
+    assert "requests" not in status.read().sentence

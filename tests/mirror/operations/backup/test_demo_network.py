@@ -1,0 +1,129 @@
+"""The demo network in a backup goes on in another node, also where it has published more meanwhile."""
+
+import io
+import tarfile
+import threading
+from pathlib import Path
+
+import pytest
+import pytest_django
+import zstandard
+
+from mirror.core.config.errors import OperatorError
+from mirror.demo import run
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.live import blocks
+from mirror.demo.publish.history import History, next_block
+from mirror.demo.publish.publisher import Publisher
+from mirror.node.start import tables
+from mirror.operations.backup import demo, dump
+from mirror.operations.backup import restore as restoring
+from mirror.operations.backup.manifest import DEMO, DamagedBackup, Manifest
+from tests.ledger.ingest.load import load
+from tests.ledger.ingest.load import settings as changed
+from tests.ledger.ingest.tables import contents
+from tests.partitions import own_database
+
+DESCRIPTION = Manifest("demo", "1", "", "", None, 0, [], {}, [], {})
+
+
+@pytest.mark.parametrize("writes_blocks", [False, True], ids=["record files", "blocks"])
+def test_a_demo_network_goes_on_where_a_backup_has_left_it(
+    settings, tmp_path: Path, writes_blocks: bool
+) -> None:
+    backup = tmp_path / "backup"
+    backup.mkdir()
+    settings.DATA_DIR = tmp_path / "here"
+    publisher = Publisher(run.folder(), nodes())
+    for network, block in History(blocks=4, tps=3, seed=5).play(nodes()):
+        publisher.publish(network, block)
+    if writes_blocks:
+        blocks.go_over(publisher, network)
+    last = publisher.publish(network, next_block(network, 3))
+    state = (run.folder() / "network.state").read_bytes()
+    # A block that is published after the state was read, here: whose state was not.
+    publisher.publish(network, next_block(network, 3))
+    (run.folder() / "network.state").write_bytes(state)
+
+    with changed(network="demo"):
+        description = demo.add(backup, DESCRIPTION)
+    assert description.demo and description.demo.name == DEMO
+    settings.DATA_DIR = tmp_path / "there"
+    settings.DATA_DIR.mkdir()
+    demo.check_absent()
+    demo.bring_back(backup)
+
+    restored = Publisher(run.folder(), nodes())
+    assert restored.newest() == last.name
+    again, file = restored.resume()
+    assert file.name == last.name
+    published = restored.publish(again, next_block(again, 3)).record_file()
+    assert published.previous_hash == file.record_file().hash
+    assert published.block_number == (file.record_file().block_number or 0) + 1
+    with pytest.raises(OperatorError, match="There is a demo network in"):
+        demo.check_absent()
+
+
+def test_a_node_without_a_demo_network_has_none_in_its_backup(settings, tmp_path: Path) -> None:
+    settings.DATA_DIR = tmp_path
+
+    with changed(network="demo"):
+        assert demo.add(tmp_path, DESCRIPTION) == DESCRIPTION
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_whose_demo_leaves_its_folder_is_damaged(settings, tmp_path: Path) -> None:
+    settings.DATA_DIR = tmp_path / "there"
+    settings.DATA_DIR.mkdir()
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("../outside"), io.BytesIO())
+    (tmp_path / DEMO).write_bytes(zstandard.ZstdCompressor().compress(packed.getvalue()))
+
+    with changed(network="demo"), pytest.raises(DamagedBackup, match="an entry ../outside"):
+        demo.bring_back(tmp_path)
+
+    assert not run.folder().exists()
+
+
+@pytest.mark.usefixtures("_test_database")
+def test_a_restore_goes_on_or_is_undone_after_its_demo_failed(
+    settings, django_db_blocker: pytest_django.DjangoDbBlocker, tmp_path: Path
+) -> None:
+    backup, goes_on = tmp_path / "backup", threading.Event()
+
+    def restore() -> None:
+        restoring.restore(backup, print, goes_on, jobs=1)
+
+    settings.DATA_DIR = tmp_path / "here"
+    publisher = Publisher(run.folder(), nodes())
+    with django_db_blocker.unblock(), changed(network="demo"):
+        with own_database(divided=False):
+            for network, block in History(blocks=3, tps=3, seed=5).play(nodes()):
+                publisher.publish(network, block)
+                load(block)
+            original, newest = contents(), publisher.newest()
+            dump.backup(backup, print, goes_on, jobs=1)
+        settings.DATA_DIR = tmp_path / "there"
+        settings.DATA_DIR.mkdir()
+        with own_database(divided=False):
+            in_the_way = settings.DATA_DIR / f"{run.folder().name}.unfinished"
+            in_the_way.touch()
+            for _ in range(2):
+                with pytest.raises(FileExistsError):
+                    restore()
+            in_the_way.unlink()
+            # As a restore that was killed between its last two steps.
+            demo.bring_back(backup)
+            assert tables.is_restoring()
+
+            restoring.undo(print, goes_on)
+
+            assert list(settings.DATA_DIR.iterdir()) == []
+            in_the_way.touch()
+            with pytest.raises(FileExistsError):
+                restore()
+            in_the_way.unlink()
+            restore()
+            assert contents() == original
+            assert Publisher(run.folder(), nodes()).newest() == newest

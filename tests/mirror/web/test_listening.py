@@ -1,0 +1,49 @@
+"""The supervisor's socket: a web server that was killed refuses no connection."""
+
+import os
+import signal
+import socket
+from contextlib import suppress
+from http.client import HTTPException
+
+import pytest
+
+from mirror.core.config.errors import OperatorError
+from mirror.web import server
+from tests.node import Node, children
+from tests.waiting import wait_until
+
+
+def test_no_connection_is_refused_while_a_killed_web_server_starts_again(node: Node, tables: None) -> None:
+    node.start("serve")
+    killed = node.web_server()
+
+    def answers() -> bool:
+        # A process that is about to end may still have taken it.
+        with suppress(ConnectionResetError, HTTPException):
+            return node.get("/health/liveness")[0] == 200
+        return False
+
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: answers() and node.web_server() not in (0, killed))
+
+    assert "is started again" in node.said
+
+
+def test_a_worker_that_does_not_end_is_killed_and_named(node: Node, tables: None) -> None:
+    node.start("serve")
+    (worker, *_) = children(node.web_server())
+    os.kill(worker, signal.SIGSTOP)
+
+    assert node.stop(signal.SIGTERM) == 0
+    assert f"process={worker}" in node.said
+    assert "worker_killed" in node.said
+
+
+def test_a_port_that_is_taken_is_refused(settings_of) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        settings_of({"web.host": "127.0.0.1", "web.port": port})
+        with pytest.raises(OperatorError, match=rf"Port {port} of 127.0.0.1 is taken .* \(PORT={port + 1}\)"):
+            server.bound()
+    server.bound().close()

@@ -1,0 +1,294 @@
+"""TokenAirdrop, TokenClaimAirdrop and TokenCancelAirdrop (HIP-904).
+
+An airdrop to an account that would have to agree first waits until that account claims it; everyone else gets
+it at once. Custom fees are paid by the sender when it airdrops.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mirror.core.values.hapi.messages import DecodeError, Key
+from web3sim.operations.crypto_transfer import transfer_without_fees
+from web3sim.operations.custom_fees.assessment import assess
+from web3sim.operations.custom_fees.level import TokenFees
+from web3sim.operations.holdings import associated, is_frozen, owner_of, usable_token
+from web3sim.operations.refusals import Refused
+from web3sim.operations.signers import Signers
+from web3sim.operations.tokens.associate import add_relationship, new_relationship
+from web3sim.operations.transfers.body import (
+    Adjustment,
+    NftTransfer,
+    Outcome,
+    TokenTransfers,
+    Transfers,
+)
+from web3sim.operations.transfers.checks import (
+    MOST_NFTS,
+    MOST_UNIT_ADJUSTMENTS,
+    Participants,
+    account_of,
+    check_token_lists,
+    number_of,
+)
+from web3sim.operations.transfers.moves import Moves
+from web3sim.operations.transfers.receivers import HOLLOW_KEY, slots_used_up
+from web3sim.state.overlay import Overlay
+from web3sim.state.tables.interface import AirdropKey, Entity, Relationship, Token
+
+#: Of a network's default configuration.
+MOST_PENDING_IDS = 10
+LAST_RESERVED_ACCOUNT = 1000
+_KEYS_THAT_CLAIM = frozenset({"contractID", "ed25519", "ECDSA_secp256k1"})
+
+
+# AIRDROP
+
+
+def airdrop(ledger: Overlay, signers: Signers, transfers: Transfers) -> Outcome:
+    """Give tokens away, now or when they are claimed. Errors: Refused.
+
+    Checks, in this order: sizes and receivers of the network itself, the lists, accounts and signatures; for
+    each token what its sender has, and royalties; custom fees; then for each token its receivers.
+    """
+    _check_sizes(transfers)
+    _check_senders(transfers)
+    check_token_lists(transfers.tokens, approvals=False)
+    Participants(ledger, signers, transfers, optional_receivers=True).check()
+    for each in transfers.tokens:
+        _check_token(ledger, transfers, each)
+    assessment = assess(ledger, transfers)
+    outcome = Outcome()
+    fees = Moves(ledger, signers.sender_id, outcome, assessment.fees)
+    for level in assessment.levels[1:]:
+        fees.move_hbar(level.hbar)
+        fees.move_units(level.tokens)
+    immediate = []
+    for each in assessment.levels[0].tokens:
+        _check_receivers(ledger, each)
+        now = _without_pending(ledger, signers, each)
+        if now.adjustments or now.nfts:
+            immediate.append(now)
+    if any(number_of(transfers, account) for account in transfers.missing):
+        raise Refused("INVALID_ACCOUNT_ID")
+    transfer_without_fees(ledger, signers, Transfers((), tuple(immediate), transfers.missing), outcome)
+    return outcome
+
+
+def _check_sizes(transfers: Transfers) -> None:
+    units = sum(len(each.adjustments) for each in transfers.tokens)
+    nfts = sum(len(each.nfts) for each in transfers.tokens)
+    if units > MOST_UNIT_ADJUSTMENTS or nfts > MOST_NFTS:
+        raise Refused("TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
+    if any(0 < number_of(transfers, account) <= LAST_RESERVED_ACCOUNT for account in transfers.credited()):
+        raise Refused("INVALID_RECEIVING_NODE_ACCOUNT")
+
+
+def _check_senders(transfers: Transfers) -> None:
+    if not transfers.tokens:
+        raise Refused("EMPTY_TOKEN_TRANSFER_BODY")
+    for each in transfers.tokens:
+        debits = sum(adjustment.amount < 0 for adjustment in each.adjustments)
+        senders = {nft.sender for nft in each.nfts}
+        if len(senders) > 1 or (each.adjustments and debits != 1):
+            raise Refused("AIRDROP_CONTAINS_MULTIPLE_SENDERS_FOR_A_TOKEN")
+
+
+def _check_token(ledger: Overlay, transfers: Transfers, tokens: TokenTransfers) -> None:
+    token = usable_token(ledger, tokens.token_id)
+    if tokens.adjustments:
+        if token.unique:
+            raise Refused("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+        debit = next(each for each in tokens.adjustments if each.amount < 0)
+        if _sending(ledger, token, debit.account).balance + debit.amount < 0:
+            raise Refused("INSUFFICIENT_TOKEN_BALANCE")
+        return
+    for nft in tokens.nfts:
+        _check_royalties(ledger, transfers, token, nft)
+    _sending(ledger, token, tokens.nfts[0].sender)
+    for nft in tokens.nfts:
+        row = ledger.nft(token.id, nft.serial_number)
+        if row is None or not token.unique:
+            raise Refused("INVALID_NFT_ID")
+        if owner_of(token, row) != nft.sender:
+            raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+
+
+def _sending(ledger: Overlay, token: Token, account: int) -> Relationship:
+    relationship = associated(ledger, token, account)
+    if is_frozen(token, relationship):
+        raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
+    return relationship
+
+
+def _check_royalties(ledger: Overlay, transfers: Transfers, token: Token, nft: NftTransfer) -> None:
+    """Refuse a serial for which the receiver, or the sender out of what it gets, would have to pay."""
+    of_token = TokenFees(token, ledger.custom_fees(token.id))
+    gets_value = any(
+        each.amount > 0 and each.account == nft.sender
+        for tokens in transfers.tokens
+        for each in tokens.adjustments
+    )
+    for fee in of_token.royalty:
+        receiver_pays = fee["fallback_fee"] and not of_token.is_exempt(nft.receiver, fee)
+        if receiver_pays or (gets_value and not of_token.is_exempt(nft.sender, fee)):
+            raise Refused("TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY")
+
+
+def _check_receivers(ledger: Overlay, tokens: TokenTransfers) -> None:
+    """Refuse receivers that could never claim."""
+    for number in Transfers(tokens=(tokens,)).credited():
+        account = account_of(ledger, number)
+        if account is not None and not _can_claim(account):
+            raise Refused("NOT_SUPPORTED")
+
+
+def _can_claim(account: Entity) -> bool:
+    if account.key is None or account.key == HOLLOW_KEY:
+        return True
+    try:
+        return _key_can_claim(Key.FromString(account.key))
+    except DecodeError:
+        return False
+
+
+def _key_can_claim(key: Any) -> bool:
+    kind = key.WhichOneof("key")
+    if kind == "keyList":
+        return all(map(_key_can_claim, key.keyList.keys))
+    if kind == "thresholdKey":
+        able = sum(map(_key_can_claim, key.thresholdKey.keys.keys))
+        return bool(able >= key.thresholdKey.threshold)
+    return kind in _KEYS_THAT_CLAIM
+
+
+def _without_pending(ledger: Overlay, signers: Signers, tokens: TokenTransfers) -> TokenTransfers:
+    """Note what has to wait, and return what moves at once. Errors: Refused."""
+    token = usable_token(ledger, tokens.token_id)
+    credits: list[Adjustment] = []
+    sender = next((each.account for each in tokens.adjustments if each.amount < 0), 0)
+    for each in tokens.adjustments:
+        if each.amount > 0:
+            if _waits(ledger, signers, token, each.account):
+                key = AirdropKey(sender, each.account, token.id, 0)
+                ledger.put_pending_airdrop(key, (ledger.pending_airdrop(key) or 0) + each.amount)
+            else:
+                credits.append(each)
+    nfts: list[NftTransfer] = []
+    for nft in tokens.nfts:
+        if not _waits(ledger, signers, token, nft.receiver):
+            nfts.append(nft)
+            continue
+        key = AirdropKey(nft.sender, nft.receiver, token.id, nft.serial_number)
+        if ledger.pending_airdrop(key) is not None:
+            raise Refused("PENDING_NFT_AIRDROP_ALREADY_EXISTS")
+        ledger.put_pending_airdrop(key, 0)
+    if credits:
+        credits.insert(0, Adjustment(sender, -sum(each.amount for each in credits)))
+    return TokenTransfers(token.id, tuple(credits), tuple(nfts))
+
+
+def _waits(ledger: Overlay, signers: Signers, token: Token, receiver: int) -> bool:
+    account = account_of(ledger, receiver)
+    if account is None:
+        return False
+    if account.receiver_signature_required and not signers.has_signed(account):
+        return True
+    return ledger.relationship(token, receiver) is None and slots_used_up(ledger, account)
+
+
+# CLAIM AND CANCEL
+
+
+@dataclass(frozen=True, slots=True)
+class PendingId:
+    """What names a pending airdrop; without a serial number it is of units. Accounts are as in Transfers."""
+
+    sender: int
+    receiver: int
+    token_id: int
+    serial_number: int | None = None
+
+    @property
+    def key(self) -> AirdropKey:
+        return AirdropKey(self.sender, self.receiver, self.token_id, self.serial_number or 0)
+
+
+def check_pending_ids(ids: Sequence[PendingId]) -> None:
+    """Errors: Refused."""
+    if len(ids) > MOST_PENDING_IDS:
+        raise Refused("PENDING_AIRDROP_ID_LIST_TOO_LONG")
+    if not ids:
+        raise Refused("EMPTY_PENDING_AIRDROP_ID_LIST")
+    if len(set(ids)) < len(ids):
+        raise Refused("PENDING_AIRDROP_ID_REPEATED")
+
+
+def claim(ledger: Overlay, signers: Signers, ids: Sequence[PendingId]) -> Outcome:
+    """Receive what waits. Errors: Refused.
+
+    Checks, in this order: the list; each receiver and its signature; that each airdrop waits; for each token
+    that it is not paused and asks no fallback fee; then as for a transfer without fees.
+    """
+    check_pending_ids(ids)
+    _check_signed(ledger, signers, [each.receiver for each in ids], "INVALID_ACCOUNT_ID")
+    _check_pending(ledger, ids)
+    for each in ids:
+        usable_token(ledger, each.token_id)
+        if any(fee["fallback_fee"] for fee in ledger.custom_fees(each.token_id).royalty):
+            raise Refused("TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY")
+    moves: dict[int, TokenTransfers] = {}
+    for each in ids:
+        known = moves.get(each.token_id, TokenTransfers(each.token_id))
+        moves[each.token_id] = _with_claim(ledger, known, each)
+        token = usable_token(ledger, each.token_id)
+        if ledger.relationship(token, each.receiver) is None:
+            add_relationship(ledger, new_relationship(token, each.receiver))
+    outcome = Outcome()
+    transfer_without_fees(ledger, signers, Transfers(tokens=tuple(moves.values())), outcome)
+    for each in ids:
+        ledger.put_pending_airdrop(each.key, None)
+    return outcome
+
+
+def _with_claim(ledger: Overlay, moves: TokenTransfers, pending: PendingId) -> TokenTransfers:
+    sender, receiver = pending.sender, pending.receiver
+    if pending.serial_number is not None:
+        nft = NftTransfer(sender, receiver, pending.serial_number)
+        return replace(moves, nfts=(*moves.nfts, nft))
+    amount = ledger.pending_airdrop(pending.key) or 0
+    amounts = {each.account: each.amount for each in moves.adjustments}
+    for account, change in ((sender, -amount), (receiver, amount)):
+        amounts[account] = amounts.get(account, 0) + change
+    return replace(moves, adjustments=tuple(Adjustment(*each) for each in amounts.items()))
+
+
+def cancel(ledger: Overlay, signers: Signers, ids: Sequence[PendingId]) -> None:
+    """Take back what waits. Errors: Refused.
+
+    Checks, in this order: the list and its serial numbers; each sender and its signature; that each airdrop
+    waits.
+    """
+    check_pending_ids(ids)
+    if any(each.serial_number is not None and each.serial_number <= 0 for each in ids):
+        raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
+    _check_signed(ledger, signers, [each.sender for each in ids], "INVALID_PENDING_AIRDROP_ID")
+    _check_pending(ledger, ids)
+    for each in ids:
+        ledger.put_pending_airdrop(each.key, None)
+
+
+def _check_signed(ledger: Overlay, signers: Signers, accounts: Sequence[int], code: str) -> None:
+    entities = [account_of(ledger, account) for account in accounts]
+    if None in entities:
+        raise Refused(code)
+    if not all(entity is not None and signers.has_signed(entity) for entity in entities):
+        raise Refused("INVALID_SIGNATURE")
+
+
+def _check_pending(ledger: Overlay, ids: Sequence[PendingId]) -> None:
+    for each in ids:
+        accounts = (account_of(ledger, account) for account in (each.sender, each.receiver))
+        names_none = each.serial_number is not None and each.serial_number <= 0
+        if None in accounts or names_none or ledger.pending_airdrop(each.key) is None:
+            raise Refused("INVALID_PENDING_AIRDROP_ID")

@@ -1,0 +1,202 @@
+"""The tables of one state, each row read once: for one request, and for a while for this process.
+
+A request sees one state: what it has read does not change until its end, also over the many runs of an
+estimate. What a contract used lately, other contracts and slots, is read together when it is used again.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from mirror.core import config
+from web3sim.engine.interface import AccountKind, Address
+from web3sim.state.cache import Absent, ExpiringCache, caches
+from web3sim.state.database import Reading
+from web3sim.state.tables.interface import Entity, SlotKey, Tables
+
+# How an entity is asked for: by its own address, or by its encoded id.
+EntityKey = Address | int
+
+# Contracts and tokens that are remembered of each that was called.
+_MOST_ENTITIES = 100
+
+Answer = TypeVar("Answer")
+Use = TypeVar("Use", bound=Hashable)
+
+
+class CachedTables:
+    """Errors of all methods: those of `reading`."""
+
+    def __init__(self, tables: Tables, reading: Reading) -> None:
+        self._tables, self._reading, self._time = tables, reading, tables.time
+        self._entities: dict[EntityKey, Entity | None] = {}
+        self._codes: dict[int, bytes] = {}
+        self._slots: dict[SlotKey, int] = {}
+        self._others: dict[tuple[Hashable, ...], Any] = {}
+        self._used_entities: dict[EntityKey, None] | None = None
+        self._in_batches: bool = config.value("web3.cache.enableBatchContractSlotCaching")
+        self._most_slots: int = config.value("web3.cache.slotsPerContract.maximumSize")
+
+    def begin(
+        self, called: EntityKey, others: Iterable[EntityKey], *, along: Callable[[], EntityKey] | None = None
+    ) -> None:
+        """Read what a call of something needs, with what it used lately, in as few statements as may be.
+
+        What may come `along` is read only if something else has to be.
+        """
+        self._used_entities = _used(caches().used_entities, called)
+        keys = [called, *self._used_entities]
+        self.load([*keys, *others], along=along)
+        entities = [entity for key in keys if (entity := self._entities[key]) is not None]
+        contracts = [entity.id for entity in entities if entity.type == AccountKind.CONTRACT.name]
+        self._read_codes(contracts)
+        if self._in_batches:
+            self._read_batches(contracts)
+
+    def _read_batches(self, contract_ids: list[int]) -> None:
+        """The slots that the first ones used lately, not many more than one may; the rest when it is used."""
+        keys: list[SlotKey] = []
+        for contract_id in contract_ids:
+            if len(keys) < self._most_slots:
+                keys += self._batch(contract_id)
+        self._read_slots(keys)
+
+    def entity(self, key: EntityKey) -> Entity | None:
+        if key not in self._entities:
+            self.load([key])
+            found = self._entities[key]
+            # Other entities are named by arguments, and different ones each time.
+            lasting = found is not None and found.type in (AccountKind.CONTRACT.name, AccountKind.TOKEN.name)
+            if lasting and self._used_entities is not None:
+                _use(self._used_entities, key, most=_MOST_ENTITIES)
+        return self._entities[key]
+
+    def load(self, keys: Iterable[EntityKey], *, along: Callable[[], EntityKey] | None = None) -> None:
+        """Read several entities together, and what may come along if there are any to read."""
+        unknown = self._unknown(keys)
+        if not unknown:
+            return
+        if along is not None:
+            unknown = list(dict.fromkeys([*unknown, *self._unknown([along()])]))
+        found = self._tables.entities(
+            [key for key in unknown if isinstance(key, bytes)],
+            [key for key in unknown if isinstance(key, int)],
+        )
+        for key in unknown:
+            entity = found.by_id.get(key) if isinstance(key, int) else found.by_address.get(key)
+            self._remember(key, entity)
+            if entity is not None:
+                self._remember(entity.id, entity)
+
+    def _unknown(self, keys: Iterable[EntityKey]) -> list[EntityKey]:
+        """Return those that this process does not remember."""
+        unknown = []
+        for key in dict.fromkeys(keys):
+            if key in self._entities:
+                continue
+            kept = caches().entities.get((self._time, key))
+            if isinstance(kept, Absent):
+                unknown.append(key)
+            else:
+                self._entities[key] = kept
+        return unknown
+
+    def _remember(self, key: EntityKey, entity: Entity | None) -> None:
+        self._entities[key] = entity
+        caches().entities.put((self._time, key), entity)
+
+    def code(self, contract_id: int) -> bytes:
+        """Runtime code; empty if it is not known."""
+        if contract_id not in self._codes:
+            self._read_codes([contract_id])
+        return self._codes[contract_id]
+
+    def _read_codes(self, contract_ids: list[int]) -> None:
+        unknown = []
+        for contract_id in contract_ids:
+            kept = caches().code.get(contract_id)
+            if isinstance(kept, Absent):
+                unknown.append(contract_id)
+            else:
+                self._codes[contract_id] = kept
+        if not unknown:
+            return
+        # Index: the primary key (id).
+        rows = self._reading.fetch("select id, runtime_bytecode from contract where id = any(%s)", (unknown,))
+        self._codes |= dict.fromkeys(unknown, b"")
+        for contract_id, code in rows:
+            # Code that is not known yet may come; what is known never changes.
+            if code:
+                self._codes[contract_id] = code
+                caches().code.put(contract_id, code)
+
+    def nonce(self, entity: Entity) -> int:
+        return self.other(("nonce", entity.id), lambda tables: tables.nonce(entity))
+
+    def slot(self, contract_id: int, slot: int) -> int:
+        key = (contract_id, slot)
+        value = self._slots.get(key)
+        if value is None:
+            _use(_used(caches().used_slots, contract_id), slot, most=self._most_slots)
+            self._read_slots([key])
+            value = self._slots[key]
+        return value
+
+    def _read_slots(self, keys: list[SlotKey]) -> None:
+        unknown: dict[SlotKey, None] = {}
+        for key in keys:
+            kept = caches().slots.get((self._time, *key))
+            if isinstance(kept, Absent):
+                unknown[key] = None
+            else:
+                self._slots[key] = kept
+        if not unknown:
+            return
+        if self._in_batches:
+            for contract_id in {contract_id for contract_id, _ in unknown}:
+                unknown |= dict.fromkeys(self._batch(contract_id))
+        for key, value in self._tables.slots(list(unknown)).items():
+            self._slots[key] = value
+            caches().slots.put((self._time, *key), value)
+
+    def _batch(self, contract_id: int) -> list[SlotKey]:
+        """The slots a contract used lately; none while those read last time are kept."""
+        kept = caches().batches.get((self._time, contract_id))
+        if not isinstance(kept, Absent):
+            return []
+        caches().batches.put((self._time, contract_id), None)
+        used = ((contract_id, slot) for slot in list(_used(caches().used_slots, contract_id)))
+        return [key for key in used if key not in self._slots]
+
+    def other(self, key: tuple[Hashable, ...], read: Callable[[Tables], Answer]) -> Answer:
+        """Anything else the tables answer, by a key of its own."""
+        if key not in self._others:
+            self._others[key] = caches().tokens.get_or_put((self._time, *key), lambda: read(self._tables))
+        answer: Answer = self._others[key]
+        return answer
+
+    def others(self, keys: Sequence[tuple[Hashable, ...]], read: Callable[[Tables], Sequence[Any]]) -> None:
+        """Read several of them together, unless all are known: an answer for each key."""
+        if all(map(self._knows, keys)):
+            return
+        for key, answer in zip(keys, read(self._tables), strict=True):
+            self._others.setdefault(key, answer)
+            caches().tokens.put((self._time, *key), answer)
+
+    def _knows(self, key: tuple[Hashable, ...]) -> bool:
+        if key not in self._others:
+            kept = caches().tokens.get((self._time, *key))
+            if isinstance(kept, Absent):
+                return False
+            self._others[key] = kept
+        return True
+
+
+def _used(cache: ExpiringCache[Hashable, dict[Use, None]], key: Hashable) -> dict[Use, None]:
+    """Return what is remembered as used by something; the caller may add to it."""
+    return cache.get_or_put(key, dict)
+
+
+def _use(used: dict[Use, None], what: Use, *, most: int) -> None:
+    used[what] = None
+    if len(used) > most:
+        del used[next(iter(used))]
