@@ -25,7 +25,8 @@ class Migration(migrations.Migration):
     ]
     operations += [
         migrations.RunSQL(
-            "alter index if exists kept_place_location_7ff446ed_like rename to archive_location_location_9fe42dc5_like",
+            "alter index if exists kept_place_location_7ff446ed_like "
+            "rename to archive_location_location_9fe42dc5_like",
             migrations.RunSQL.noop,
         )
     ]
