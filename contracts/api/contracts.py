@@ -20,7 +20,7 @@ from ledger.api.names.contracts import (
 )
 from ledger.queries import files
 from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
-from ledger.queries.versions_at import Moment
+from ledger.queries.versions_at import VersionRange
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, compare
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.answers import not_loaded
@@ -82,7 +82,7 @@ class ContractParameters(ParameterSet):
 
 # QUERY
 def chosen(names: list[Comparison]) -> list[Comparison]:
-    """Return the comparisons with encoded ids. Errors: NotFound for an address of nobody without a realm."""
+    """Return the comparisons with encoded ids. Errors: NotFound for an unknown address without a realm."""
     comparisons = find_contracts(names)
     for (_, name), (_, contract_id) in zip(names, comparisons, strict=True):
         if contract_id is None and "." not in name.text:
@@ -97,7 +97,7 @@ def contract_at(name: int | bytes, comparisons: list[Comparison]) -> Contract | 
     """Return the contract as it was at the timestamps, or without any as it is now."""
     if not comparisons:
         return queries.contract(name, None)
-    return queries.contract(name, Moment.of(Bounds.of(comparisons)))
+    return queries.contract(name, VersionRange.of(Bounds.of(comparisons)))
 
 
 def bytecode(contract: Contract) -> str:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from contracts.queries.distributed import contracts as distributed
-from ledger.queries.versions_at import Moment
+from ledger.queries.versions_at import VersionRange
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Where, fetch
 from mirror.core.db.sql.query import Query
@@ -63,8 +63,8 @@ def contracts(query: Query) -> list[Contract]:
     return [Contract(*row) for row in fetch(statement, query.where.values)]
 
 
-def contract(name: int | bytes, moment: Moment | None) -> Contract | None:
-    """Return the contract of an id or EVM address, now or at the moment; None if an address has several."""
+def contract(name: int | bytes, within: VersionRange | None) -> Contract | None:
+    """Return the contract of an id or EVM address, now or in a range of time; None if it has several."""
     # Indexes: the primary keys (id), entity__evm_address (evm_address), and for earlier versions
     # entity_history__id_lower_timestamp (id, lower(timestamp_range)). An address is looked up among current
     # rows.
@@ -82,10 +82,10 @@ def contract(name: int | bytes, moment: Moment | None) -> Contract | None:
         where = Where(("id = %s",), (name,))
     where += Where(("type = 'CONTRACT'",))
     values = where.values
-    if moment is None:
+    if within is None:
         versions = f"select * from entity {where.sql} limit 2"
     else:
-        where += moment.where
+        where += within.where
         values = where.values * 2
         names = ", ".join([*_ENTITY, "timestamp_range"])
         versions = f"""

@@ -217,7 +217,7 @@ def _page(query: Query, senders: Senders) -> _Part:
     # consensus_timestamp) or contract_result__id_sender_timestamp with the contract before.
     end = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
     if senders is None or isinstance(senders, Bounds):
-        # Many senders are found by time. The expression keeps PostgreSQL from sorting all their results.
+        # Many senders are found by time. The expression prevents PostgreSQL from sorting all their results.
         where = query.where if senders is None else query.where + senders.where("sender_id + 0")
         return _Part(f"select * from contract_result {where.sql} {end}", where.values)
     if len(senders) == 1:
@@ -247,7 +247,7 @@ def _merged(part: _Part, query: Query, synthetic: Query) -> _Part:
     """Return the page with synthetic results: of a time that has a result, that alone is shown."""
     # Indexes: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs; the
     # primary key (consensus_timestamp) of results. Each source is a page of its own, so that it stops early,
-    # and the time has the same type in both, so that they are merged without sorting. The result is asked for
+    # and the time has the same type in both, so that they are merged without sorting. The result is read
     # by a sub-select, as a join may read all results down to a transfer of long ago.
     end = f"{query.direction} limit {query.limit:d}"
     sql = f"""

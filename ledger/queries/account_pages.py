@@ -66,7 +66,7 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
 
 
 def bounds_of(ids: Sequence[Comparison]) -> Bounds:
-    """Return the bounds of ids, which are empty where an id of nobody is compared with."""
+    """Return the bounds of ids, which are empty where a name without an id is compared with."""
     if any(value is None for _, value in ids):
         return Bounds(1, 0)
     return Bounds.of(ids)

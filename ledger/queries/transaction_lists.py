@@ -1,9 +1,9 @@
 """Lists of transactions: pages by account, type, result and time.
 
 A list whose index holds no other rows is one statement. Any other list is searched in steps. Each looks at
-a limited number of rows: it asks both sides of the request (`transaction_sides`) which time that number
-reaches, and lets the one drive that comes farther. So a rare type, a rare failure or a quiet account ends the
-search at once, whatever is on the other side. If neither comes much farther, the times that both have are
+a limited number of rows: it finds for both sides of the request (`transaction_sides`) the time that this
+number reaches, and reads the side that comes farther. So a rare type, a rare failure or a quiet account ends
+the search at once, whatever is on the other side. If neither comes much farther, the times that both have are
 found by their indexes alone. The rows grow from step to step, until the page is full or the budget is spent.
 """
 
@@ -38,7 +38,8 @@ from mirror.core.db.sql.query import Query
 # The rows of each stream that the first step looks at, and the last ones.
 _FEW, _MANY = 256, 65_536
 _GROWTH = 4
-# The same where tables are distributed: to ask all machines takes as long as to look at some hundred rows.
+# The same where tables are distributed: a statement on all machines takes as long as reading some hundred
+# rows.
 _FEW_OF_MACHINES, _SHORT_OF_MACHINES = 1024, 0.25
 # A step that takes less than this part of the budget is followed by a larger one.
 _SHORT = 0.05
@@ -86,7 +87,7 @@ def _transactions(
     selection: Selection, accounts: Accounts, query: Query
 ) -> tuple[list[FullTransaction], int | None]:
     if is_distributed() and isinstance(accounts, Bounds) and names_few(accounts):
-        # To ask for the few of them that there are is cheap beside a step.
+        # Reading the few of them that exist is cheap compared with a step.
         known = accounts_within(accounts, entities=selection.entities, most=_MOST_ACCOUNTS[0])
         if known == ():
             return [], None
@@ -323,7 +324,7 @@ class _Search:
 
     @property
     def _limit(self) -> int:
-        """The number of rows that the page lacks, as one of few numbers: each is a statement of its own."""
+        """The number of rows missing from the page, as one of few numbers: each is a statement of its own."""
         missing = self._query.limit - len(self._found)
         return min(self._query.limit, 1 << (missing - 1).bit_length())
 

@@ -395,5 +395,5 @@ class Token(OfToken):
 
 
 def _until(parameters: TokenAtParameters) -> Comparison:
-    operator, moment = parameters.timestamp[-1]
-    return Comparison("lt" if operator == "lt" else "lte", moment)
+    operator, at = parameters.timestamp[-1]
+    return Comparison("lt" if operator == "lt" else "lte", at)

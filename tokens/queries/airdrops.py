@@ -41,7 +41,7 @@ def pending(account: tuple[str, int], ranges: Sequence[tuple[str, Ends]], query:
 def within(ranges: Sequence[tuple[str, Ends]]) -> Where:
     """Return the condition of rows within the ranges of ordered columns. Columns without one don't count.
 
-    An equality holds for every row. Beside a single value of the first column all ends do. Otherwise an end
+    An equality holds for every row. Next to a single value of the first column all ends do. Otherwise an end
     counts only where the columns before it are at their own, inclusive end of the same side, and only if the
     first column has one.
     """
@@ -61,7 +61,7 @@ def within(ranges: Sequence[tuple[str, Ends]]) -> Where:
 
 
 def _side(ends: Sequence[tuple[str, Comparison | None]], beside_one: bool) -> Where:
-    """Return the condition of the ends of one side, maybe beside a single value of the first column."""
+    """Return the condition of the ends of one side, maybe next to a single value of the first column."""
     found = [(column, end) for column, end in ends if end is not None]
     if not found or not (beside_one or ends[0][1]):
         return Where()

@@ -126,7 +126,7 @@ def _holders(selection: Holders, window: Bounds | None, query: Query) -> Stateme
 
 
 def _having_key(selection: Holders) -> Where:
-    """Return the condition that an account has the public key, asked for one account at a time."""
+    """Return the condition that an account has the public key, checked one account at a time."""
     if selection.public_key is None:
         return Where()
     # Index: the primary key (id). A scalar, as PostgreSQL might answer `exists` by all accounts of the key.
@@ -218,9 +218,9 @@ def _latest_of(known: Statement, selection: Holders, rows: Where, query: Query) 
 def _known_holders(selection: Holders, rows: Where, query: Query) -> Statement:
     """Return SQL of the page of all holders.
 
-    It goes from each account straight to the next, as a busy account has a row per snapshot. The bound at the
-    far end is looked at after each step: between two bounds PostgreSQL expects so few rows that it would read
-    and sort all of the token's, by an index of other order.
+    It skips from each account straight to the next, as a busy account has a row per snapshot. The bound at
+    the far end is looked at after each step: between two bounds PostgreSQL expects so few rows that it would
+    read and sort all of the token's, by an index of other order.
     """
     far = ("gt", "gte") if query.descending else ("lt", "lte")
     ahead = [each for each in selection.accounts if each.operator not in far]

@@ -2,8 +2,8 @@
 
 Columns of raw bytes that the list does not show are left out: one of them may have megabytes. The rows come
 by a cursor of PostgreSQL on a connection of its own, a few at a time, as fast as the client takes them. Each
-statement has the time limit of the pages. A client that takes nothing for a while loses its cursor: its
-transaction would keep others from dropping rows.
+statement has the time limit of the pages. A client that reads nothing for a while loses its cursor: its
+transaction would prevent others from dropping rows.
 """
 
 import csv

@@ -1,7 +1,7 @@
 """Users of the API: clients that sign in by HTTP basic authentication, and get pages of a size of their own.
 
-Users come from the setting `rest.users`. They concern classic endpoints alone: newer ones and simulations
-ignore credentials. A request without credentials is anonymous.
+Users come from the setting `rest.users`. They concern classic endpoints alone: Spring endpoints and
+simulations ignore credentials. A request without credentials is anonymous.
 """
 
 import base64
