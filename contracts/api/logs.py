@@ -63,7 +63,7 @@ def check_topics(parameters: LogsOfContractParameters) -> None:
 def log_bounds(parameters: LogsOfContractParameters) -> PairBounds:
     """Return the range of times and indexes of a request. Errors: BadRequest."""
     return classic_pair(
-        parameters, "timestamp", "index", equal_within_equal=True, given_once=("transaction.hash",)
+        parameters, "timestamp", "index", equal_within_equal=True, sent_once=("transaction.hash",)
     )
 
 
@@ -169,8 +169,8 @@ class Logs(LogsView):
 
     def _of_transaction(self, parameters: LogsParameters, bounds: PairBounds) -> PairBounds:
         digest = bytes.fromhex(parameters.transaction_hash[0].value)
-        found = queries.time_of_hash(digest, bounds.first, descending=self.query.descending)
-        return NO_PAIRS if found is None else PairBounds(Bounds(equal=frozenset({found})), bounds.second)
+        at = queries.time_of_hash(digest, bounds.first, descending=self.query.descending)
+        return NO_PAIRS if at is None else PairBounds(Bounds(equal=frozenset({at})), bounds.second)
 
 
 def _up_to(timestamps: Bounds, bounds: PairBounds, *, descending: bool) -> PairBounds:

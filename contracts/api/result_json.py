@@ -229,7 +229,9 @@ def _ethereum_json(
         "nonce": ethereum.nonce,
     }
     if form.with_authorizations:
-        answer["authorization_list"] = [_authorization(one) for one in ethereum.authorization_list or ()]
+        answer["authorization_list"] = [
+            _authorization(authorization) for authorization in ethereum.authorization_list or ()
+        ]
     if ethereum.value is not None:
         answer["amount"] = _amount(ethereum.value, form)
     if ethereum.gas_limit is not None:

@@ -201,10 +201,10 @@ class ResultsJson(json_types.Page):
 
 def single_json(search: Search, parameters: Any, *, contract_id: int = 0) -> Answer:
     """Return the result of a transaction; `contract_id` if the path names one. Errors: NotFound."""
-    found = queries.result_of(search, contract_id=contract_id)
-    if found is None:
+    row = queries.result_of(search, contract_id=contract_id)
+    if row is None:
         raise not_found(search)
-    result, details = found
+    result, details = row
     return full_json(result, form_of([result], parameters.hbar), details)
 
 
@@ -287,18 +287,18 @@ class ResultAt(OfContract):
 
     def resolve(self, **path: str) -> dict[str, Any]:
         problems = []
-        found: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         try:
-            found |= super().resolve(contract_id_or_address=path["contract_id_or_address"])
+            parts |= super().resolve(contract_id_or_address=path["contract_id_or_address"])
         except InvalidParameter as invalid:
             problems += invalid.problems
         try:
-            found["at"] = timestamp.parse(path["timestamp"])
+            parts["at"] = timestamp.parse(path["timestamp"])
         except timestamp.InvalidTimestamp:
             problems += InvalidParameter("timestamp").problems
         if problems:
             raise BadRequest(*problems)
-        return found
+        return parts
 
     def read(self, parameters: ResultAtParameters, contract: str, at: int) -> Answer:
         contract_id = find_contract(contract)

@@ -70,11 +70,11 @@ def contract(name: int | bytes, within: VersionRange | None) -> Contract | None:
     # rows.
     known = name
     if isinstance(name, bytes) and is_distributed():
-        found = distributed.id_of(name)
-        if found is None:
+        contract_id = distributed.id_of(name)
+        if contract_id is None:
             return None
-        known = found
-        where = Where(("id = %s", "evm_address = %s"), (found, name))
+        known = contract_id
+        where = Where(("id = %s", "evm_address = %s"), (contract_id, name))
     elif isinstance(name, bytes):
         by_address = "id = any(array(select id from entity where evm_address = %s))"
         where = Where((by_address, "evm_address = %s"), (name, name))

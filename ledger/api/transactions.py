@@ -162,7 +162,11 @@ def transactions_of_id(
 def _within(transactions: Sequence[FullTransaction], times: Bounds) -> list[FullTransaction]:
     """Return those that reached consensus within these times, whose ends are given."""
     assert times.lower is not None and times.upper is not None
-    return [each for each in transactions if times.lower <= each.consensus_timestamp <= times.upper]
+    return [
+        transaction
+        for transaction in transactions
+        if times.lower <= transaction.consensus_timestamp <= times.upper
+    ]
 
 
 def _execution_may_be_later(transactions: Sequence[FullTransaction], scheduled: bool | None) -> bool:

@@ -40,9 +40,9 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
     if candidates and is_distributed():
         index = "" if is_selective(filters.public_keys) else _BALANCE_INDEX
         where = Where((IS_ACCOUNT,))
-        found = distributed.page_of_few(columns, joins, query.filter(where), candidates, index=index)
-        if found is not None:
-            return found, None
+        selected = distributed.page_of_few(columns, joins, query.filter(where), candidates, index=index)
+        if selected is not None:
+            return selected, None
     elif candidates:
         # The candidates in the order of ids, each looked up by the primary key of entity.
         where = Where((IS_ACCOUNT,)) + query.where

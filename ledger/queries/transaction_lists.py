@@ -67,20 +67,20 @@ def transactions(selection: Selection, query: Query) -> tuple[list[FullTransacti
         account = accounts[0] if isinstance(accounts, tuple) else 0
         return _plain(selection, account, query), None
     # Where tables are divided by month, month by month.
-    found: list[FullTransaction] = []
+    page: list[FullTransaction] = []
     seen_until: int | None = None
     for times in windows(selection.timestamps, descending=query.descending):
         if seen_until is not None and budget.total() and budget.left() <= 0:
-            return found, seen_until
+            return page, seen_until
         rows, seen_until = _transactions(replace(selection, timestamps=times), accounts, query)
-        found += rows
-        if len(found) >= query.limit:
-            return found[: query.limit], None
+        page += rows
+        if len(page) >= query.limit:
+            return page[: query.limit], None
         if seen_until is not None:
-            return found, seen_until
+            return page, seen_until
         if not times.unequal:
             seen_until = times.lower if query.descending else times.upper
-    return found, None
+    return page, None
 
 
 def _transactions(
@@ -141,11 +141,11 @@ def _plain(selection: Selection, account: int, query: Query) -> list[FullTransac
         _LOWER: bounds.lower,
         _UPPER: bounds.upper,
     }
-    found = [
+    parameters = [
         list(selection.preceding) if isinstance(value, list) else values.get(value, value)
         for value in statement.values
     ]
-    return [FullTransaction._make(row) for row in fetch(statement.text, found)]
+    return [FullTransaction._make(row) for row in fetch(statement.text, parameters)]
 
 
 @lru_cache(maxsize=512)
@@ -163,9 +163,9 @@ def _at_once(side: Side, timestamps: Bounds, query: Query) -> list[FullTransacti
 
 
 class _Step(NamedTuple):
-    """The transactions found by looking at a number of rows, and the time up to which; None for all."""
+    """The transactions among a number of rows, and the time up to which these were read; None for all."""
 
-    found: list[FullTransaction]
+    rows: list[FullTransaction]
     edge: int | None
 
 
@@ -186,8 +186,8 @@ def _step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
         order by t.consensus_timestamp {query.direction}
     """
     rows = fetch(statement, (*edge.values, *keys.values))
-    found = [FullTransaction._make(row[:-1]) for row in rows if row[0] is not None]
-    return _Step(found, rows[0][-1])
+    transactions = [FullTransaction._make(row[:-1]) for row in rows if row[0] is not None]
+    return _Step(transactions, rows[0][-1])
 
 
 def _up_to(side: Side, timestamps: Bounds, query: Query, reached: int | None) -> _Step:
@@ -208,13 +208,13 @@ class _Search:
         self._range = accounts if isinstance(accounts, Bounds) else None
         self._counts = iter(_MOST_ACCOUNTS)
         self._rest = selection.timestamps
-        self._found: list[FullTransaction] = []
+        self._rows: list[FullTransaction] = []
         self._number = max(_FEW_OF_MACHINES if is_distributed() else _FEW, 2 * query.limit)
 
     def run(self) -> tuple[list[FullTransaction], int | None]:
         # A link can't move on from an excluded value.
         whole = 0.0 if self._rest.unequal else budget.total()
-        found = self._found
+        page = self._rows
         reached: int | None = None
         while not self._rest.empty:
             began = time.monotonic()
@@ -223,20 +223,20 @@ class _Search:
             except psycopg.errors.QueryCanceled:
                 if reached is None or self._rest.unequal:
                     raise
-                return found, reached
-            found += step.found
-            if len(found) >= self._query.limit:
-                return found[: self._query.limit], None
+                return page, reached
+            page += step.rows
+            if len(page) >= self._query.limit:
+                return page[: self._query.limit], None
             if step.edge is None:
                 break
             reached = step.edge
             self._rest = _after(self._rest, reached, descending=self._query.descending)
             seconds = time.monotonic() - began
             if whole and budget.left() < seconds and not self._rest.empty:
-                return found, reached
+                return page, reached
             if not whole or seconds < whole * (_SHORT_OF_MACHINES if is_distributed() else _SHORT):
                 self._number = min(self._number * _GROWTH, _MANY)
-        return found, None
+        return page, None
 
     def _first(self) -> _Step:
         """Look at the accounts' rows: for most requests these fill the page."""
@@ -325,7 +325,7 @@ class _Search:
     @property
     def _limit(self) -> int:
         """The number of rows missing from the page, as one of few numbers: each is a statement of its own."""
-        missing = self._query.limit - len(self._found)
+        missing = self._query.limit - len(self._rows)
         return min(self._query.limit, 1 << (missing - 1).bit_length())
 
 

@@ -128,13 +128,13 @@ def accounts_within(bounds: Bounds, *, entities: bool, most: int) -> tuple[int, 
     # Ids of the upper half of all shards are negative.
     within = bounds.between(MIN_INT64 if bounds.lower is None else bounds.lower, bounds.upper)
     collector = Bounds(within.lower, within.upper, frozenset({_FEE_COLLECTOR}))
-    found = set(collector.equal_within)
+    accounts = set(collector.equal_within)
     for table, column, where in tables:
         statement = _distinct(table, column, within, where, most + 1)
-        found.update(number for (number,) in fetch(statement.text, statement.values))
-        if len(found) > most:
+        accounts.update(number for (number,) in fetch(statement.text, statement.values))
+        if len(accounts) > most:
             return None
-    return tuple(sorted(found - bounds.unequal))
+    return tuple(sorted(accounts - bounds.unequal))
 
 
 def _distinct(table: str, column: str, within: Bounds, extra: Where, most: int) -> Sql:

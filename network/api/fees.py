@@ -182,14 +182,14 @@ def fees_json(schedule: Any, rate: Any) -> list[FeeJson]:
     """Return the prices of the schedule at that rate; none if the rate makes hbars worthless."""
     return [
         {
-            "gas": min(max(_tinycents(each) * rate.hbarEquiv // rate.centEquiv, 1), MAX_INT64),
-            "transaction_type": _WITH_GAS[each.hederaFunctionality],
+            "gas": min(max(_tinycents(entry) * rate.hbarEquiv // rate.centEquiv, 1), MAX_INT64),
+            "transaction_type": _WITH_GAS[entry.hederaFunctionality],
         }
-        for each in schedule.transactionFeeSchedule
+        for entry in schedule.transactionFeeSchedule
         if rate.centEquiv
-        and each.hederaFunctionality in _WITH_GAS
-        and each.fees
-        and each.fees[0].HasField("servicedata")
+        and entry.hederaFunctionality in _WITH_GAS
+        and entry.fees
+        and entry.fees[0].HasField("servicedata")
     ]
 
 

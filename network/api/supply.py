@@ -92,10 +92,10 @@ class Supply(SpringReadView):
     answers = {"application/json": SupplyJson, "text/plain": _HBARS}
 
     def read(self, parameters: SupplyParameters) -> SupplyJson | Response:
-        found = unreleased(parameters)
-        if found is None:
+        balances = unreleased(parameters)
+        if balances is None:
             raise NotFound("Network supply not found", detail=not_loaded.entity())
         if not parameters.q:
-            return supply_json(found)
+            return supply_json(balances)
         self.renderer = PlainTextRenderer()
-        return ApiResponse(hbars(TOTAL if parameters.q == "totalcoins" else TOTAL - found.balance))
+        return ApiResponse(hbars(TOTAL if parameters.q == "totalcoins" else TOTAL - balances.balance))

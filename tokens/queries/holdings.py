@@ -150,9 +150,9 @@ def holders_at(selection: Holders, at: Window, query: Query) -> Holdings:
         page = _latest_of(Statement(f"select id from few {among.sql}", among.values), selection, rows, query)
         index = "" if selection.public_key is not None else _PAST_BALANCE_INDEX
         if is_distributed():
-            found = page_of_few(candidates, page, query, index=index)
-            if found is not None:
-                return _with_known_decimals(found, selection), None
+            holdings = page_of_few(candidates, page, query, index=index)
+            if holdings is not None:
+                return _with_known_decimals(holdings, selection), None
         else:
             few = page_of_few(candidates, _with_decimals(page, selection, query), query, index=index)
             if few is not None:
@@ -223,8 +223,8 @@ def _known_holders(selection: Holders, rows: Where, query: Query) -> Statement:
     read and sort all of the token's, by an index of other order.
     """
     far = ("gt", "gte") if query.descending else ("lt", "lte")
-    ahead = [each for each in selection.accounts if each.operator not in far]
-    until = [each for each in selection.accounts if each.operator in far]
+    ahead = [comparison for comparison in selection.accounts if comparison.operator not in far]
+    until = [comparison for comparison in selection.accounts if comparison.operator in far]
     where = rows + compare("account_id", ahead, any_equal=False)
     end = compare("account_id", until, any_equal=False)
     next_row = f"order by account_id {query.direction} limit 1"

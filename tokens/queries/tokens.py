@@ -40,9 +40,9 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
     if is_distributed():
-        found = distributed.tokens(selection, query)
-        if found is not None:
-            return found, None
+        page = distributed.tokens(selection, query)
+        if page is not None:
+            return page, None
     elif is_selective(selection.public_keys):
         rows = _page_of_few(entities_of_keys(selection.public_keys, "type = 'TOKEN'"), selection, query)
         if rows is not None:

@@ -22,14 +22,14 @@ def page_of_few(
 
 def by_id(columns: str, joins: str, query: Query) -> list[Row]:
     # Index: entity__type_id (type, id), once per type.
-    found: list[int] = []
+    ids: list[int] = []
     for kind in ("ACCOUNT", "CONTRACT"):
         where = Where((f"type = any('{{{kind}}}'::entity_type[])",)) + query.where
-        if len(found) == query.limit:
+        if len(ids) == query.limit:
             # No contract after the accounts of a full page.
-            where += Where((f"id {'>' if query.descending else '<'} %s",), (found[-1],))
-        found += _ids(where, f"type {query.direction}, id", query)
-    return _rows(columns, joins, query, sorted(found, reverse=query.descending)[: query.limit])
+            where += Where((f"id {'>' if query.descending else '<'} %s",), (ids[-1],))
+        ids += _ids(where, f"type {query.direction}, id", query)
+    return _rows(columns, joins, query, sorted(ids, reverse=query.descending)[: query.limit])
 
 
 def _ids(where: Where, order: str, query: Query) -> list[int]:

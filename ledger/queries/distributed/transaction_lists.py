@@ -26,7 +26,7 @@ _MOST_BLOCKS = 1000
 
 def page(side: Side, window: Window, query: Query) -> list[FullTransaction]:
     """Return the first transactions of a side."""
-    found = set[Key]()
+    keys = set[Key]()
     # Conditions that need the times are checked for those of the streams, whose end a step knows.
     recheck, limit = (
         (NOTHING, "") if TIMES in side.recheck.values else (side.recheck, f"limit {query.limit:d}")
@@ -34,8 +34,8 @@ def page(side: Side, window: Window, query: Query) -> list[FullTransaction]:
     for stream in side.streams:
         for part in _parts(stream):
             statement = _keys(part, window, recheck, limit)
-            found.update(fetch(statement.text, statement.values))
-    first = sorted(found, reverse=query.descending)
+            keys.update(fetch(statement.text, statement.values))
+    first = sorted(keys, reverse=query.descending)
     if recheck is not side.recheck:
         first = _meeting(side.recheck, first, window, query)
     return _rows(first[: query.limit], window.bounds, query)
@@ -43,7 +43,7 @@ def page(side: Side, window: Window, query: Query) -> list[FullTransaction]:
 
 def edge(side: Side, window: Window, number: int) -> int | None:
     """Return the time that is reached by looking at so many rows of a stream; None for all the way."""
-    found = []
+    times = []
     at = None
     for stream in side.streams:
         if not stream.where.conditions and not stream.first:
@@ -51,7 +51,7 @@ def edge(side: Side, window: Window, number: int) -> int | None:
             # machines.
             at = at or _edge_by_blocks(window, number)
             if at is not None:
-                found.append(at)
+                times.append(at)
                 continue
         parts = _parts(stream)
         offset = max(1, number >> (len(parts) - 1).bit_length())
@@ -61,10 +61,10 @@ def edge(side: Side, window: Window, number: int) -> int | None:
                 select {part.time} from {part.table} {where.sql}
                 order by {part.order(window)} offset {offset:d} limit 1
             """
-            found += [at for (at,) in fetch(statement, where.values)]
-    if not found:
+            times += [at for (at,) in fetch(statement, where.values)]
+    if not times:
         return None
-    nearest: int = max(found) if window.direction == "desc" else min(found)
+    nearest: int = max(times) if window.direction == "desc" else min(times)
     return nearest
 
 
@@ -96,8 +96,8 @@ def meetings(one: Side, other: Side, window: Window, query: Query) -> list[FullT
         joined(" union all ", [_all(stream, window) for stream in side.streams]) for side in (one, other)
     ]
     both = joined(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
-    found = [(at, payer) for at, payer in fetch(both.text, both.values)]
-    return _rows(_meeting(other.recheck, found, window, query), window.bounds, query)
+    keys = [(at, payer) for at, payer in fetch(both.text, both.values)]
+    return _rows(_meeting(other.recheck, keys, window, query), window.bounds, query)
 
 
 def _meeting(recheck: Where, keys: Sequence[Key], window: Window, query: Query) -> list[Key]:
@@ -149,12 +149,12 @@ def _keys(stream: Stream, window: Window, recheck: Where, limit: str) -> Sql:
 
 def _all(stream: Stream, window: Window) -> Sql:
     """Return a statement of the times of all rows of a window, with their payers."""
-    found = []
+    statements = []
     for part in _parts(stream):
         where = part.where + part.within(window)
         text = f"select {part.time}, {part.alias}.payer_account_id from {part.table} {where.sql}"
-        found.append(Sql(text, where.values))
-    return joined(" union all ", found)
+        statements.append(Sql(text, where.values))
+    return joined(" union all ", statements)
 
 
 def _parts(stream: Stream) -> list[Stream]:
@@ -164,8 +164,8 @@ def _parts(stream: Stream) -> list[Stream]:
         return [stream]
     if len(values) <= _MOST_APART:
         return [
-            replace(stream, where=_named(stream.where, one), value=_named(stream.value, one), each=None)
-            for one in (f"{value:d}" for value in values)
+            replace(stream, where=_named(stream.where, text), value=_named(stream.value, text), each=None)
+            for text in (f"{value:d}" for value in values)
         ]
     anyone = f"any(array[{', '.join(f'{value:d}' for value in values)}]::bigint[])"
     where = _named(stream.where, anyone)
@@ -175,4 +175,4 @@ def _parts(stream: Stream) -> list[Stream]:
 
 
 def _named(where: Where, value: str) -> Where:
-    return Where(tuple(each.replace("one.value", value) for each in where.conditions), where.values)
+    return Where(tuple(condition.replace("one.value", value) for condition in where.conditions), where.values)

@@ -76,8 +76,8 @@ class _Export:
             self._begin()
             limited = rows.values_list(*(field.name for field in fields))[: config.value("web.exportRows")]
             compiler = limited.query.get_compiler(connection=self._connection)
-            found = compiler.results_iter(chunked_fetch=True, chunk_size=_ROWS_OF_A_PIECE)
-            self._pieces = pieces(found, fields, form)
+            results = compiler.results_iter(chunked_fetch=True, chunk_size=_ROWS_OF_A_PIECE)
+            self._pieces = pieces(results, fields, form)
             self._first: bytes | None = next(self._pieces, b"")
         except BaseException:
             self.close()

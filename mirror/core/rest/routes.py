@@ -46,10 +46,14 @@ class Routes(URLResolver):
         self.routes: list[Any] = list(routes)
         super().__init__(RegexPattern(""), self.routes)
         #: Documented path, below /api/v1/ -> view.
-        self.views: Mapping[str, type[ReadView]] = {str(each.name): each.callback.cls for each in self.routes}
+        self.views: Mapping[str, type[ReadView]] = {
+            str(pattern.name): pattern.callback.cls for pattern in self.routes
+        }
         self._beginning: dict[str, list[tuple[URLPattern, Any]]] = defaultdict(list)
-        for each in self.routes:
-            self._beginning[str(each.name).partition("/")[0]].append((each, each.pattern.regex.match))
+        for pattern in self.routes:
+            self._beginning[str(pattern.name).partition("/")[0]].append(
+                (pattern, pattern.pattern.regex.match)
+            )
 
     def resolve(self, path: str) -> ResolverMatch:
         pattern, _ = self._match(path)

@@ -71,8 +71,8 @@ def configured() -> Users | None:
     if not isinstance(listed, list):
         raise _invalid("it is no JSON list")
     users: dict[bytes, User] = {}
-    for position, each in enumerate(listed, 1):
-        name, user = _user(each, position)
+    for position, entry in enumerate(listed, 1):
+        name, user = _user(entry, position)
         if name in users:
             raise _invalid(f"two users are called {name.decode()}")
         users[name] = user

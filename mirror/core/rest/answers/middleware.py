@@ -67,11 +67,11 @@ class ApiMiddleware:
             return self._completed(request, errors.unauthorized(), None)
         if self._cache is None or (key := self._cache.key(request)) is None:
             return self._completed(request, self._response(request)[0], None)
-        found = self._cache.find(key)
-        block = watermark.refreshed(for_cached=found is not None)
-        if found is not None and self._is_new_enough(found[0], request.META):
+        hit = self._cache.find(key)
+        block = watermark.refreshed(for_cached=hit is not None)
+        if hit is not None and self._is_new_enough(hit[0], request.META):
             http.CACHE.add("hit")
-            return self._from_cache(request, *found)
+            return self._from_cache(request, *hit)
         http.CACHE.add("miss")
         response, may_cache = self._response(request)
         cached = None
@@ -169,11 +169,11 @@ class ApiMiddleware:
         """Return headers and body of a successful answer to a WSGI environment, if they are at hand."""
         if self._cache is None or "HTTP_IF_NONE_MATCH" in environ:
             return None
-        found = self._cache.find_at_once(environ)
-        if found is None or not self._is_new_enough(found[0], environ):
+        hit = self._cache.find_at_once(environ)
+        if hit is None or not self._is_new_enough(hit[0], environ):
             return None
         http.CACHE.add("hit")
-        return self._cached(environ, *found)
+        return self._cached(environ, *hit)
 
     def _cached(
         self, sent: Mapping[str, Any], cached: CachedResponse, max_age: int

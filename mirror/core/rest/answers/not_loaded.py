@@ -48,13 +48,13 @@ def block(number: int) -> str | None:
     if not loaded.is_known or loaded.is_whole:
         return None
     before = after = None
-    for each in loaded.intervals:
-        if each.first_block <= number <= each.last_block:
+    for interval in loaded.intervals:
+        if interval.first_block <= number <= interval.last_block:
             return None
-        if each.last_block < number:
-            before = each
+        if interval.last_block < number:
+            before = interval
         elif after is None:
-            after = each
+            after = interval
     return f"Not loaded: {_no_block_between(before, after)}."
 
 

@@ -21,19 +21,19 @@ def classic_pair(
     second_key: str,
     *,
     equal_within_equal: bool = False,
-    given_once: Collection[str] = (),
+    sent_once: Collection[str] = (),
 ) -> PairBounds:
     """Return the range of pairs of a classic request; the keys are attributes of `parameters`.
 
     `equal_within_equal`: one value of the second parameter needs one value of the first.
-    `given_once`: names of other parameters that the request may not repeat.
+    `sent_once`: names of other parameters that the request may not repeat.
     Errors: BadRequest, one message.
     """
     keys = {parameters.declared[key].name: key for key in (first_key, second_key)}
     for name, texts in parameters.texts.items():
         if name in keys:
             _check_classic(name, getattr(parameters, keys[name]))
-        elif name in given_once and len(texts) > 1:
+        elif name in sent_once and len(texts) > 1:
             raise BadRequest(f"Only one {name} filter is allowed")
     first_name, second_name = keys
     first: list[Comparison] = getattr(parameters, first_key)

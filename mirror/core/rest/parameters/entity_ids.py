@@ -115,9 +115,9 @@ def read_numeric_id(text: str) -> int:
     """Return the encoded id of a text without EVM address. Errors: NotAnEntityId, InvalidEntityId."""
     if not is_numeric_id(text):
         raise NotAnEntityId(text)
-    found = read_entity_id(text)
-    assert isinstance(found, int)
-    return found
+    number = read_entity_id(text)
+    assert isinstance(number, int)
+    return number
 
 
 def read_account(text: str) -> AccountName:
