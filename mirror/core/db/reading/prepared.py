@@ -16,10 +16,10 @@ from psycopg._queries import PostgresQuery
 from psycopg.adapt import Transformer
 from psycopg.pq.abc import PGresult
 
+from mirror.core.db.sql.types import Row, Values
+
 if TYPE_CHECKING:
     from psycopg.abc import Transformer as Adapter
-
-    from mirror.core.db.reading.sql import Row, Values
 
 #: As many statements stay prepared; those that were not used for the longest time make room.
 MOST = 100

@@ -6,15 +6,13 @@ itself never goes back for those who give none.
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from mirror.core import config
 from mirror.core.db.reading import sql
-from mirror.core.db.replicas.board import NO_BLOCK
+from mirror.core.db.replicas.board import NO_BLOCK, Board
+from mirror.core.db.replicas.servers import Server
 from mirror.core.db.scheduling import request_scheduler
-
-if TYPE_CHECKING:
-    from mirror.core.db.replicas.reading import Reader
 
 PATIENCE = "db.readPatience"
 
@@ -26,8 +24,23 @@ _LOOK_SECONDS = 0.05
 _MOST_WAITING = 16
 _waiting = threading.BoundedSemaphore(_MOST_WAITING)
 
-#: What reads from replicas, in a process that does; `mirror.core.db.replicas.reading.use` sets it.
-reader: "Reader | None" = None
+
+class ReplicaReader(Protocol):
+    """What reads from replicas."""
+
+    board: Board
+    servers: list[Server]
+
+    @property
+    def newest_read(self) -> int:
+        """The newest block that this process has read."""
+
+    def wait_for(self, block: int) -> None:
+        """Wait until a server has the block. Errors: those of `begin`."""
+
+
+#: The reader of a process that reads from replicas; `mirror.core.db.replicas.reading.use` sets it.
+reader: ReplicaReader | None = None
 
 
 class BlockNotAvailable(Exception):

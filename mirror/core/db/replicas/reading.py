@@ -257,8 +257,8 @@ def use(file: int | None) -> None:
     if not found:
         watermark.board = Board(file, 0)
         return
-    block_requirement.reader = Reader(found, Board(file, len(found)))
-    sql.fetch_by(block_requirement.reader.fetch)
+    block_requirement.reader = reader = Reader(found, Board(file, len(found)))
+    sql.fetch_by(reader.fetch)
 
 
 def stop() -> None:
