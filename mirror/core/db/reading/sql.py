@@ -2,7 +2,7 @@
 
 Readers bypass Django's cursor. A statement is prepared on the server once per connection and uses the binary
 protocol, which is several times cheaper for the same rows. Whole numbers are always sent as bigint, so that
-one text is one prepared statement; `compare` keeps numbers beyond 64 bits out.
+one text is one prepared statement; `compare` leaves out numbers beyond 64 bits.
 
 A statement is planned once, without its values: planning the larger ones costs more than running them, and
 the plan that a test has seen is the plan of every request. So one plan has to suit all values:

@@ -1,4 +1,4 @@
-"""The statements of a request: what it asked the database, for how long, and for how many rows.
+"""The statements of a request: their text, duration and number of rows.
 
 A thread notes them between `begin` and `end`.
 """
