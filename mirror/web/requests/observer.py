@@ -73,8 +73,8 @@ class Observer:
     ) -> None:
         """Count an answer to a request that arrived at a time of `time.monotonic`, and log it.
 
-        `size` is that of its body, None if that follows; `began` is the time at which its lease began, `ready`
-        that at which the answer was ready, if it was not now.
+        `size` is that of its body, None if that follows; `began` is the time at which its lease began,
+        `ready` that at which the answer was ready, if it was not now.
         """
         now, method = ready or time.monotonic(), environment["REQUEST_METHOD"]
         http.REQUESTS.observe(

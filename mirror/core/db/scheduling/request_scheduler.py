@@ -3,8 +3,8 @@
 Each lease has a database connection. A thread with a lease does one request after the other: handing a lease
 from thread to thread takes longer than a short request.
 
-A request that is expected to be slow waits for the lease of a slow one, for which the process needs one of the
-slots that it shares with the others (`mirror.core.db.scheduling.slow_slot`).
+A request that is expected to be slow waits for the lease of a slow one, for which the process needs one of
+the slots that it shares with the others (`mirror.core.db.scheduling.slow_slot`).
 
 Any other is slow as well once it has had its lease for `web.slowAfter`, or has taken a part of that as
 processor time. It goes on as one of the few slow ones, and another quick lease takes the place of its own. If
