@@ -199,7 +199,7 @@ def _of_row(row: Row) -> PastTransaction:
 
 def _ethereum_of(wrapped: Sequence[Any]) -> Wrapped | None:
     # The bytes are null only where there is no row.
-    return None if wrapped[0] is None else wrapped_of(*wrapped)
+    return None if wrapped[0] is None else wrapped_of(wrapped)
 
 
 # RUNNING

@@ -321,11 +321,12 @@ class _Trace(Writer):
         self.emit(f"g = E({offset.text}, {size.text}, ({listed}), m, g, x)")
 
     def _call(self, code: int) -> None:
-        arguments = ", ".join(symbol.text for symbol in self.pop(ARITY[code][0]))
+        *arguments, start, size, out, room = (symbol.text for symbol in self.pop(ARITY[code][0]))
+        places = f"({start}, {size}, {out}, {room})"
         self.close_segment()
         self.locals += 1
         name = f"t{self.locals}"
-        self.emit(f"{name}, g = {_CALLS[code]}({arguments}, m, g, x)")
+        self.emit(f"{name}, g = {_CALLS[code]}({', '.join(arguments)}, {places}, g, x)")
         self.words.clear()
         self.push(Symbol(name, 1))
 
