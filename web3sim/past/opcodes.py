@@ -1,6 +1,6 @@
-"""The operations of a run as JSON, one entry each, given away in pieces.
+"""The operations of a run as JSON, one entry each, emitted in pieces.
 
-An entry tells what was after its operation, but where it was: `pc` is that of the operation itself. A call of
+An entry shows the state after its operation, but `pc` is that of the operation itself. A call of
 a precompiled or system contract has one more entry, of that contract: without stack, memory and storage,
 `gas_cost` what the contract took if it returned anything.
 """
@@ -98,7 +98,7 @@ class OpcodeEntries:
             self.flush()
 
     def flush(self) -> None:
-        """Give away what is left of the entries."""
+        """Emit the remaining entries."""
         if self._pieces:
             self._emit("".join(self._pieces).encode())
             self._pieces.clear()

@@ -5,6 +5,7 @@ from functools import cache, cached_property, partial
 from typing import TypeVar, TypeVarTuple
 
 from mirror.core import config
+from mirror.core.db.distribution import is_distributed
 from mirror.core.values import entity_id
 from web3sim.engine.interface import AccountKind, AccountRecord, Address
 from web3sim.state import blocks
@@ -12,7 +13,9 @@ from web3sim.state.blocks import BlockHashes, SelectedBlock
 from web3sim.state.database import Reading
 from web3sim.state.proxies import TOKEN_SERVICE, proxy_code
 from web3sim.state.tables.cached import CachedTables, EntityKey
-from web3sim.state.tables.choice import tables_at
+from web3sim.state.tables.current import CurrentTables
+from web3sim.state.tables.distributed import DistributedHistoricalTables
+from web3sim.state.tables.historical import HistoricalTables
 from web3sim.state.tables.interface import Entity, Relationship, Tables, Token
 
 # Numbers of the network's own entities; others are above.
@@ -27,6 +30,13 @@ Answer = TypeVar("Answer")
 
 # Each call needs it.
 _id_before_all = cache(partial(entity_id.encode, num=0))
+
+
+def tables_at(time: int | None, reading: Reading) -> Tables:
+    """Return the state just after a time (ns); None is the current one."""
+    if time is None:
+        return CurrentTables(reading)
+    return DistributedHistoricalTables(time, reading) if is_distributed() else HistoricalTables(time, reading)
 
 
 def _cached(
@@ -73,7 +83,7 @@ class LedgerState:
     # THE ENGINE INTERFACE
 
     def account(self, address: Address) -> AccountRecord | None:
-        """Return what lives at an address. The long-zero one names nothing that has an address of its own."""
+        """Return the account at an address; none at the long-zero address of one with its own address."""
         if address in self._accounts:
             return self._accounts[address]
         entity = self.entity_at(address)

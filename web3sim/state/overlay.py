@@ -58,8 +58,8 @@ class Overlay:
         row = self._rows.get(key) if self._rows else None
         if row is None:
             return stored()
-        found: Stored = None if row is _ABSENT else row  # type: ignore[assignment]
-        return found
+        value: Stored = None if row is _ABSENT else row  # type: ignore[assignment]
+        return value
 
     def _put(self, key: tuple[Any, ...], row: Any) -> None:
         self.journal.put_row(key, _ABSENT if row is None else row)
@@ -102,7 +102,7 @@ class Overlay:
         return entity_id.long_zero(encoded) if entity is None else entity.address
 
     def load_accounts(self, ids: Iterable[int]) -> None:
-        """Read several entities together, before their addresses are asked for one by one."""
+        """Read several entities in one statement."""
         self.state.load(entity_id.long_zero(encoded) for encoded in ids)
 
     def add_entity(self, kind: AccountKind, address: Address | None = None, **columns: Any) -> Entity:
@@ -116,7 +116,7 @@ class Overlay:
         return entity
 
     def _note_contract(self, address: Address) -> Entity:
-        """Give a contract that an earlier frame has created, or an account that got value, its entity."""
+        """Add the entity of a contract that an earlier frame created, or of an account that got value."""
         num = entity_id.num_of_long_zero(address)
         own = address if num is None else None
         encoded = self.state.encoded(self._next_num() if num is None else num)
@@ -147,7 +147,7 @@ class Overlay:
         return self.journal.get_balance(self.address_of(encoded))
 
     def add_hbar(self, encoded: int, tinybars: int) -> None:
-        """Change a balance; the caller has looked that it does not become negative."""
+        """Change a balance; the caller has checked that it does not become negative."""
         address = self.address_of(encoded)
         self.journal.set_balance(address, self.journal.get_balance(address) + tinybars)
 
@@ -168,7 +168,7 @@ class Overlay:
         return None if num is None else self.token(self.state.encoded(num))
 
     def load_token(self, address: Address, serial_number: int | None = None) -> None:
-        """Read a token together with its custom fees and a serial, before they are asked for one by one."""
+        """Read a token, its custom fees and a serial in one statement."""
         num = entity_id.num_of_long_zero(address)
         if num is not None:
             self.state.load_token(self.state.encoded(num), serial_number)
@@ -177,7 +177,7 @@ class Overlay:
         self._put(("token", token.id), token)
 
     def delete_token(self, token: Token) -> None:
-        """Have a token live no more; its relationships stay."""
+        """Delete a token; its relationships stay."""
         self._put(("token", token.id), None)
         self.remove_entity(token.id)
         self._put(("deleted token", token.id), token)
@@ -234,7 +234,7 @@ class Overlay:
         return any(self._ties(token_id, account_id) for token_id in tokens)
 
     def _ties(self, token_id: int, account_id: int) -> bool:
-        """Of a deleted token something may be left, but nobody is its treasury."""
+        """A deleted token has no treasury, but may have balances."""
         token = self.token(token_id)
         if token is not None and token.treasury_account_id == account_id:
             return True
@@ -271,7 +271,7 @@ class Overlay:
         )
 
     def replace_owner(self, token_id: int, old: int, new: int) -> None:
-        """Have an account own all serials of another, of which only those are known that were looked at."""
+        """Move all serials of an account to another one; only those that were read are known."""
         known: Mapping[int, int] = self.journal.row(("new owners", token_id), {})
         owners = {first: new if last == old else last for first, last in known.items()}
         self._put(("new owners", token_id), {old: new} | owners)

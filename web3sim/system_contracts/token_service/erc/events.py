@@ -5,6 +5,7 @@ Amounts are in the token's smallest unit. A serial number is indexed, an amount 
 
 from mirror.core.values import entity_id
 from mirror.core.values.hashes import keccak256
+from web3sim.operations.transfers.body import Outcome
 from web3sim.state.tables.interface import Token
 from web3sim.system_contracts.abi import word_of
 from web3sim.system_contracts.functions import Invocation
@@ -56,3 +57,25 @@ def _log(
         invocation.log(entity_id.long_zero(token_id), *topics, word_of(number))
     else:
         invocation.log(entity_id.long_zero(token_id), *topics, data=word_of(number))
+
+
+def log_outcome(invocation: Invocation, outcome: Outcome) -> None:
+    """Log all tokens that have moved, fees too, in the order of their ids."""
+    for token_id in sorted({*outcome.units, *outcome.nfts}):
+        _log_changes(invocation, token_id, outcome.units.get(token_id, {}))
+        for nft in outcome.nfts.get(token_id, ()):
+            log_serial(invocation, token_id, nft.sender, nft.receiver, nft.serial_number)
+
+
+def _log_changes(invocation: Invocation, token_id: int, amounts: dict[int, int]) -> None:
+    """Log from whom to whom units may have moved: the largest amounts first, then by account."""
+    senders = sorted((amount, account) for account, amount in amounts.items() if amount < 0)
+    receivers = sorted((-amount, account) for account, amount in amounts.items() if amount > 0)
+    while senders and receivers:
+        (debit, sender), (credit, receiver) = senders.pop(0), receivers.pop(0)
+        amount = min(-debit, -credit)
+        log_units(invocation, token_id, sender, receiver, amount)
+        if -debit > amount:
+            senders.insert(0, (debit + amount, sender))
+        if -credit > amount:
+            receivers.insert(0, (credit + amount, receiver))
