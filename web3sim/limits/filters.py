@@ -147,7 +147,7 @@ class Filters:
     def current(self) -> Sequence[RequestFilter]:
         if time.monotonic() - self._read_at > _RELOAD_SECONDS and self._reading.acquire(blocking=False):
             try:
-                self._all = (*self._of_setting, *_kept())
+                self._all = (*self._of_setting, *_stored_filters())
             except DatabaseError as error:
                 if outage.is_outage(error):
                     outage.report(error)
@@ -159,7 +159,7 @@ class Filters:
         return self._all
 
 
-def _kept() -> list[RequestFilter]:
+def _stored_filters() -> list[RequestFilter]:
     """The filters of the admin."""
     return [
         # A change begins a new count.

@@ -120,8 +120,8 @@ class Replay:
         differences = tuple(compare(transaction, recorded, rerun, result))
         services = tuple(rerun.system.calls.elements())
         # A case has no ledger for system contracts.
-        is_kept = differences and not services
-        case = case_of(transaction, recorded, rerun, state, differences) if is_kept else None
+        is_stored = differences and not services
+        case = case_of(transaction, recorded, rerun, state, differences) if is_stored else None
         return Replayed(*name, function, differences, case=case, services=services)
 
     @property
