@@ -19,7 +19,7 @@ from typing import Any
 
 from mirror.core.db.reading.sql import Row, Values
 from web3sim.state.database import Reading
-from web3sim.state.tables.choice import tables_at
+from web3sim.state.ledger import tables_at
 from web3sim.state.tables.interface import AirdropKey
 
 ROOT = Path(__file__).resolve().parents[2]
