@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.record.item import HapiVersion
@@ -56,8 +56,12 @@ _LEFT_OVER = 200 * HBAR
 _ENVELOPE, _MOST_SIGNATURES = 1_000, 8
 
 
+# The share of what would be refused that is submitted nevertheless: people make mistakes, but not often.
+_MISTAKES = 0.15
+
 _First = TypeVar("_First")
 _Second = TypeVar("_Second")
+Refused = tuple[str, dict[str, Any], str]  # kind of body, its fields, result code
 
 
 class NotPossible(Exception):
@@ -91,6 +95,31 @@ class Action:
     @cached_property
     def name(self) -> str:
         return f"{self.perform.__module__.rpartition('.')[2]}.{self.perform.__name__}"
+
+
+def weighted(*groups: tuple[int, *tuple[Callable[["Network"], object], ...]]) -> tuple[Action, ...]:
+    """Return actions in groups of a weight and the functions that have it."""
+    return tuple(Action(perform, weight) for weight, *performs in groups for perform in performs)
+
+
+class Submission(TypedDict, total=False):
+    """What a transaction has besides its payer and its kind.
+
+    `envelope` are other fields of TransactionBody, `record` those of TransactionRecord. Without a `result`
+    code it succeeds. `transfers` (account -> tinybars) are made if it succeeds. A child of `parent` costs
+    nothing and has a `nonce` of its own.
+    """
+
+    receipt: Mapping[str, Any] | None
+    record: Mapping[str, Any] | None
+    envelope: Mapping[str, Any] | None
+    transfers: Mapping[int, int] | None
+    result: str | None
+    fee: int | None
+    parent: ComposedTransaction | None
+    nonce: int
+    sidecars: Iterable[Any]
+    signatures: Any
 
 
 class Network:
@@ -202,55 +231,42 @@ class Network:
     # TRANSACTIONS
 
     def submit(
-        self,
-        kind: str,
-        body: Mapping[str, Any],
-        *,
-        payer: int,
-        receipt: Mapping[str, Any] | None = None,
-        record: Mapping[str, Any] | None = None,
-        envelope: Mapping[str, Any] | None = None,
-        transfers: Mapping[int, int] | None = None,
-        result: str | None = None,
-        fee: int | None = None,
-        parent: ComposedTransaction | None = None,
-        nonce: int = 0,
-        sidecars: Iterable[Any] = (),
-        signatures: Any | None = None,
+        self, kind: str, body: Mapping[str, Any], *, payer: int, **options: Unpack[Submission]
     ) -> ComposedTransaction:
         """Submit a transaction and move its hbars.
 
-        `kind` is a field of TransactionBody and `body` its fields; `envelope` are other fields of
-        TransactionBody, `record` those of TransactionRecord. Without a `result` code it succeeds.
-        `transfers` (account -> tinybars) are made if it succeeds; the fee and the staking rewards that are
-        due are always paid. A child of `parent` costs nothing and has a `nonce` of its own.
+        `kind` is a field of TransactionBody and `body` its fields. The fee and the staking rewards that are
+        due are always paid.
         """
-        result = result or "SUCCESS"
-        message = self.body(kind, body, envelope or {})
+        result, parent = options.get("result") or "SUCCESS", options.get("parent")
+        transfers, fee = options.get("transfers"), options.get("fee")
+        message = self.body(kind, body, options.get("envelope") or {})
         status = ResponseCodeEnum.Value(result)
-        complete = TransactionRecord(
-            receipt=TransactionReceipt(status=status, **(receipt or {})), **(record or {})
-        )
+        receipt = TransactionReceipt(status=status, **(options.get("receipt") or {}))
+        record = TransactionRecord(receipt=receipt, **(options.get("record") or {}))
         # As nodes list them.
-        complete.tokenTransferLists.sort(key=lambda moved: moved.token.tokenNum)
+        record.tokenTransferLists.sort(key=lambda moved: moved.token.tokenNum)
         if parent is not None:
-            complete.parent_consensus_timestamp.CopyFrom(timestamp(parent.consensus_timestamp))
+            record.parent_consensus_timestamp.CopyFrom(timestamp(parent.consensus_timestamp))
             message.transactionID.CopyFrom(parent.body.transactionID)
-            message.transactionID.nonce = nonce
+            message.transactionID.nonce = options.get("nonce", 0)
             fee = 0
         elif not message.HasField("transactionID"):
             message.transactionID.CopyFrom(self.transaction_id(payer))
-        price = self._price(message, complete, payer) if fee is None else fee
-        rewards = {} if parent else self._rewards(payer, bool(price), transfers, result, complete)
+        price = self._price(message, record, payer) if fee is None else fee
+        rewards: dict[int, int] = {}
+        if parent is None and not record.HasField("transferList"):
+            moving = [*([payer] if price else []), *((transfers or ()) if result == "SUCCESS" else ())]
+            rewards = self.world.staking.due(moving, self.world.accounts)
         composed = self.composer.transaction(
             message,
-            complete,
+            record,
             payer=payer,
             fee=price,
             transfers=transfers,
             result=status,
-            sidecars=sidecars,
-            signatures=signatures,
+            sidecars=options.get("sidecars", ()),
+            signatures=options.get("signatures"),
             node=self.choose.choice(self._nodes),
             rewards=rewards,
         )
@@ -262,16 +278,15 @@ class Network:
         self.counts[kind] += 1
         return composed
 
-    def _rewards(
-        self, payer: int, pays: bool, transfers: Mapping[int, int] | None, result: str, record: Any
-    ) -> dict[int, int]:
-        """Return the staking rewards that a transaction pays."""
-        if record.HasField("transferList"):
-            return {}
-        touched = [payer] if pays else []
-        if transfers and result == "SUCCESS":
-            touched += transfers
-        return self.world.staking.due(touched, self.world.accounts)
+    def give_up_if(self, refusal: str | None) -> None:
+        """Mostly give up what would fail with the result code `refusal`. Errors: NotPossible."""
+        if refusal is not None and self.choose.random() >= _MISTAKES:
+            raise NotPossible
+
+    def submit_refused(self, refused: Sequence[Refused], *, payer: int) -> None:
+        """Submit one of these transactions, which fails. Errors: NotPossible if there are none."""
+        kind, body, result = self.pick(refused)
+        self.submit(kind, body, payer=payer, result=result)
 
     def body(self, kind: str, body: Mapping[str, Any], envelope: Mapping[str, Any]) -> Any:
         """Return the TransactionBody that is submitted with these."""
@@ -305,7 +320,15 @@ class Network:
             message.transactionFee = 2 * most
         return price.tinybars
 
-    # PEOPLE
+    # CHOICES
+
+    def pick(self, among: Sequence[_First]) -> _First:
+        """Return one of these at random. Errors: NotPossible if there are none."""
+        return required(self.find(among))
+
+    def find(self, among: Sequence[_First]) -> _First | None:
+        """Return one of these at random; None if there are none."""
+        return self.choose.choice(among) if among else None
 
     def find_person(self, *, at_least: int = 100 * HBAR, settled: bool = False) -> Account | None:
         """Return a random person who can pay `at_least`; None if a few tries find nobody.

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from random import Random
 
-from mirror.demo.actions import ALL
+from mirror.demo.actions.catalogue import ALL
 from mirror.demo.actions.network import genesis
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import START, Network

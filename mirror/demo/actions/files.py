@@ -5,7 +5,7 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import Key, KeyList
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
-from mirror.demo.network import Action, Network, NotPossible, required
+from mirror.demo.network import Network, NotPossible, required, weighted
 from mirror.demo.streams.record_files import timestamp
 from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
 
@@ -108,7 +108,7 @@ def some_file(network: Network) -> File:
 def find_file(network: Network) -> File | None:
     """Return a file whose owner can pay for a change; None if there is none."""
     files = [file for file in _living(network) if network.can_pay(file.owner)]
-    return network.choose.choice(files) if files else None
+    return network.find(files)
 
 
 def _price_list(network: Network) -> bytes:
@@ -121,10 +121,4 @@ def _in_days(network: Network, days: int) -> int:
     return (network.now // NANOS_PER_SECOND + 1) * NANOS_PER_SECOND + days * NANOS_PER_DAY
 
 
-ACTIONS = (
-    Action(create, 1),
-    Action(append, 1),
-    Action(update, 1),
-    Action(delete, 0),
-    Action(change_in_vain, 0),
-)
+ACTIONS = weighted((1, create, append, update), (0, delete, change_in_vain))

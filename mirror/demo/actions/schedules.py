@@ -9,11 +9,11 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import texts
 from mirror.demo.actions.executions import execute, scheduled_body, scheduled_id
 from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, wallet_of
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.streams.record_files import ComposedTransaction, account, timestamp, transfer_list
 from mirror.demo.tokens import traders
-from mirror.demo.tokens.messages import token_id
 from mirror.demo.world.accounts import HBAR, Account
+from mirror.demo.world.messages import token_id
 from mirror.demo.world.schedules import Schedule
 
 _USUAL_LIFE = 30 * 60 * NANOS_PER_SECOND
@@ -50,9 +50,7 @@ def _schedule_message(network: Network) -> None:
     """Schedule a message that nobody else has to sign, for its expiry."""
     creator = _creator(network)
     topics = [topic for topic in network.world.topics.values() if topic.is_free]
-    if not topics:
-        raise NotPossible
-    topic = network.choose.choice(topics)
+    topic = network.pick(topics)
     message = texts.message(network, topic.subject, topic.sequence_number + 1)
     body = {"consensusSubmitMessage": {"topicID": {"topicNum": topic.number}, "message": message}}
     _schedule(network, creator, body, payer=creator, required=[creator.number], waits=True)
@@ -74,9 +72,7 @@ def _schedule_mint(network: Network) -> None:
 def sign(network: Network) -> None:
     """Sign a schedule, which is executed after the last signature it needs."""
     schedules = [each for each in _open(network) if each.missing and not each.of_contract]
-    if not schedules:
-        raise NotPossible
-    schedule = network.choose.choice(schedules)
+    schedule = network.pick(schedules)
     signer = network.world.accounts[network.choose.choice(schedule.missing)]
     if not _wallet(signer) or not network.can_pay(signer.number):
         raise NotPossible
@@ -99,9 +95,7 @@ def delete(network: Network) -> None:
     schedules = [
         schedule for schedule in _open(network) if schedule.admin_key and network.can_pay(schedule.creator)
     ]
-    if not schedules:
-        raise NotPossible
-    schedule = network.choose.choice(schedules)
+    schedule = network.pick(schedules)
     schedule.deleted = True
     body = {"scheduleID": {"scheduleNum": schedule.number}}
     network.submit("scheduleDelete", body, payer=schedule.creator)
@@ -110,9 +104,7 @@ def delete(network: Network) -> None:
 def change_in_vain(network: Network) -> None:
     """Sign a schedule too late or twice, delete an immutable one, or create the same again."""
     payer, schedules = network.person(), list(network.world.schedules.values())
-    if not schedules:
-        raise NotPossible
-    schedule = network.choose.choice(schedules)
+    schedule = network.pick(schedules)
     number: dict[str, Any] = {"scheduleID": {"scheduleNum": schedule.number}}
     if schedule.executed:
         network.submit("scheduleSign", number, payer=payer.number, result="SCHEDULE_ALREADY_EXECUTED")
@@ -261,9 +253,4 @@ def _signature_map(composed: ComposedTransaction) -> Any:
     return SignedTransaction.FromString(transaction.signedTransactionBytes).sigMap
 
 
-ACTIONS = (
-    Action(create, 2),
-    Action(sign, 2),
-    Action(delete, 0),
-    Action(change_in_vain, 0),
-)
+ACTIONS = weighted((2, create, sign), (0, delete, change_in_vain))

@@ -77,7 +77,7 @@ class Execution:
     """The result of a transaction. `result` is the name of a response code.
 
     `frames` are in the order in which they began, `slots` those that were touched, in that order. `logs`, the
-    `codes` of new contracts, changed `balances` and `nonces`, and what was `asked` of system contracts are
+    `codes` of new contracts, changed `balances` and `nonces`, and the `requests` to system contracts are
     empty after a failure.
     """
 
@@ -90,7 +90,7 @@ class Execution:
     codes: dict[bytes, bytes] = field(default_factory=dict)
     balances: dict[bytes, int] = field(default_factory=dict)
     nonces: dict[bytes, int] = field(default_factory=dict)
-    asked: tuple[Spending | SystemCallRequest, ...] = ()
+    requests: tuple[Spending | SystemCallRequest, ...] = ()
 
     @property
     def successful(self) -> bool:
@@ -134,7 +134,7 @@ def execute(request: Request, place: Place, ledger: Ledger) -> Execution:
         state.codes,
         state.balances,
         state.nonces,
-        tuple(state.asked.values()),
+        tuple(state.requests.values()),
     )
 
 

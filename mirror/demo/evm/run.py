@@ -15,6 +15,7 @@ from mirror.core.values.hapi.messages import ContractID, ExchangeRateSet, Key
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.evm import children as children_of_services
 from mirror.demo.evm import sidecars, spending
+from mirror.demo.evm.children import Parent
 from mirror.demo.evm.execution import Execution, Log, Request, execute
 from mirror.demo.evm.ledgers import WorldLedger
 from mirror.demo.evm.solidity import kinds
@@ -171,19 +172,12 @@ class Run:
         transaction that it wraps.
         """
         world, done, at = self.network.world, self.execution, composed.consensus_timestamp
-        logged = [spending.log_of_mirrors(self.network, self.called or 0, asked) for asked in done.asked]
+        logged = [
+            spending.log_of_mirrors(self.network, self.called or 0, request) for request in done.requests
+        ]
         result = Result(
-            consensus_timestamp=at,
-            contract=self.contract,
-            sender=self.sender.number,
-            hash=hash,
-            result=done.result,
-            gas_limit=self.request.gas,
-            gas_used=done.gas_used,
-            amount=self.request.value,
-            parameters=self.request.data,
-            output=self.output,
-            error=self.error,
+            *(at, self.contract, self.sender.number, hash, done.result, self.request.gas, done.gas_used),
+            *(self.request.value, self.request.data, self.output, self.error),
             created=tuple(created.number for created in self.created),
             logs=(*self.logs, *(log for log in logged if log)),
             ethereum=ethereum,
@@ -206,13 +200,12 @@ class Run:
         children = self.created if itself is None else self.created[1:]
         for nonce, child in enumerate(children, 1):
             self._record_child(child, composed, nonce, payer)
-        for nonce, asked in enumerate(done.asked, 1 + len(children)):
-            if isinstance(asked, Spending):
-                spending.record(self.network, asked, self._number(asked.spender), composed, nonce, payer)
+        for nonce, request in enumerate(done.requests, 1 + len(children)):
+            parent = Parent(composed, nonce, payer, self.sender.number)
+            if isinstance(request, Spending):
+                spending.record(self.network, request, self._number(request.spender), parent)
             else:
-                children_of_services.record(
-                    self.network, asked, composed, nonce, payer=payer, sender=self.sender.number
-                )
+                children_of_services.record(self.network, request, parent)
         return result
 
     def _record_child(self, child: Contract, parent: ComposedTransaction, nonce: int, payer: int) -> None:
@@ -236,16 +229,9 @@ class Run:
             nonce=nonce,
             sidecars=[sidecars.bytecode(child, child.initcode)],
         )
-        network.world.contracts.results.append(
-            Result(
-                composed.consensus_timestamp,
-                child.number,
-                self.sender.number,
-                composed.record.transactionHash[:32],
-                "SUCCESS",
-                *(0, 0, 0, b"", b"", ""),
-            )
-        )
+        at, hash = composed.consensus_timestamp, composed.record.transactionHash[:32]
+        created = Result(at, child.number, self.sender.number, hash, "SUCCESS")
+        network.world.contracts.results.append(created)
 
     # EFFECTS
 
@@ -296,11 +282,10 @@ class Run:
     def _bloom(self, logs: Collection[LogEntry]) -> bytes:
         """Return the bloom filter of logs, with the addresses that Ethereum tools know their contracts by."""
         accounts = self.network.world.accounts
+        numbers = {log.contract for log in logs}
         addresses = {
-            log.contract: accounts[log.contract].address
-            if log.contract in accounts
-            else entity_id.long_zero(log.contract)
-            for log in logs
+            number: accounts[number].address if number in accounts else entity_id.long_zero(number)
+            for number in numbers
         }
         entries = (entry for log in logs for entry in (addresses[log.contract], *log.topics))
         return int(BloomFilter.from_iterable(entries)).to_bytes(len(NO_BLOOM), "big")

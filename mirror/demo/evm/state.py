@@ -143,7 +143,7 @@ class State(CancunState):
         self.balances: dict[bytes, int] = {}
         self.nonces: dict[bytes, int] = {}
         self.codes: dict[bytes, bytes] = {}
-        self.asked: dict[int, Spending | SystemCallRequest] = {}
+        self.requests: dict[int, Spending | SystemCallRequest] = {}
         self._written: dict[tuple[bytes, int], int] = {}
         self._original: dict[tuple[bytes, int], int] = {}
         self._transient: dict[tuple[bytes, int], bytes] = {}
@@ -178,9 +178,9 @@ class State(CancunState):
 
     # TOKENS
 
-    def note(self, asked: Spending | SystemCallRequest) -> None:
-        """Note what a system contract was asked to do."""
-        self._set(self.asked, len(self.asked), asked)
+    def note(self, request: Spending | SystemCallRequest) -> None:
+        """Note a request to a system contract."""
+        self._set(self.requests, len(self.requests), request)
 
     def units(self, token: bytes, holder: bytes) -> int:
         """Return what an account had of a token before the transaction."""

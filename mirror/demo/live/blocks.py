@@ -22,7 +22,7 @@ from mirror.core import config
 from mirror.core.db.availability import outage
 from mirror.demo.actions.network import upgrades
 from mirror.demo.keys.ledger import signer
-from mirror.demo.live.network import BLOCKS_REMEMBERED, KEPT_BLOCKS, SOURCE, TPS, Say, going_on
+from mirror.demo.live.producing import BLOCKS_KEPT, BLOCKS_REMEMBERED, SOURCE, TPS, Say, next_blocks
 from mirror.demo.network import Network
 from mirror.demo.publish.block_node import BlockNodeServer
 from mirror.demo.publish.history import BLOCK_SECONDS, BLOCKS_VERSION, next_block
@@ -164,14 +164,14 @@ class _Producing:
 
     def _run(self) -> None:
         try:
-            for block in going_on(self._network, self._stopping):
+            for block in next_blocks(self._network, self._stopping):
                 if block is None:
                     continue
                 if block.number % BLOCKS_REMEMBERED == 0:
                     self._publisher.know(known_accounts(self._network))
                 self._publisher.publish(self._network, block)
                 # Not what the database lacks, however long it is away: the network goes on meanwhile.
-                self._publisher.forget(KEPT_BLOCKS, self._loaded.last)
+                self._publisher.forget(BLOCKS_KEPT, self._loaded.last)
                 self._published()
         except Exception as error:
             self._error = error

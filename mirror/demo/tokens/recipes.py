@@ -63,7 +63,7 @@ _SHARES = Recipe(
     names=(
         ("Windpark Shares", "WIND"),
         ("Orchard Bond 2030", "ORCH"),
-        ("ExpiredPartition Mill Equity", "MILL"),
+        ("Old Mill Equity", "MILL"),
         ("Solar Roof Fund", "SOLR"),
     ),
     memo="For holders known to the issuer",

@@ -36,7 +36,7 @@ def trader(network: Network, *, other_than: Iterable[int] = ()) -> int:
 def find_one_of(network: Network, numbers: Iterable[int]) -> int | None:
     """Return one of the accounts that can pay; None if there is none."""
     able_numbers = [number for number in numbers if able(network, number)]
-    return network.choose.choice(able_numbers) if able_numbers else None
+    return network.find(able_numbers)
 
 
 def one_of(network: Network, numbers: Iterable[int]) -> int:
@@ -49,7 +49,7 @@ def find_token(network: Network, fits: Callable[[Token], object] = bool) -> Toke
     tokens = [
         token for token in network.world.tokens.living() if fits(token) and able(network, token.treasury)
     ]
-    return network.choose.choice(tokens) if tokens else None
+    return network.find(tokens)
 
 
 def token(network: Network, fits: Callable[[Token], object] = bool) -> Token:

@@ -4,8 +4,8 @@ from typing import Any
 
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import transfer_list
-from mirror.demo.tokens.messages import Move, assessed_fee, association, serials, units
 from mirror.demo.world.accounts import HBAR
+from mirror.demo.world.messages import Move, assessed_fee, association, serials, units
 from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
 
 _MARGIN = 2 * HBAR  # what is left for the fee of the transaction

@@ -4,7 +4,7 @@ from mirror.core.values.hapi.messages import Key
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions.accounts import people
 from mirror.demo.keys.wallet import Ed25519Wallet
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.streams.record_files import TREASURY, account, timestamp, transfer_list
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.world import World
@@ -59,9 +59,7 @@ def open_account(network: Network) -> None:
 def buy_hbars(network: Network) -> None:
     """Let somebody who runs short of hbars buy some from the treasury."""
     short = [account.number for account in network.world.living() if account.balance < _SHORT]
-    if not short:
-        raise NotPossible
-    buyer = network.choose.choice(short)
+    buyer = network.pick(short)
     amount = network.choose.randrange(10, 400) * 50 * HBAR
     transfers = {TREASURY: -amount, buyer: amount}
     network.submit(
@@ -170,13 +168,7 @@ def _amount(network: Network, most: int) -> int:
     return max(amount - amount % unit, min(unit, most), 1)
 
 
-ACTIONS = (
-    Action(pay, 60),
-    Action(overdraw, 1),
-    Action(open_account, 2),
-    Action(buy_hbars, 1),
-    Action(change, 2),
-    Action(close, 0),
-    Action(pay_in_vain, 0),
-    Action(use_live_hash, 0),
+ACTIONS = weighted(
+    *((60, pay), (1, overdraw), (2, open_account), (1, buy_hbars), (2, change)),
+    (0, close, pay_in_vain, use_live_hash),
 )

@@ -9,7 +9,7 @@ from typing import Any
 from mirror.core.values.hapi.messages import AccountAmount, AccountID, Key, TransactionID
 from mirror.demo.actions.accounts import people
 from mirror.demo.keys.wallet import NO_KEY, EcdsaWallet, Ed25519Wallet
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Network, NotPossible, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 
@@ -119,7 +119,4 @@ def _before(transaction_id: Any) -> dict[str, Any]:
     return {"transactionID": own, "nodeAccountID": {}}
 
 
-ACTIONS = (
-    Action(pay_to_nobody, 1),
-    Action(complete, 1),
-)
+ACTIONS = weighted((1, pay_to_nobody, complete))

@@ -1,16 +1,17 @@
 """Contracts: deploying, changing and deleting them. They are called in `calls` and `coins`."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import FileID, Key, KeyList
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.contracts import sending
+from mirror.demo.actions.contracts.sending import ContractCall
 from mirror.demo.evm import hooks
 from mirror.demo.evm.execution import Request, intrinsic_gas
 from mirror.demo.evm.run import Run, contract_id
 from mirror.demo.evm.solidity import compiled
-from mirror.demo.network import Action, Network, NotPossible, both, required
+from mirror.demo.network import Network, NotPossible, both, required, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
@@ -50,10 +51,10 @@ def deploy(network: Network) -> None:
     if len(creation) + len(arguments) > _INLINE_BYTES:
         file = upload(network, owner, creation + arguments if by_ethereum else creation)
     if by_ethereum:
-        data = creation + arguments
-        result = sending.by_ethereum(network, owner, None, data, gas=_GAS, file=file)
+        creating = ContractCall(owner, None, creation + arguments, _GAS, file=file)
+        result = sending.by_ethereum(network, creating)
     else:
-        result = _create(network, owner, kind, file=file, creation=creation, arguments=arguments)
+        result = _create(network, owner, Creation(kind, creation, arguments, file))
     _deployed(network, result, kind, owner, file)
     if file is not None:
         discard(network, owner, file)
@@ -64,7 +65,7 @@ def deploy_in_vain(network: Network) -> None:
     owner = network.person()
     creation = compiled("Counter").creation + compiled("Counter").arguments(1)
     gas = intrinsic_gas(creation, creates=True) + network.choose.randrange(20_000, 60_000)
-    _create(network, owner, "Counter", file=None, creation=creation, arguments=b"", gas=gas)
+    _create(network, owner, Creation("Counter", creation, gas=gas))
 
 
 def change(network: Network) -> None:
@@ -149,7 +150,7 @@ def _wanted(network: Network) -> str | None:
     if len(living[_DELETABLE]) < 2:
         return _DELETABLE
     kinds = [kind for kind, most in _MOST.items() if len(living[kind]) < most]
-    return network.choose.choice(kinds) if kinds else None
+    return network.find(kinds)
 
 
 def _arguments(network: Network, kind: str) -> tuple[object, ...]:
@@ -169,20 +170,22 @@ def _arguments(network: Network, kind: str) -> tuple[object, ...]:
     return ()
 
 
-def _create(
-    network: Network,
-    owner: Account,
-    kind: str,
-    *,
-    file: int | None,
-    creation: bytes,
-    arguments: bytes,
-    gas: int = _GAS,
-) -> Result:
+class Creation(NamedTuple):
+    """What a ContractCreate says: the kind of contract, its init code (in a file or inline) and arguments."""
+
+    kind: str
+    code: bytes
+    arguments: bytes = b""
+    file: int | None = None
+    gas: int = _GAS
+
+
+def _create(network: Network, owner: Account, creation: Creation) -> Result:
     """Create a contract by a ContractCreate, at its long-zero address."""
+    kind, gas, data = creation.kind, creation.gas, creation.code + creation.arguments
     address = entity_id.long_zero(network.world.next_number)
     value = network.choose.randrange(1, 20) * HBAR if kind == "Counter" else 0
-    run = Run(network, owner, Request(owner.address, creation + arguments, gas, value, created=address), ())
+    run = Run(network, owner, Request(owner.address, data, gas, value, created=address), ())
     body: dict[str, Any] = {
         "gas": gas,
         "initialBalance": value,
@@ -190,10 +193,10 @@ def _create(
         "auto_renew_account_id": account(owner.number),
         "memo": f"{kind} of {owner.memo.partition(', ')[0]}",
     }
-    if file is None:
-        body["initcode"] = creation + arguments
+    if creation.file is None:
+        body["initcode"] = data
     else:
-        body |= {"fileID": FileID(fileNum=file), "constructorParameters": arguments}
+        body |= {"fileID": FileID(fileNum=creation.file), "constructorParameters": creation.arguments}
     if kind == _DELETABLE or network.choose.random() < 0.7:
         assert owner.key is not None
         body["adminKey"] = Key.FromString(owner.key)
@@ -266,4 +269,4 @@ def find_changeable(
     return (contract, admin) if admin.balance > HBAR else None
 
 
-ACTIONS = (Action(deploy, 2), Action(deploy_in_vain, 0), Action(change, 0), Action(delete, 0))
+ACTIONS = weighted((2, deploy), (0, deploy_in_vain, change, delete))

@@ -7,15 +7,15 @@ from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import schedules
 from mirror.demo.actions.contracts import sending
-from mirror.demo.actions.contracts.sending import call, use
+from mirror.demo.actions.contracts.sending import Function, call, use
 from mirror.demo.evm import system_contracts
 from mirror.demo.evm.run import place
-from mirror.demo.network import Action, Network, NotPossible, both, required
+from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.streams.record_files import FEE_COLLECTOR
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import can_associate
 from mirror.demo.world.accounts import HBAR, Account
-from mirror.demo.world.contracts import Contract, Result
+from mirror.demo.world.contracts import Contract
 from mirror.demo.world.tokens import Token
 
 _GAS, _DEAR_GAS = 300_000, 2_500_000
@@ -41,7 +41,7 @@ def _join(network: Network, contract: Contract) -> None:
     """Associate with a token that it may keep."""
     sender = _sender(network, _DEAR_GAS)
     token = _token(network, lambda token: _is_plain(token) and contract.number not in token.relationships)
-    call(network, sender, contract, _DEAR_GAS, "join(address)", entity_id.long_zero(token.number))
+    call(network, sender, contract, Function("join(address)", _DEAR_GAS), entity_id.long_zero(token.number))
 
 
 def _deposit(network: Network, contract: Contract) -> None:
@@ -52,7 +52,8 @@ def _deposit(network: Network, contract: Contract) -> None:
     if token.refusal(holder) or sender.is_contract or not sending.can_pay(sender, _GAS):
         raise NotPossible
     amount = 1 + token.balance(holder) // 40
-    call(network, sender, contract, _GAS, "deposit(address,int64)", entity_id.long_zero(token.number), amount)
+    arguments = (entity_id.long_zero(token.number), amount)
+    call(network, sender, contract, Function("deposit(address,int64)", _GAS), *arguments)
 
 
 def _withdraw(network: Network, contract: Contract) -> None:
@@ -65,7 +66,7 @@ def _withdraw(network: Network, contract: Contract) -> None:
     kept = token.balance(contract.number)
     amount = kept + 1 if network.choose.random() < 0.1 else 1 + kept // 3
     arguments = (entity_id.long_zero(token.number), amount)
-    call(network, taker, contract, _GAS, "withdraw(address,uint256)", *arguments)
+    call(network, taker, contract, Function("withdraw(address,uint256)", _GAS), *arguments)
 
 
 def _issue(network: Network, contract: Contract) -> None:
@@ -81,16 +82,8 @@ def _issue(network: Network, contract: Contract) -> None:
     supply = network.choose.randrange(10, 900) * 100_000
     # Whoever collects the fees of transactions, those of system contracts go here.
     collector = network.world.accounts[FEE_COLLECTOR]
-    call(
-        network,
-        sender,
-        contract,
-        _DEAR_GAS,
-        "issue(string,string,int64)",
-        *(name, symbol, supply),
-        value=fee,
-        around=(collector,),
-    )
+    function = Function("issue(string,string,int64)", _DEAR_GAS)
+    call(network, sender, contract, function, name, symbol, supply, value=fee, around=(collector,))
 
 
 def _drop(network: Network, contract: Contract) -> None:
@@ -100,19 +93,16 @@ def _drop(network: Network, contract: Contract) -> None:
     receiver = network.find_person(settled=True)
     if receiver is None or receiver.receiver_signature_required:
         raise NotPossible
-    associated = receiver.number in token.relationships
-    if associated and token.refusal(receiver.number):
+    if receiver.number in token.relationships:
+        refused: object = token.refusal(receiver.number)
+    else:
+        is_full = len(network.world.tokens.pending()) >= _MOST_DROPS
+        refused = can_associate(network, receiver.number) or is_full
+    if refused:
         raise NotPossible
-    if not associated and (
-        can_associate(network, receiver.number) or len(network.world.tokens.pending()) >= _MOST_DROPS
-    ):
-        raise NotPossible
-    arguments = (
-        entity_id.long_zero(token.number),
-        receiver.address,
-        1 + token.balance(contract.number) // 50,
-    )
-    call(network, sender, contract, _DEAR_GAS, "drop(address,address,int64)", *arguments)
+    amount = 1 + token.balance(contract.number) // 50
+    arguments = (entity_id.long_zero(token.number), receiver.address, amount)
+    call(network, sender, contract, Function("drop(address,address,int64)", _DEAR_GAS), *arguments)
 
 
 def _remind(network: Network, contract: Contract) -> None:
@@ -121,24 +111,24 @@ def _remind(network: Network, contract: Contract) -> None:
     second = network.now // NANOS_PER_SECOND + network.choose.randrange(600, 7_200)
     number = network.world.next_number
     arguments = (payer.address, second)
-    result = call(network, sender, contract, _DEAR_GAS, "remind(address,uint256)", *arguments)
-    if _succeeded(result):
+    result = call(network, sender, contract, Function("remind(address,uint256)", _DEAR_GAS), *arguments)
+    if result is not None and result.result == "SUCCESS":
         network.at(second * NANOS_PER_SECOND, partial(schedules.end, number=number))
 
 
 def _quote(network: Network, contract: Contract) -> None:
     tinycents = network.choose.randrange(1, 10**12)
-    call(network, _sender(network, _GAS), contract, _GAS, "quote(uint256)", tinycents)
+    call(network, _sender(network, _GAS), contract, Function("quote(uint256)", _GAS), tinycents)
 
 
 def _draw(network: Network, contract: Contract) -> None:
-    call(network, _sender(network, _GAS), contract, _GAS, "draw()")
+    call(network, _sender(network, _GAS), contract, Function("draw()", _GAS))
 
 
 def _token(network: Network, fits: Callable[[Token], object]) -> Token:
     """Return a token that fits, also one that the steward has issued. Errors: NotPossible."""
     tokens = [token for token in network.world.tokens.living() if fits(token)]
-    return network.choose.choice(tokens) if tokens else required(None)
+    return network.pick(tokens)
 
 
 def _is_plain(token: Token) -> bool:
@@ -151,8 +141,4 @@ def _keeps(token: Token, contract: Contract) -> bool:
     return _is_plain(token) and not token.refusal(contract.number)
 
 
-def _succeeded(result: Result | None) -> bool:
-    return result is not None and result.result == "SUCCESS"
-
-
-ACTIONS = (Action(steward, 2),)
+ACTIONS = weighted((2, steward))

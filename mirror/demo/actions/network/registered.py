@@ -4,7 +4,7 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import Key
 from mirror.demo.keys.wallet import Ed25519Wallet
-from mirror.demo.network import Action, Network, NotPossible, required
+from mirror.demo.network import Network, NotPossible, required, weighted
 from mirror.demo.world.nodes import (
     BLOCK_NODE,
     GENERAL_SERVICE,
@@ -164,9 +164,4 @@ def _some(network: Network) -> RegisteredNode:
     return required(network.choose.choice(able) if able else None)
 
 
-ACTIONS = (
-    Action(create, 0),
-    Action(update, 0),
-    Action(delete, 0),
-    Action(change_in_vain, 0),
-)
+ACTIONS = weighted((0, create, update, delete, change_in_vain))

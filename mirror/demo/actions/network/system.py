@@ -6,7 +6,7 @@ from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions.network import files
 from mirror.demo.keys.nodes import nodes
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Network, NotPossible, weighted
 from mirror.demo.streams.record_files import timestamp
 from mirror.demo.world.accounts import FREEZE_ADMIN, SYSTEM_ADMIN
 from mirror.demo.world.system import Draw, Freeze
@@ -152,11 +152,4 @@ def _upload(network: Network) -> None:
     files.write(network, UPGRADE_FILE, contents)
 
 
-ACTIONS = (
-    Action(draw, 1),
-    Action(freeze, 0),
-    Action(delete_file, 0),
-    Action(undelete_file, 0),
-    Action(submit_unchecked, 0),
-    Action(prove_history, 1),
-)
+ACTIONS = weighted((1, draw), (0, freeze, delete_file, undelete_file, submit_unchecked), (1, prove_history))

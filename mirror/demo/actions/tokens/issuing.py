@@ -5,13 +5,13 @@ from typing import Any
 from mirror.core.values.hapi.messages import Key, KeyList, ThresholdKey
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Network, NotPossible, weighted
 from mirror.demo.streams.record_files import account, timestamp
 from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.messages import association, custom_fee, token_id, units
 from mirror.demo.tokens.recipes import RECIPES, Recipe
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
+from mirror.demo.world.messages import association, custom_fee, token_id, units
 from mirror.demo.world.tokens import Relationship, Token
 
 FIRST_TOKENS = len(RECIPES)
@@ -160,4 +160,4 @@ def key_for(network: Network, token: Token, name: str) -> bytes:
     return network.world.accounts[token.treasury].key or own.key
 
 
-ACTIONS = (Action(create, 1),)
+ACTIONS = weighted((1, create))

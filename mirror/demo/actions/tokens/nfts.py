@@ -1,9 +1,8 @@
 """Serials: changing their metadata. They are minted in `supply` and moved in `transfers`."""
 
-from mirror.demo.actions.refusals import give_up_if
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Network, NotPossible, weighted
 from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.messages import token_id
+from mirror.demo.world.messages import token_id
 
 
 def change_metadata(network: Network) -> None:
@@ -13,7 +12,7 @@ def change_metadata(network: Network) -> None:
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
     if not living:
         raise NotPossible
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     changed = network.choose.sample(living, min(len(living), network.choose.choice((1, 1, 3))))
     metadata = recipes.serial_metadata(network.choose, token.name, changed[0])
     if not refusal:
@@ -27,4 +26,4 @@ def change_metadata(network: Network) -> None:
     )
 
 
-ACTIONS = (Action(change_metadata, 1),)
+ACTIONS = weighted((1, change_metadata))

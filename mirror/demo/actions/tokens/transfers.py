@@ -1,8 +1,7 @@
 """Token transfers: units sent, serials given away and sold."""
 
-from mirror.demo.actions.refusals import give_up_if
 from mirror.demo.actions.tokens import issuing
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Network, NotPossible, weighted
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import Transfers
 from mirror.demo.world.accounts import HBAR
@@ -100,7 +99,7 @@ def transfer(
     transfers.assess()
     refusal = fails_by or transfers.refusal()
     if not fails_by:
-        give_up_if(network, refusal)
+        network.give_up_if(refusal)
     network.submit(
         "cryptoTransfer",
         body,
@@ -130,9 +129,4 @@ def amount_of(network: Network, token: Token, sender: int) -> int:
     return max(least, int(token.balance(sender) * network.choose.random() ** 2) // parts)
 
 
-ACTIONS = (
-    Action(send, 11),
-    Action(give, 2),
-    Action(sell, 3),
-    Action(send_in_vain, 0),
-)
+ACTIONS = weighted((11, send), (2, give), (3, sell), (0, send_in_vain))

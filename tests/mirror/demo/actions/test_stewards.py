@@ -4,7 +4,7 @@ from collections import Counter
 from contextlib import suppress
 
 from mirror.core.values import timestamp
-from mirror.demo.actions import ALL
+from mirror.demo.actions.catalogue import ALL
 from mirror.demo.actions.contracts import stewards
 from mirror.demo.actions.network import genesis, upgrades
 from mirror.demo.network import Network, NotPossible

@@ -1,7 +1,7 @@
 """Contracts that spend people's allowances: the child transactions of their calls, and the logs."""
 
 from mirror.core.values import timestamp
-from mirror.demo.actions import ALL
+from mirror.demo.actions.catalogue import ALL
 from mirror.demo.actions.contracts import tills
 from mirror.demo.actions.network import genesis, upgrades
 from mirror.demo.evm import token_service
