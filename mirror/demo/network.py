@@ -1,4 +1,4 @@
-"""The simulated network: submits transactions, keeps the hbars, and closes blocks.
+"""The simulated network: submits transactions, moves the hbars, and closes blocks.
 
 An action is a function `(network) -> None` that lets one thing happen: it changes the world and submits the
 transactions that a real network would have recorded. It raises NotPossible when its kind can't happen now.
@@ -29,6 +29,7 @@ from mirror.demo.streams.record_files import (
     Composer,
     account,
     timestamp,
+    transfer_list,
 )
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.fees import Price
@@ -38,7 +39,7 @@ from network.fees.high_volume import ONCE
 LOGGING_SINCE: HapiVersion = (0, 71, 0)
 START = 1_735_765_200_000_000_000  # 2025-01-01T21:00, ns: a few hours from there cross a midnight
 
-# One turn in this many goes to the action that was performed least often: more often among the first
+# One choice in this many is the action that was performed least often: more often among the first
 # transactions, so that a short run has some of everything, too.
 _RARE_AT_FIRST, _RARE, _FIRST = 20, 60, 2_000
 _ATTEMPTS = 500
@@ -50,7 +51,7 @@ _DELAY = 1_200_000_000, 6_000_000_000
 # possible utilizations of the network by them, in ten-thousandths.
 _HIGH_VOLUME_SHARE = 0.04
 _BUSY = (0, 3, 7, 150)
-# Only accounts that keep at least this much pay it.
+# Only accounts with at least this much left pay it.
 _LEFT_OVER = 200 * HBAR
 # The largest number of bytes besides the body, and of signatures, that a transaction offers to pay for.
 _ENVELOPE, _MOST_SIGNATURES = 1_000, 8
@@ -86,7 +87,7 @@ def both(first: _First | None, second: _Second | None) -> tuple[_First, _Second]
 class Action:
     """Something that can happen, and how often it is tried compared with others.
 
-    With a `weight` of 0 it only gets the turns of rare actions.
+    With a `weight` of 0 it is only chosen as a rare action.
     """
 
     perform: Callable[["Network"], object]
@@ -191,7 +192,7 @@ class Network:
         return True
 
     def at(self, time: int, event: Callable[["Network"], object]) -> None:
-        """Call `event` at a time, before anybody acts after it.
+        """Call `event` at a time, before any action after it.
 
         It has to be a function of a module or a partial of one, as it is pickled.
         """
@@ -278,6 +279,11 @@ class Network:
         self.counts[kind] += 1
         return composed
 
+    def pay(self, amounts: Mapping[int, int], payer: int, **options: Unpack[Submission]) -> None:
+        """Submit a transfer of tinybars by account."""
+        options["transfers"] = amounts
+        self.submit("cryptoTransfer", {"transfers": transfer_list(amounts)}, payer=payer, **options)
+
     def give_up_if(self, refusal: str | None) -> None:
         """Mostly give up what would fail with the result code `refusal`. Errors: NotPossible."""
         if refusal is not None and self.choose.random() >= _MISTAKES:
@@ -331,9 +337,9 @@ class Network:
         return self.choose.choice(among) if among else None
 
     def find_person(self, *, at_least: int = 100 * HBAR, settled: bool = False) -> Account | None:
-        """Return a random person who can pay `at_least`; None if a few tries find nobody.
+        """Return a random person who can pay `at_least`; None if a few tries find none.
 
-        A `settled` one may take on what keeps an account from being closed.
+        A `settled` one may take on what prevents the closing of an account.
         """
         world = self.world
         for _ in range(_PEOPLE_TRIED):
@@ -347,7 +353,7 @@ class Network:
         return required(self.find_person(at_least=at_least, settled=settled))
 
     def can_pay(self, number: int, at_least: int = 100 * HBAR) -> bool:
-        """Tell whether an account exists and can pay this much."""
+        """Return whether an account exists and can pay this much."""
         account = self.world.accounts[number]
         return not account.deleted and account.balance >= at_least
 

@@ -77,17 +77,17 @@ def change_in_vain(network: Network) -> None:
     """Append to a deleted file, update a file of the network, or delete one that never was."""
     payer = network.person()
     deleted = [file for file in network.world.files.values() if file.deleted]
+    number, contents = network.world.next_number + 1_000_000, {}
+    kind, result = "fileDelete", "INVALID_FILE_ID"
     match network.choose.randrange(3):
         case 0 if deleted:
-            number = network.choose.choice(deleted).number
-            body: dict[str, Any] = {"fileID": {"fileNum": number}, "contents": b"too late"}
-            network.submit("fileAppend", body, payer=payer.number, result="FILE_DELETED")
+            number, contents = network.pick(deleted).number, {"contents": b"too late"}
+            kind, result = "fileAppend", "FILE_DELETED"
         case 1:
-            body = {"fileID": {"fileNum": 112}, "contents": b"hbar to the moon"}
-            network.submit("fileUpdate", body, payer=payer.number, result="AUTHORIZATION_FAILED")
-        case _:
-            body = {"fileID": {"fileNum": network.world.next_number + 1_000_000}}
-            network.submit("fileDelete", body, payer=payer.number, result="INVALID_FILE_ID")
+            number, contents = 112, {"contents": b"hbar to the moon"}
+            kind, result = "fileUpdate", "AUTHORIZATION_FAILED"
+    body = {"fileID": {"fileNum": number}, **contents}
+    network.submit(kind, body, payer=payer.number, result=result)
 
 
 def _living(network: Network) -> list[File]:

@@ -20,7 +20,7 @@ _IN_TOKENS = 0.7  # share of the fees in tokens, where the owner has some
 
 
 def create(network: Network) -> None:
-    """Create a topic: open to everybody, for the owner alone, or for a fee."""
+    """Create a topic: open to all, for the owner alone, or for a fee."""
     owner = network.person(settled=True)
     if owner.key is None or len(_living(network)) >= _MOST_TOPICS:
         raise NotPossible
@@ -90,8 +90,7 @@ def write(
     if _pays_fee(topic, payer):
         assert topic.fee is not None
         limit = FixedFee(
-            amount=2 * topic.fee,
-            denominating_token_id=token_id(topic.fee_token) if topic.fee_token else None,
+            amount=2 * topic.fee, denominating_token_id=token_id(topic.fee_token) if topic.fee_token else None
         )
         envelope["max_custom_fees"] = [{"account_id": account(payer.number), "fees": [limit]}]
         record["assessed_custom_fees"] = [
@@ -201,7 +200,7 @@ def _find_topic(network: Network) -> Topic | None:
 
 
 def _writable(network: Network) -> tuple[Topic, Account]:
-    """Return a topic and somebody who may write to it. Errors: NotPossible."""
+    """Return a topic and an account that may write to it. Errors: NotPossible."""
     topic = _find_topic(network)
     if topic is None or not (topic.is_public or network.can_pay(topic.owner)):
         raise NotPossible

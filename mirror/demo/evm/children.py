@@ -1,10 +1,17 @@
 """The records of what contracts had system contracts do: each is a child of the call."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Unpack
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import ContractID, SchedulableTransactionBody, ScheduleID
+from mirror.core.values.hapi.messages import (
+    AccountAmount,
+    ContractID,
+    SchedulableTransactionBody,
+    ScheduleID,
+    TransferList,
+)
 from mirror.core.values.hashes import sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.evm.system_contracts import SystemCallRequest
@@ -25,46 +32,9 @@ class Parent(NamedTuple):
     sender: int
 
 
-class ServiceCall(NamedTuple):
-    """A call of a system contract that succeeded; `caller` is the number of a contract."""
-
-    service: int
-    caller: int
-    data: bytes
-    gas: int
-    output: bytes
-
-
-def record(network: Network, request: SystemCallRequest, parent: Parent) -> None:
+def record_request(network: Network, request: SystemCallRequest, parent: Parent) -> None:
     """Make the effects of a call of a system contract, and submit their record."""
     _RECORDING[request.function](_Child(network, request, parent), *request.arguments)
-
-
-def submit(
-    network: Network,
-    service_call: ServiceCall,
-    place: Parent,
-    kind: str,
-    body: dict[str, Any],
-    **options: Unpack[Submission],
-) -> ComposedTransaction:
-    """Submit what a system contract did, with the result of the call."""
-    service, caller, data, gas, output = service_call
-    result = {
-        "contractID": ContractID(contractNum=service),
-        "contractCallResult": output,
-        "gas": gas,
-        "gasUsed": gas,
-        "functionParameters": data,
-        "sender_id": account(caller),
-    }
-    options["record"] = {**(options.get("record") or {}), "contractCallResult": result}
-    options["parent"], options["nonce"] = place.transaction, place.nonce
-    composed = network.submit(kind, body, payer=place.payer, **options)
-    at, hash = composed.consensus_timestamp, composed.record.transactionHash[:32]
-    succeeded = Result(at, service, caller, hash, "SUCCESS", gas, gas, parameters=data, output=output)
-    network.world.contracts.results.append(succeeded)
-    return composed
 
 
 class _Child:
@@ -85,9 +55,27 @@ class _Child:
     def _submit(
         self, kind: str, body: dict[str, Any], receipt: dict[str, Any] | None = None, **record: Any
     ) -> ComposedTransaction:
-        request = self._request
-        service_call = ServiceCall(request.service, self._caller, request.data, request.gas, request.output)
-        return submit(self._network, service_call, self._parent, kind, body, receipt=receipt, record=record)
+        """Submit what the system contract did, with the result of the call."""
+        request, caller, (parent, nonce, payer, _) = self._request, self._caller, self._parent
+        record["contractCallResult"] = {
+            "contractID": ContractID(contractNum=request.service),
+            "contractCallResult": request.output,
+            "gas": request.gas,
+            "gasUsed": request.gas,
+            "functionParameters": request.data,
+            "sender_id": account(caller),
+        }
+        outcome: Submission = {"receipt": receipt, "record": record, "parent": parent, "nonce": nonce}
+        if kind == "cryptoTransfer" and "transfers" in body:
+            outcome["transfers"] = {
+                amount.accountID.accountNum: amount.amount for amount in body["transfers"].accountAmounts
+            }
+        composed = self._network.submit(kind, body, payer=payer, **outcome)
+        at, hash, gas = composed.consensus_timestamp, composed.record.transactionHash[:32], request.gas
+        result = Result(at, request.service, caller, hash, "SUCCESS", gas, gas)
+        result = replace(result, parameters=request.data, output=request.output)
+        self._world.contracts.results.append(result)
+        return composed
 
     # TOKENS
 
@@ -107,6 +95,21 @@ class _Child:
         for number, change in moved.items():
             token.relationships[number].receive(change, self._network.now)
         return units(token.number, moved)
+
+    def _spend(self, address: bytes, owner: bytes, receiver: bytes, amount: int) -> None:
+        """Spend an allowance of the contract, not of the payer."""
+        token, key = self._token(address), (self._number(owner), self._caller)
+        self._world.tokens.token_allowances[*key, token.number].amount -= amount
+        moved = self._moved(address, owner, receiver, amount)
+        requested = units(token.number, {key[0]: -amount, self._number(receiver): amount}, approved=True)
+        self._submit("cryptoTransfer", {"tokenTransfers": [requested]}, tokenTransferLists=[moved])
+
+    def _spend_hbars(self, owner: bytes, receiver: bytes, amount: int) -> None:
+        payer = self._number(owner)
+        self._world.tokens.hbar_allowances[payer, self._caller].amount -= amount
+        debit = AccountAmount(accountID=account(payer), amount=-amount, is_approval=True)
+        credit = AccountAmount(accountID=account(self._number(receiver)), amount=amount)
+        self._submit("cryptoTransfer", {"transfers": TransferList(accountAmounts=[debit, credit])})
 
     def _airdrop(self, drops: tuple[Any, ...]) -> None:
         ((address, ((sender, _, _), (receiver, amount, _)), _),) = drops
@@ -157,7 +160,7 @@ class _Child:
     # OTHERS
 
     def _new_number(self) -> int:
-        """Return the number of the new entity, which the contract was told."""
+        """Return the number of the new entity, which was the answer to the contract."""
         number = self._network.new_number()
         assert number == self._request.made
         return number
@@ -192,7 +195,9 @@ _RECORDING: dict[str, Callable[..., None]] = {
     "airdropTokens": _Child._airdrop,
     "associateToken": _Child._associate,
     "createFungibleToken": _Child._create,
+    "cryptoTransfer": _Child._spend_hbars,
     "executeCallOnPayerSignature": _Child._schedule,
     "getPseudorandomSeed": _Child._draw,
+    "transferFrom": _Child._spend,
     "transferToken": _Child._transfer,
 }

@@ -16,7 +16,6 @@ from eth_typing import Address
 
 from mirror.demo.evm.state import Computation, Ledger, Place, Slot, State
 from mirror.demo.evm.system_contracts import SystemCallRequest
-from mirror.demo.evm.token_service import Spending
 
 CREATE, CREATE2 = 0xF0, 0xF5
 
@@ -90,7 +89,7 @@ class Execution:
     codes: dict[bytes, bytes] = field(default_factory=dict)
     balances: dict[bytes, int] = field(default_factory=dict)
     nonces: dict[bytes, int] = field(default_factory=dict)
-    requests: tuple[Spending | SystemCallRequest, ...] = ()
+    requests: tuple[SystemCallRequest, ...] = ()
 
     @property
     def successful(self) -> bool:

@@ -13,15 +13,13 @@ from eth_bloom.bloom import BloomFilter
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ContractID, ExchangeRateSet, Key
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.evm import children as children_of_services
-from mirror.demo.evm import sidecars, spending
-from mirror.demo.evm.children import Parent
+from mirror.demo.evm import sidecars
+from mirror.demo.evm.children import Parent, record_request
 from mirror.demo.evm.execution import Execution, Log, Request, execute
 from mirror.demo.evm.ledgers import WorldLedger
 from mirror.demo.evm.solidity import kinds
 from mirror.demo.evm.state import Place
 from mirror.demo.evm.system_contracts import Rate
-from mirror.demo.evm.token_service import Spending
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import ComposedTransaction, account
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, Account
@@ -43,7 +41,7 @@ def contract_id(number: int) -> Any:
 
 
 def implicit_key(number: int) -> bytes:
-    """Return the serialized key of a contract that nobody may change: its own id."""
+    """Return the serialized key of an immutable contract: its own id."""
     key: bytes = Key(contractID=contract_id(number)).SerializeToString()
     return key
 
@@ -172,14 +170,16 @@ class Run:
         transaction that it wraps.
         """
         world, done, at = self.network.world, self.execution, composed.consensus_timestamp
+        # Where the node has not logged the units that moved, mirrors add a log to the call.
+        moves = [] if self.network.logs_transfers else [each.moved for each in done.requests if each.moved]
         logged = [
-            spending.log_of_mirrors(self.network, self.called or 0, request) for request in done.requests
+            LogEntry(self.called or 0, moved.topics, moved.amount.to_bytes(32, "big")) for moved in moves
         ]
         result = Result(
             *(at, self.contract, self.sender.number, hash, done.result, self.request.gas, done.gas_used),
             *(self.request.value, self.request.data, self.output, self.error),
             created=tuple(created.number for created in self.created),
-            logs=(*self.logs, *(log for log in logged if log)),
+            logs=(*self.logs, *logged),
             ethereum=ethereum,
         )
         world.contracts.results.append(result)
@@ -201,11 +201,7 @@ class Run:
         for nonce, child in enumerate(children, 1):
             self._record_child(child, composed, nonce, payer)
         for nonce, request in enumerate(done.requests, 1 + len(children)):
-            parent = Parent(composed, nonce, payer, self.sender.number)
-            if isinstance(request, Spending):
-                spending.record(self.network, request, self._number(request.spender), parent)
-            else:
-                children_of_services.record(self.network, request, parent)
+            record_request(self.network, request, Parent(composed, nonce, payer, self.sender.number))
         return result
 
     def _record_child(self, child: Contract, parent: ComposedTransaction, nonce: int, payer: int) -> None:

@@ -13,12 +13,12 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.demo.evm.execution import Execution, Frame
 from mirror.demo.evm.state import Slot
-from mirror.demo.evm.system_contracts import RANDOM, RATE, SCHEDULES, TOKENS
+from mirror.demo.evm.system_contracts import SERVICES
 from mirror.demo.streams.record_files import account
 from mirror.demo.world.contracts import Contract
 
 _CALL, _CREATE, _SYSTEM = 1, 2, 4  # enum ContractActionType
-_SYSTEM_CONTRACTS = {entity_id.long_zero(number): number for number in (TOKENS, RATE, RANDOM, SCHEDULES)}
+_SYSTEM_CONTRACTS = {entity_id.long_zero(number): number for number in SERVICES}
 # Opcode -> enum CallOperationType.
 _OPERATIONS = {0xF1: 1, 0xF2: 2, 0xF4: 3, 0xFA: 4, 0xF0: 5, 0xF5: 6}
 
@@ -112,11 +112,12 @@ def bytecode(contract: Contract | None, initcode: bytes) -> Any:
 
 
 def _storage_change(slot: int, change: Slot) -> dict[str, Any]:
-    message: dict[str, Any] = {"slot": _bytes(slot), "value_read": _bytes(change.read)}
+    message: dict[str, Any] = {"slot": shortest(slot), "value_read": shortest(change.read)}
     if change.written is not None:
-        message["value_written"] = {"value": _bytes(change.written)}
+        message["value_written"] = {"value": shortest(change.written)}
     return message
 
 
-def _bytes(number: int) -> bytes:
+def shortest(number: int) -> bytes:
+    """Return a number as bytes without leading zeros."""
     return number.to_bytes((number.bit_length() + 7) // 8, "big")

@@ -18,7 +18,7 @@ from mirror.core.db.availability import outage
 from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
 from mirror.demo.keys.nodes import nodes
-from mirror.demo.live.producing import BLOCKS_KEPT, SOURCE, Say, next_blocks
+from mirror.demo.live.producing import BLOCKS_RETAINED, SOURCE, Say, next_blocks
 from mirror.demo.publish.publisher import Publisher
 from mirror.demo.run import first_book, folder
 
@@ -43,7 +43,7 @@ def check_goes_on() -> None:
 def live(say: Say, *, block_node: bool = False) -> None:
     """Produce and load a block every two seconds until a signal stops the process.
 
-    With a block node, the network goes over to blocks for good, unless it has. Errors: OperatorError.
+    With a block node, the network switches to blocks for good, unless it has. Errors: OperatorError.
     """
     check_goes_on()
     signals.end_with_parent()
@@ -69,8 +69,8 @@ def _live(say: Say, stopping: threading.Event) -> None:
     from mirror.demo.publish.history import BLOCK_SECONDS
 
     def files(pipeline: Pipeline) -> Iterator[StreamFile | None]:
-        # Network and database each go on from where they stopped: files that the database lacks are published
-        # and loaded from there.
+        # Network and database each resume where they stopped: files that are not in the database yet are
+        # published and loaded from there.
         publisher = Publisher(folder(), nodes())
         network, _ = publisher.resume()
         yield from publisher.all_published()
@@ -79,7 +79,7 @@ def _live(say: Say, stopping: threading.Event) -> None:
                 yield None
             else:
                 yield publisher.publish(network, block)
-                publisher.forget(BLOCKS_KEPT, pipeline.committed.last)
+                publisher.forget(BLOCKS_RETAINED, pipeline.committed.last)
 
     def run() -> None:
         with loader_lock(), Reporting(source=SOURCE, following=True) as report:

@@ -18,7 +18,7 @@ Say = Callable[[str], None]
 SOURCE = "the live demo network"
 TPS = 5
 # Loaded blocks are not needed any more, but an auditor may want to look at the last ones.
-BLOCKS_KEPT = 1_000
+BLOCKS_RETAINED = 1_000
 # What is over is forgotten after so many blocks, so that they take no longer after days than at first.
 BLOCKS_REMEMBERED = 100
 

@@ -15,6 +15,7 @@ from ledger.stream.signature.node_key import SigningNode
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions import catalogue
 from mirror.demo.actions.network import genesis, upgrades
+from mirror.demo.keys.nodes import block_signer
 from mirror.demo.network import START, Network
 from mirror.demo.streams.record_files import Block
 
@@ -60,13 +61,13 @@ class History:
     def _network(self, nodes: Sequence[SigningNode]) -> Network:
         if self.blocks_from is None:
             return Network(self.seed, catalogue.ALL, nodes=nodes, start=self.start)
-        # Imported here, as it takes long and only such networks need it.
-        from mirror.demo.keys.ledger import signer
-
         version = upgrades.VERSION if self.blocks_from > 1 else BLOCKS_VERSION
-        ledger = signer().identity
         return Network(
-            self.seed, catalogue.ALL, nodes=nodes, start=self.start, hapi_version=version, ledger=ledger
+            *(self.seed, catalogue.ALL),
+            nodes=nodes,
+            start=self.start,
+            hapi_version=version,
+            ledger=block_signer().identity,
         )
 
 

@@ -405,9 +405,7 @@ class Composer:
             for added in transactions
         )
         tail = RecordStreamFile(
-            end_object_running_hash=_hash_object(self.hash),
-            block_number=self.block_number,
-            sidecars=sidecars,
+            end_object_running_hash=_hash_object(self.hash), block_number=self.block_number, sidecars=sidecars
         )
         return b"".join(
             (_LENGTH.pack(v6.VERSION), head.SerializeToString(), *items, tail.SerializeToString())

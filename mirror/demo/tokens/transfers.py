@@ -203,7 +203,7 @@ class Transfers:
 
 
 def can_associate(network: Network, of: int) -> bool:
-    """Tell whether the limit of an account allows one more automatic association."""
+    """Return whether the limit of an account allows one more automatic association."""
     limit = network.world.accounts[of].max_automatic_token_associations
     return limit < 0 or network.world.tokens.automatic_associations[of] < limit
 

@@ -19,7 +19,7 @@ _MOST_ALLOWED = 200  # of a kind; when there are more, one is revoked
 
 # GRANTING
 def allow_hbars(network: Network) -> None:
-    """Allow somebody to spend hbars, or no longer."""
+    """Allow another account to spend hbars, or no longer."""
     allowances = network.world.tokens.hbar_allowances
     owner = traders.trader(network)
     spender = traders.trader(network, other_than=(owner,))
@@ -36,7 +36,7 @@ def allow_hbars(network: Network) -> None:
 
 
 def allow_units(network: Network) -> None:
-    """Allow somebody to spend units of a token, or no longer; sometimes hbars as well."""
+    """Allow another account to spend units of a token, or no longer; sometimes hbars as well."""
     token = traders.token(network, lambda token: token.fungible)
     owner = traders.holder(network, token)
     spender = traders.trader(network, other_than=(owner,))
@@ -63,12 +63,12 @@ def allow_units(network: Network) -> None:
 
 
 def allow_serials(network: Network) -> None:
-    """Allow somebody to spend some serials."""
+    """Allow another account to spend some serials."""
     _allow_serials(network, *_owner_of_serials(network))
 
 
 def _owner_of_serials(network: Network) -> tuple[Token, int, int]:
-    """Return a token, somebody who holds serials of it, and somebody else."""
+    """Return a token, a holder of its serials, and another account."""
     token = traders.token(network, lambda token: not token.fungible and token.supply and not token.paused)
     owner = traders.holder(network, token)
     return token, owner, traders.trader(network, other_than=(owner,))
@@ -104,7 +104,7 @@ def _allow_serials(
 
 
 def allow_all_serials(network: Network) -> None:
-    """Allow somebody to spend all serials of a token, or no longer."""
+    """Allow another account to spend all serials of a token, or no longer."""
     token, owner, spender = _owner_of_serials(network)
     allowances, approved = network.world.tokens.nft_allowances, True
     in_force = [key for key, allowance in allowances.items() if allowance.approved]
@@ -149,7 +149,7 @@ def _parties(network: Network, owner: int, spender: int) -> dict[str, Any]:
 
 # SPENDING
 def take_hbars(network: Network) -> None:
-    """Spend hbars by an allowance, now and then more than allowed."""
+    """Spend hbars by an allowance, sometimes more than allowed."""
     allowances = network.world.tokens.hbar_allowances
     usable = [key for key, allowance in allowances.items() if allowance.amount]
     owner, spender = network.pick(usable)
@@ -166,7 +166,7 @@ def take_hbars(network: Network) -> None:
 
 
 def take_units(network: Network) -> None:
-    """Spend units by an allowance, now and then for somebody else or more than allowed."""
+    """Spend units by an allowance, sometimes for another account or more than allowed."""
     tokens = network.world.tokens
     usable = [key for key, allowance in tokens.token_allowances.items() if allowance.amount]
     owner, spender, number = network.pick(usable)

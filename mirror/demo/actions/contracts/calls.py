@@ -72,7 +72,7 @@ def _collect(network: Network, art: Contract) -> None:
 
 
 def _hand_over(network: Network, art: Contract) -> None:
-    """Transfer a collectible, or approve somebody who transfers it."""
+    """Transfer a collectible, or approve an account that transfers it."""
     if not art.parties:
         raise NotPossible
     place = network.choose.randrange(len(art.parties))
@@ -91,7 +91,7 @@ def _hand_over(network: Network, art: Contract) -> None:
 
 
 def _steal(network: Network, art: Contract) -> None:
-    """Approve a collectible that is somebody else's, or that does not exist."""
+    """Approve a collectible of another account, or one that does not exist."""
     sender = network.person()
     number = network.choose.randrange(1, len(art.parties) + 3)
     call(network, sender, art, Function("approve(address,uint256)", 90_000), sender.address, number)
@@ -116,7 +116,7 @@ def _count(network: Network, counter: Contract) -> None:
 
 
 def _reset(network: Network, counter: Contract) -> None:
-    """Reset a counter as its owner, or as somebody else."""
+    """Reset a counter as its owner, or as another account."""
     owner = None if counter.owner is None else network.world.accounts[counter.owner]
     sender = owner if network.choose.random() < 0.5 else network.find_person()
     if sender is None or sender.deleted:

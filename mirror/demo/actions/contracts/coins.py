@@ -45,7 +45,7 @@ def _take_allowed_coins(network: Network, coin: Contract) -> None:
 
 
 def _mint(network: Network, coin: Contract) -> None:
-    """Mint coins as the owner, or now and then as somebody else."""
+    """Mint coins as the owner, or sometimes as another account."""
     owner = None if coin.owner is None else network.world.accounts[coin.owner]
     sender = network.find_person() if network.choose.random() < 0.2 else owner
     receiver = network.person(at_least=0)
@@ -78,7 +78,7 @@ def coins_of(coin: Contract, holder: Account) -> int:
 
 
 def _holder(network: Network, coin: Contract) -> Account | None:
-    """Return somebody who holds some of a coin."""
+    """Return an account that holds some of a coin."""
     if not coin.parties:
         return None
     holder = network.world.accounts[network.choose.choice(coin.parties)]
@@ -130,7 +130,7 @@ def _withdraw(network: Network, exchange: Contract) -> None:
 
 
 def _trader(network: Network, exchange: Contract) -> Account:
-    """Return somebody who holds coins, has approved the exchange, and may be paid without signing.
+    """Return an account that holds coins, has approved the exchange, and may be paid unsigned.
 
     Errors: NotPossible.
     """

@@ -30,7 +30,7 @@ def delegate(network: Network) -> None:
 def delegate_by_ethereum(network: Network) -> None:
     """Delegate to a counter with the Ethereum transaction that calls it.
 
-    Record files have no state of accounts, so a child transaction tells of the delegation.
+    Record files have no state of accounts, so a child transaction has the delegation.
     """
     sender, counter = both(find_ethereum_sender(network), find_contract(network, "Counter"))
     called = network.world.accounts[counter.number]

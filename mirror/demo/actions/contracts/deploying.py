@@ -27,7 +27,7 @@ _MOST = {
     "Coin": 3, "Counter": 5, "Collectible": 2, "Factory": 2, "Exchange": 2, "Faults": 1, "AllowanceHook": 2,
     "Till": 1, "Steward": 1,
 }  # fmt: skip
-# The kind that is deleted now and then, which takes an admin key.
+# The kind that is deleted sometimes, which takes an admin key.
 _DELETABLE = "Counter"
 _COINS = (
     ("Copper Crown", "CRWN"),
@@ -160,9 +160,9 @@ def _arguments(network: Network, kind: str) -> tuple[object, ...]:
     if kind == "Coin":
         return (*_COINS[made % len(_COINS)], choose.randrange(1, 50) * 1_000_000 * COIN_UNIT)
     if kind == "Collectible":
-        turn, place = divmod(made, len(_COLLECTIONS))
+        times, place = divmod(made, len(_COLLECTIONS))
         name, symbol, address = _COLLECTIONS[place]
-        return (people.numbered(name, turn), symbol, address)
+        return (people.numbered(name, times), symbol, address)
     if kind == "Counter":
         return (choose.randrange(100),)
     if kind == "Exchange":
@@ -218,7 +218,7 @@ def _create(network: Network, owner: Account, creation: Creation) -> Result:
 
 
 def _own(network: Network, owner: Account, contract: Contract, itself: Account, body: dict[str, Any]) -> None:
-    """Set the properties of a contract from the body of its creation; now and then add a hook."""
+    """Set the properties of a contract from the body of its creation; sometimes add a hook."""
     itself.memo = body["memo"]
     contract.auto_renew_account = owner.number
     network.world.bound.add(owner.number)
@@ -231,7 +231,7 @@ def _own(network: Network, owner: Account, contract: Contract, itself: Account, 
 
 
 def _deployed(network: Network, result: Result, kind: str, owner: Account, file: int | None) -> None:
-    """Keep what later calls of the new contract need."""
+    """Record the data of the new contract that later calls need."""
     if result.contract is None:
         raise RuntimeError(f"a {kind} can't be deployed: {result.result}")
     contract = network.world.contracts.deployed[result.contract]

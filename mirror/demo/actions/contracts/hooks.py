@@ -180,7 +180,7 @@ def _living(network: Network) -> list[Hook]:
 
 
 def _may_attach(network: Network) -> bool:
-    """Tell whether there is a hook contract, and room for one more hook."""
+    """Return whether there is a hook contract, and room for one more hook."""
     return bool(network.world.contracts.of("AllowanceHook")) and len(_living(network)) < _MOST_HOOKS
 
 

@@ -23,7 +23,7 @@ _TYPES, _TYPE_WEIGHTS = (LEGACY, EIP_2930, EIP_1559), (3, 1, 6)
 _MAX_GAS_ALLOWANCE = 20 * HBAR
 _ETHEREUM_SHARE = 0.6
 _GAS = 300_000  # of transactions that are never run
-_WITH_RESULT = 0.5  # share of the transactions out of turn whose record has a result
+_WITH_RESULT = 0.5  # share of the transactions with a wrong nonce whose record has a result
 _ANNOUNCING = 0.3  # share of the transactions with an access list that is not empty
 
 WRONG_NONCE = "WRONG_NONCE"
@@ -36,7 +36,7 @@ def wallet(number: int) -> EcdsaWallet:
 
 
 def signs_ethereum(sender: Account) -> bool:
-    """Tell whether an account can send Ethereum transactions."""
+    """Return whether an account can send Ethereum transactions."""
     return sender.evm_address is not None and sender.evm_address == wallet(sender.number).evm_address
 
 
@@ -206,7 +206,7 @@ def _access_list(network: Network, called: Account) -> tuple[Access, ...]:
 
 
 def _authorizations(network: Network, sender: Account, delegated: bytes) -> tuple[Authorization, ...]:
-    """Return the delegation of the sender itself, now and then with one of somebody else that is outdated."""
+    """Return the delegation of the sender itself, sometimes with an outdated one of another account."""
     own = authorize(wallet(sender.number), delegated, sender.nonce + 1)
     other = find_ethereum_sender(network)
     if other is None or other is sender or network.choose.random() < 0.5:
@@ -266,12 +266,12 @@ def call(
 
 
 def find_ethereum_sender(network: Network) -> Account | None:
-    """Return somebody who can send Ethereum transactions; None if the first person tried can't."""
+    """Return an account that can send Ethereum transactions; None if the first one tried can't."""
     sender = network.find_person()
     return sender if sender is not None and signs_ethereum(sender) else None
 
 
 def find_payee(network: Network) -> Account | None:
-    """Return somebody whom a contract may pay without a signature; None if the first person tried is not."""
+    """Return an account that a contract may pay unsigned; None if the first one tried needs to sign."""
     payee = network.find_person()
     return None if payee is None or payee.receiver_signature_required else payee

@@ -1,4 +1,4 @@
-"""Stewards: contracts that keep, issue and give away tokens, and ask each service of the network."""
+"""Stewards: contracts that hold, issue and give away tokens, and call each service of the network."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +20,7 @@ from mirror.demo.world.tokens import Token
 
 _GAS, _DEAR_GAS = 300_000, 2_500_000
 _MOST_ISSUED, _MOST_DROPS = 3, 10
-_MARGIN = HBAR  # what is left over of a fee goes back
+_MARGIN = HBAR  # what is left over of a fee is returned
 _NAMES = (("Steward's Mark", "MARK"), ("Pantry Voucher", "PNTR"), ("Cellar Share", "CLLR"))
 
 
@@ -38,7 +38,7 @@ def _sender(network: Network, gas: int, value: int = 0) -> Account:
 
 
 def _join(network: Network, contract: Contract) -> None:
-    """Associate with a token that it may keep."""
+    """Associate with a token that it may hold."""
     sender = _sender(network, _DEAR_GAS)
     token = _token(network, lambda token: _is_plain(token) and contract.number not in token.relationships)
     call(network, sender, contract, Function("join(address)", _DEAR_GAS), entity_id.long_zero(token.number))
@@ -57,14 +57,14 @@ def _deposit(network: Network, contract: Contract) -> None:
 
 
 def _withdraw(network: Network, contract: Contract) -> None:
-    """Take units back, by the functions of ERC-20; now and then more than there are."""
+    """Take units back, by the functions of ERC-20; sometimes more than there are."""
     token = _token(network, lambda token: _keeps(token, contract) and token.balance(contract.number))
     holders = [number for number in token.relationships if not token.refusal(number)]
     taker = network.world.accounts[traders.one_of(network, holders)]
     if taker.is_contract or taker.receiver_signature_required or not sending.can_pay(taker, _GAS):
         raise NotPossible
-    kept = token.balance(contract.number)
-    amount = kept + 1 if network.choose.random() < 0.1 else 1 + kept // 3
+    held = token.balance(contract.number)
+    amount = held + 1 if network.choose.random() < 0.1 else 1 + held // 3
     arguments = (entity_id.long_zero(token.number), amount)
     call(network, taker, contract, Function("withdraw(address,uint256)", _GAS), *arguments)
 
@@ -80,7 +80,7 @@ def _issue(network: Network, contract: Contract) -> None:
     sender = _sender(network, _DEAR_GAS, fee)
     name, symbol = _NAMES[len(issued) % len(_NAMES)]
     supply = network.choose.randrange(10, 900) * 100_000
-    # Whoever collects the fees of transactions, those of system contracts go here.
+    # The fees of system contracts have this collector, also where transactions have another one.
     collector = network.world.accounts[FEE_COLLECTOR]
     function = Function("issue(string,string,int64)", _DEAR_GAS)
     call(network, sender, contract, function, name, symbol, supply, value=fee, around=(collector,))
@@ -106,7 +106,7 @@ def _drop(network: Network, contract: Contract) -> None:
 
 
 def _remind(network: Network, contract: Contract) -> None:
-    """Have it schedule a call that nobody signs."""
+    """Have it schedule a call that is never signed."""
     sender, payer = both(_sender(network, _DEAR_GAS), network.find_person(settled=True))
     second = network.now // NANOS_PER_SECOND + network.choose.randrange(600, 7_200)
     number = network.world.next_number
@@ -132,7 +132,7 @@ def _token(network: Network, fits: Callable[[Token], object]) -> Token:
 
 
 def _is_plain(token: Token) -> bool:
-    """Return whether whoever is associated can move a token, without fees."""
+    """Return whether each associated account can move a token, without fees."""
     guarded = token.freeze_default or token.kyc_key or token.fees
     return token.fungible and not guarded and not token.paused
 

@@ -19,7 +19,7 @@ _GRANTED = 3  # an allowance is this many times the amount that is taken first
 
 
 def take(network: Network) -> None:
-    """Take units or hbars of somebody by a till; if it has no allowance yet, it is granted one first."""
+    """Take units or hbars of an owner by a till, which is granted an allowance first if it has none."""
     till, taker = both(find_contract(network, "Till"), network.find_person(settled=True))
     if not sending.can_pay(taker, _GAS):
         raise NotPossible

@@ -118,7 +118,7 @@ def delete(network: Network) -> None:
 
 
 def change_in_vain(network: Network) -> None:
-    """Change a node that never was or has left, or one of somebody else."""
+    """Change a node that never was or has left, or that another account owns."""
     payer = network.person()
     deleted = [node.node_id for node in network.world.nodes.by_id.values() if node.deleted]
     match network.choose.randrange(3):

@@ -69,7 +69,7 @@ def abort_freeze(network: Network) -> None:
 
 
 def delete_file(network: Network) -> None:
-    """Let the network delete somebody's file."""
+    """Let the network delete a person's file."""
     living = [number for number, file in network.world.files.items() if number > 1_000 and not file.deleted]
     if not living or len(network.world.system.deleted_files) >= _MOST_DELETED:
         raise NotPossible
@@ -82,7 +82,7 @@ def delete_file(network: Network) -> None:
 
 
 def undelete_file(network: Network) -> None:
-    """Let the network undelete a file; sometimes somebody else tries to."""
+    """Let the network undelete a file; sometimes a person tries to."""
     deleted = network.world.system.deleted_files
     if not deleted:
         delete_file(network)

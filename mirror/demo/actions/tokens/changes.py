@@ -183,6 +183,5 @@ def change_in_vain(network: Network) -> None:
 
 
 ACTIONS = weighted(
-    *((1, update), (0, change_treasury, change_fees, pause), (1, unpause)),
-    (0, delete, change_in_vain),
+    *((1, update), (0, change_treasury, change_fees, pause), (1, unpause)), (0, delete, change_in_vain)
 )

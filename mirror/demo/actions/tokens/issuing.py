@@ -109,7 +109,7 @@ def _lasts(recipe: Recipe) -> bool:
 
 
 def may_last(network: Network) -> bool:
-    """Tell whether there is room for one more token that is never deleted."""
+    """Return whether there is room for one more token that is never deleted."""
     lasting = sum(not deletable(token) for token in network.world.tokens.living())
     return lasting < _MOST_LASTING
 

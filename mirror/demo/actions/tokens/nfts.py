@@ -6,7 +6,7 @@ from mirror.demo.world.messages import token_id
 
 
 def change_metadata(network: Network) -> None:
-    """Let the issuer change the metadata of a few serials, whoever owns them (HIP-657)."""
+    """Let the issuer change the metadata of a few serials, whose owner may be another account (HIP-657)."""
     token = traders.token(network, lambda token: not token.fungible and token.metadata_key and token.supply)
     living = [number for number, serial in token.serials.items() if serial.owner]
     refusal = "TOKEN_IS_PAUSED" if token.paused else None

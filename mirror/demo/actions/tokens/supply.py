@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mirror.demo.network import Network, NotPossible, Refused, weighted
+from mirror.demo.network import Network, NotPossible, Refused, Submission, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.world.messages import serials, token_id, units
@@ -28,8 +28,7 @@ def mint(network: Network) -> None:
 def mint_serials(network: Network) -> None:
     """Mint new serials."""
     token = traders.token(
-        network,
-        lambda token: not token.fungible and token.supply_key and len(token.serials) < _MOST_SERIALS,
+        network, lambda token: not token.fungible and token.supply_key and len(token.serials) < _MOST_SERIALS
     )
     amount, last = network.choose.randint(1, _MOST_AT_ONCE), len(token.serials)
     refusal = refusal_to_mint(token, amount)
@@ -48,18 +47,10 @@ def refusal_to_mint(token: Token, amount: int) -> str | None:
 
 
 def _mint(network: Network, token: Token, amount: int, refusal: str | None, body: dict[str, Any]) -> None:
-    receipt: dict[str, Any] = {}
-    record: dict[str, Any] = {}
+    minted: Submission = {"result": refusal}
     if not refusal:
-        receipt, record = receive(network, token, amount, body.get("metadata", ()))
-    network.submit(
-        "tokenMint",
-        {"token": token_id(token.number)} | body,
-        payer=token.treasury,
-        receipt=receipt,
-        record=record,
-        result=refusal,
-    )
+        minted["receipt"], minted["record"] = receive(network, token, amount, body.get("metadata", ()))
+    network.submit("tokenMint", {"token": token_id(token.number)} | body, payer=token.treasury, **minted)
 
 
 def receive(

@@ -31,7 +31,7 @@ def send(network: Network) -> None:
 
 
 def give(network: Network) -> None:
-    """Give one or two serials to somebody."""
+    """Give one or two serials to another account."""
     token, owner, receiver = _serials_to_move(network)
     owned, transfers = token.owned(owner), Transfers(network)
     for serial in network.choose.sample(owned, min(len(owned), network.choose.choice((1, 1, 2)))):
@@ -54,7 +54,7 @@ def sell(network: Network) -> None:
 
 
 def _serials_to_move(network: Network) -> tuple[Token, int, int]:
-    """Return a token with serials, an owner of some, and somebody else."""
+    """Return a token with serials, an owner of some, and another account."""
     token = traders.token(network, lambda token: not token.fungible and token.supply)
     owner = traders.holder(network, token)
     receiver = find_receiver(network, token, owner)
@@ -64,7 +64,7 @@ def _serials_to_move(network: Network) -> tuple[Token, int, int]:
 
 
 def send_in_vain(network: Network) -> None:
-    """Send more units than the sender holds, or a serial of somebody else."""
+    """Send more units than the sender holds, or a serial of another account."""
     token, receiver = traders.find_token(network), traders.find_trader(network)
     sender = traders.holder(network, token) if token else None
     if token is None or sender is None or receiver in (None, sender) or token.refusal(sender):
@@ -113,7 +113,7 @@ def transfer(
 
 # RECEIVERS AND AMOUNTS
 def find_receiver(network: Network, token: Token, sender: int) -> int | None:
-    """Return somebody to receive a token, mostly an account associated with it; None if there is nobody."""
+    """Return an account to receive a token, mostly one associated with it; None if there is none."""
     if network.choose.random() < _AMONG_HOLDERS:
         associated = (number for number in token.relationships if number != sender)
         receiver = traders.find_one_of(network, associated)

@@ -24,7 +24,7 @@ _UNKNOWN = _Known()
 
 
 class KnownAccounts:
-    """What transactions have told of accounts and contracts. It can be pickled."""
+    """The aliases and nonces of accounts and contracts, as transactions say them. It can be pickled."""
 
     def __init__(self) -> None:
         self._by_number: dict[int, _Known] = {}

@@ -13,7 +13,7 @@ def actions(execution, numbers):
     return last.actions.contract_actions
 
 
-def told(action):
+def summary(action):
     """What calls what: caller and recipient by number, kind of call, depth."""
     caller, recipient = action.WhichOneof("caller"), action.WhichOneof("recipient")
     return (
@@ -35,11 +35,11 @@ def test_actions_are_the_calls_in_the_order_they_began():
     ledger.call("unlock(uint256)", 0)
     paid = ledger.call("pay(uint256,address,uint256)", 0, BOB, 60)
 
-    assert list(map(told, actions(made, numbers))) == [
+    assert list(map(summary, actions(made, numbers))) == [
         (1001, "contract", CALL, OP_CALL, 0),
         (2001, "contract", CREATE, OP_CREATE, 1),
     ]
-    assert list(map(told, actions(paid, numbers))) == [
+    assert list(map(summary, actions(paid, numbers))) == [
         (1001, "contract", CALL, OP_CALL, 0),
         (2001, "contract", CALL, OP_STATICCALL, 1),
         (2001, "contract", CALL, OP_CALL, 1),
