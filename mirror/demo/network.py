@@ -150,7 +150,7 @@ class Network:
             self.composer.fee_account = FEE_COLLECTION
         self.ledger = ledger
         self._due: list[tuple[int, int, Callable[[Network], object]]] = []
-        self._appointments = 0
+        self._planned = 0
         self._installed: HapiVersion | None = None
         self._actions = actions
         self._weights = [action.weight for action in actions]
@@ -168,7 +168,7 @@ class Network:
         done = self.counts.total()
         enough, end = done + transactions, self.now + within
         for _ in range(_ATTEMPTS * transactions):
-            self.keep_appointments()
+            self.run_due_events()
             if self.choose.randrange(_RARE if done > _FIRST else _RARE_AT_FIRST) == 0:
                 rarest = sorted(self._actions, key=lambda a: (self.performed[a.name], self.choose.random()))
                 happened = any(self._perform(action) for action in rarest)
@@ -196,10 +196,10 @@ class Network:
 
         It has to be a function of a module or a partial of one, as it is pickled.
         """
-        self._appointments += 1
-        heapq.heappush(self._due, (time, self._appointments, event))
+        self._planned += 1
+        heapq.heappush(self._due, (time, self._planned, event))
 
-    def keep_appointments(self) -> None:
+    def run_due_events(self) -> None:
         """Call the events that are due."""
         while self._due and self._due[0][0] <= self.now:
             _, _, event = heapq.heappop(self._due)

@@ -19,25 +19,37 @@ def create(network: Network) -> None:
     owner = network.person()
     if owner.key is None or len(_living(network)) >= _MOST_FILES:
         raise NotPossible
-    number, at = network.new_number(), network.now
-    keys = KeyList(keys=[Key.FromString(owner.key)])
+    number = network.new_number()
+    keys = key_list(owner.key)
     place = network.choose.choice(_PLACES)
     if network.choose.random() < 0.5:
         memo, contents = f"Prices, {place}", _price_list(network)
     else:
         memo, contents = f"Temperatures, {place}", b"time,celsius\n"
-    created = File(number, at, owner.number, keys.SerializeToString(), memo)
-    body: dict[str, Any] = {"keys": keys, "memo": memo, "contents": contents}
-    created.expiration = _in_days(network, 90)
-    body["expirationTime"] = timestamp(created.expiration)
-    created.changes.append(Change(at, CREATE, contents))
-    network.world.files[number] = created
-    network.submit("fileCreate", body, payer=owner.number, receipt={"fileID": {"fileNum": number}})
+    store(network, File(number, network.now, owner.number, keys, memo, _in_days(network, 90)), contents)
+
+
+def store(network: Network, created: File, contents: bytes, fee: int | None = None) -> None:
+    """Create a file with these contents."""
+    created.changes.append(Change(network.now, CREATE, contents))
+    network.world.files[created.number] = created
+    body: dict[str, Any] = {"keys": KeyList.FromString(created.keys), "memo": created.memo}
+    body["contents"] = contents
+    if created.expiration is not None:
+        body["expirationTime"] = timestamp(created.expiration)
+    receipt = {"fileID": {"fileNum": created.number}}
+    network.submit("fileCreate", body, payer=created.owner, receipt=receipt, fee=fee)
+
+
+def key_list(key: bytes) -> bytes:
+    """Return a serialized KeyList of one serialized Key."""
+    keys: bytes = KeyList(keys=[Key.FromString(key)]).SerializeToString()
+    return keys
 
 
 def append(network: Network) -> None:
     """Append some lines to a file."""
-    file = some_file(network)
+    file = required(find_file(network))
     lines = (
         f"{(network.now // NANOS_PER_SECOND) - 60 * step},{network.choose.uniform(-9, 35):.1f}\n"
         for step in range(network.choose.randrange(2, 8), 0, -1)
@@ -49,7 +61,7 @@ def append(network: Network) -> None:
 
 def update(network: Network) -> None:
     """Replace the contents, the memo or the expiry of a file."""
-    file = some_file(network)
+    file = required(find_file(network))
     body: dict[str, Any] = {"fileID": {"fileNum": file.number}}
     contents = b""
     match network.choose.randrange(3):
@@ -68,7 +80,7 @@ def update(network: Network) -> None:
 
 def delete(network: Network) -> None:
     """Delete a file."""
-    file = some_file(network)
+    file = required(find_file(network))
     file.deleted = True
     network.submit("fileDelete", {"fileID": {"fileNum": file.number}}, payer=file.owner)
 
@@ -98,11 +110,6 @@ def _living(network: Network) -> list[File]:
         for number, file in network.world.files.items()
         if number > 1000 and not file.deleted and not accounts[file.owner].deleted
     ]
-
-
-def some_file(network: Network) -> File:
-    """Return a file whose owner can pay for a change. Errors: NotPossible."""
-    return required(find_file(network))
 
 
 def find_file(network: Network) -> File | None:

@@ -5,10 +5,11 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import HookEntityId, HookId, Key
 from mirror.core.values.hashes import keccak256
+from mirror.demo.evm import sidecars
 from mirror.demo.evm.execution import Execution, Request, execute
 from mirror.demo.evm.ledgers import HOOK_ADDRESS, HOOK_CONTRACT, HookLedger
 from mirror.demo.evm.run import contract_id, place
-from mirror.demo.evm.sidecars import Sidecars, shortest
+from mirror.demo.evm.sidecars import shortest
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import Hook
@@ -80,4 +81,4 @@ def run(network: Network, hook: Hook, payer: Account, data: bytes, gas: int) -> 
     request = Request(payer.address, data, gas, to=HOOK_ADDRESS)
     done = execute(request, place(network), HookLedger(hook, code))
     numbers = {HOOK_ADDRESS: HOOK_CONTRACT}
-    return done, Sidecars(done, numbers.get, payer.number).messages()
+    return done, sidecars.of(done, numbers.get, payer.number)

@@ -5,13 +5,13 @@ which submits a child transaction for each contract that was created on the way.
 """
 
 from collections.abc import Collection, Iterable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from eth_bloom.bloom import BloomFilter
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import ContractID, ExchangeRateSet, Key
+from mirror.core.values.hapi.messages import ContractID, Key
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.evm import sidecars
 from mirror.demo.evm.children import Parent, record_request
@@ -24,12 +24,10 @@ from mirror.demo.network import Network
 from mirror.demo.streams.record_files import ComposedTransaction, account
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, Account
 from mirror.demo.world.contracts import Contract, LogEntry, Result, StoredSlot
+from mirror.demo.world.fees import exchange_rate
 
 # Tinybars; 852 tinycents at 12 cents for an hbar.
 GAS_PRICE = 71
-
-_EXCHANGE_RATES = 112
-_WITHOUT_FILE = Rate(12, 1)
 
 NO_BLOOM = bytes(256)
 
@@ -50,19 +48,9 @@ def place(network: Network) -> Place:
     """Return the block in which the next transaction runs."""
     composer = network.composer
     began = composer.block_start // NANOS_PER_SECOND
-    number = network.world.next_number
-    return Place(composer.block_number, began, GAS_PRICE, network.logs_transfers, _rate(network), number)
-
-
-def _rate(network: Network) -> Rate:
-    file = network.world.files.get(_EXCHANGE_RATES)
-    return _WITHOUT_FILE if file is None else _rate_of(file.contents)
-
-
-@lru_cache(maxsize=4)
-def _rate_of(contents: bytes) -> Rate:
-    rate = ExchangeRateSet.FromString(contents).currentRate
-    return Rate(rate.centEquiv, rate.hbarEquiv)
+    hbars, cents = exchange_rate(network.world)
+    rate, number = Rate(cents, hbars), network.world.next_number
+    return Place(composer.block_number, began, GAS_PRICE, network.logs_transfers, rate, number)
 
 
 class Run:
@@ -150,7 +138,7 @@ class Run:
 
     def sidecars(self, *, bytecode: bool = False) -> list[Any]:
         """Return state changes and actions, with `bytecode` also the code of the new contract."""
-        messages = sidecars.Sidecars(self.execution, self._number_at, self.sender.number).messages()
+        messages = sidecars.of(self.execution, self._number_at, self.sender.number)
         if bytecode:
             messages.append(sidecars.bytecode(self.created[0] if self.created else None, self.request.data))
         return messages

@@ -49,7 +49,7 @@ def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:
             f"{address} serves."
         )
         loaded = Loaded()
-        with _Producing(publisher, network, stopping, loaded, server.look):
+        with _producing(publisher, network, stopping, loaded, server.look):
             follow(publisher, address, stopping, loaded)
 
 
@@ -137,42 +137,38 @@ def files(
     yield from BlockFollower(open_block_source(), trust, report, stopping=stopping).files()
 
 
-class _Producing:
-    """Lets a network go on in a thread while the block runs; what ends the thread is raised at its end."""
+@contextmanager
+def _producing(
+    publisher: Publisher,
+    network: Network,
+    stopping: threading.Event,
+    loaded: Loaded,
+    published: Callable[[], None],
+) -> Iterator[None]:
+    """Let a network continue in a thread while the block runs. Raise at its end what ended the thread."""
+    errors: list[Exception] = []
 
-    def __init__(
-        self,
-        publisher: Publisher,
-        network: Network,
-        stopping: threading.Event,
-        loaded: Loaded,
-        published: Callable[[], None],
-    ) -> None:
-        self._publisher, self._network = publisher, network
-        self._stopping, self._loaded, self._published = stopping, loaded, published
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name="demo network")
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *exception: object) -> None:
-        self._stopping.set()
-        self._thread.join()
-        if self._error:
-            raise self._error
-
-    def _run(self) -> None:
+    def run() -> None:
         try:
-            for block in next_blocks(self._network, self._stopping):
+            for block in next_blocks(network, stopping):
                 if block is None:
                     continue
                 if block.number % BLOCKS_REMEMBERED == 0:
-                    self._publisher.know(known_accounts(self._network))
-                self._publisher.publish(self._network, block)
+                    publisher.know(known_accounts(network))
+                publisher.publish(network, block)
                 # Only what is in the database: the network continues while it is away.
-                self._publisher.forget(BLOCKS_RETAINED, self._loaded.last)
-                self._published()
+                publisher.forget(BLOCKS_RETAINED, loaded.last)
+                published()
         except Exception as error:
-            self._error = error
-            self._stopping.set()
+            errors.append(error)
+            stopping.set()
+
+    thread = threading.Thread(target=run, name="demo network")
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
+        if errors:
+            raise errors[0]

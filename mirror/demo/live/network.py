@@ -35,7 +35,7 @@ _OTHER_VERSION = (
 def check_goes_on() -> None:
     """Check that the demo network can go on. Errors: OperatorError if it can't."""
     publisher = Publisher(folder(), nodes())
-    if not publisher.goes_on:
+    if not publisher.is_resumable:
         problem = _OTHER_VERSION if publisher.complete else _NO_NETWORK
         raise OperatorError(problem.format(folder=folder()))
 

@@ -26,8 +26,8 @@ BLOCKS_REMEMBERED = 100
 def next_blocks(network: "Network", stopping: threading.Event) -> Iterator[Block | None]:
     """Yield the blocks of a network as time passes, None before it waits for the next one."""
     # Imported here, as only this process needs it.
+    from mirror.demo.live.forgetting import forget
     from mirror.demo.publish.history import BLOCK_SECONDS, next_block, wait
-    from mirror.demo.world.forgetting import forget
 
     while True:
         yield None

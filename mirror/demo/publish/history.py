@@ -79,7 +79,7 @@ def wait(network: Network, until: int) -> Iterator[Block]:
     """
     while until >= (midnight := (network.now // NANOS_PER_DAY + 1) * NANOS_PER_DAY) + NANOS_PER_DAY:
         network.skip(midnight - network.now)
-        network.keep_appointments()
+        network.run_due_events()
         yield network.close()
         if until < network.now + _MONTH:
             break

@@ -109,7 +109,7 @@ class Publisher:
 
     def resume(self) -> "tuple[Network, FileOnDisk]":
         """Return the network as it was left, and its last block. Errors: LookupError if it can't go on."""
-        if not self.goes_on:
+        if not self.is_resumable:
             raise LookupError(f"no network of this version was left in {self.folder}")
         left = _left(self._state.read_bytes())
         for path in self._pending_files():
@@ -147,7 +147,7 @@ class Publisher:
         return self._state.is_file()
 
     @property
-    def goes_on(self) -> bool:
+    def is_resumable(self) -> bool:
         """Return whether this version of the program left the network: the World of others may differ."""
         if not self.complete:
             return False

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from json import dumps
 from random import Random
 
-KEYS = (
-    "admin_key",
-    "fee_schedule_key",
-    "freeze_key",
-    "kyc_key",
-    "metadata_key",
-    "pause_key",
-    "supply_key",
-    "wipe_key",
-)
+# Attribute of Token -> field of the transaction bodies.
+KEY_FIELDS = {
+    "admin_key": "adminKey",
+    "fee_schedule_key": "fee_schedule_key",
+    "freeze_key": "freezeKey",
+    "kyc_key": "kycKey",
+    "metadata_key": "metadata_key",
+    "pause_key": "pause_key",
+    "supply_key": "supplyKey",
+    "wipe_key": "wipeKey",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ _ART = Recipe(
 _SHARES = Recipe(
     names=_names("Windpark Shares WIND, Orchard Bond 2030 ORCH, Old Mill Equity MILL, Solar Roof Fund SOLR"),
     memo="For holders known to the issuer",
-    keys=KEYS,
+    keys=tuple(KEY_FIELDS),
     decimals=4,
     finite=True,
     fees=("fixed_hbar",),

@@ -3,10 +3,11 @@
 from typing import Any, NamedTuple
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import FileID, Key, KeyList
+from mirror.core.values.hapi.messages import FileID, Key
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.sending import ContractCall
+from mirror.demo.actions.files import key_list, store
 from mirror.demo.evm import hooks
 from mirror.demo.evm.execution import Request, intrinsic_gas
 from mirror.demo.evm.run import Run, contract_id
@@ -15,7 +16,7 @@ from mirror.demo.network import Network, NotPossible, both, required, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
-from mirror.demo.world.files import APPEND, CREATE, Change, File
+from mirror.demo.world.files import APPEND, Change, File
 
 COIN_UNIT = 10**8  # decimals
 
@@ -70,7 +71,7 @@ def deploy_in_vain(network: Network) -> None:
 
 def change(network: Network) -> None:
     """Change the memo, the renewal or the automatic associations of a contract."""
-    contract, admin = changeable(network)
+    contract, admin = required(find_changeable(network))
     itself = network.world.accounts[contract.number]
     body: dict[str, Any] = {"contractID": contract_id(contract.number)}
     match network.choose.randrange(3):
@@ -116,22 +117,15 @@ def delete(network: Network) -> None:
 def upload(network: Network, owner: Account, content: bytes) -> int:
     """Store bytes in a new file as hex text, in as many transactions as it takes. Return its number."""
     number, text = network.new_number(), content.hex().encode()
-    file, memo = FileID(fileNum=number), "Contract code"
     assert owner.key is not None
-    keys = KeyList(keys=[Key.FromString(owner.key)])
-    stored = File(number, network.now, owner.number, keys.SerializeToString(), memo)
-    network.world.files[number] = stored
+    stored = File(number, network.now, owner.number, key_list(owner.key), "Contract code")
     first, *others = (text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK))
-    stored.changes.append(Change(network.now, CREATE, first))
-    network.submit(
-        "fileCreate",
-        {"keys": keys, "memo": memo, "contents": first},
-        payer=owner.number,
-        receipt={"fileID": file},
-    )
+    store(network, stored, first)
     for contents in others:
         stored.changes.append(Change(network.now, APPEND, contents))
-        network.submit("fileAppend", {"fileID": file, "contents": contents}, payer=owner.number)
+        network.submit(
+            "fileAppend", {"fileID": FileID(fileNum=number), "contents": contents}, payer=owner.number
+        )
     return number
 
 
@@ -241,11 +235,6 @@ def _deployed(network: Network, result: Result, kind: str, owner: Account, file:
     if kind == "Exchange":
         coin = contract.slots[0].value.to_bytes(20, "big")
         contract.trades = network.world.contracts.by_address[coin]
-
-
-def changeable(network: Network) -> tuple[Contract, Account]:
-    """Return a contract and the account that may change it. Errors: NotPossible."""
-    return required(find_changeable(network))
 
 
 def find_changeable(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mirror.demo.actions.accounts import people
-from mirror.demo.actions.contracts.deploying import changeable
+from mirror.demo.actions.contracts.deploying import find_changeable
 from mirror.demo.evm import hooks
 from mirror.demo.evm.hooks import CALLS, LIMIT
 from mirror.demo.evm.ledgers import HOOK_ADDRESS, HOOK_CONTRACT
@@ -25,7 +25,7 @@ def attach(network: Network) -> None:
         raise NotPossible
     owner = payer
     if network.counts["hook_dispatch"] and network.choose.random() < 0.3:
-        contract, admin = changeable(network)
+        contract, admin = required(find_changeable(network))
         owner, payer = network.world.accounts[contract.number], admin
     number = _free(network, owner)
     if number is None:
@@ -70,7 +70,7 @@ def open_account(network: Network) -> None:
 
 def store(network: Network) -> None:
     """Change the limit of a hook, sometimes twice, or the accounts that it always allows."""
-    hook, payer = _some(network)
+    hook, payer = required(_find(network))
     slots, entries, updates = {}, {}, []
     match network.choose.randrange(5):
         case 0:
@@ -90,7 +90,7 @@ def store(network: Network) -> None:
 
 def detach(network: Network) -> None:
     """Delete a hook, after freeing its storage, as the network requires."""
-    hook, payer = _some(network)
+    hook, payer = required(_find(network))
     used = [key for key, slot in hook.slots.items() if slot.value]
     if used:
         for key in used:
@@ -188,11 +188,6 @@ def _free(network: Network, owner: Account) -> int | None:
     """Return a hook id that the owner does not use; None if all are used."""
     taken = {hook.hook_id for hook in network.world.contracts.hooks_of(owner.number)}
     return next((number for number in range(1, MOST_HOOKS_OF_ONE + 1) if number not in taken), None)
-
-
-def _some(network: Network) -> tuple[Hook, Account]:
-    """Return a hook and the account that may change it. Errors: NotPossible."""
-    return required(_find(network))
 
 
 def _find(network: Network) -> tuple[Hook, Account] | None:

@@ -4,11 +4,12 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import Key, KeyList
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.actions.tokens.issuing import KEY_FIELDS, YEAR, deletable, key_for, may_last
+from mirror.demo.actions.tokens.issuing import YEAR, deletable, key_for, may_last
 from mirror.demo.network import Network, NotPossible, Refused, weighted
 from mirror.demo.streams.record_files import account, timestamp
 from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
+from mirror.demo.tokens.recipes import KEY_FIELDS
 from mirror.demo.tokens.transfers import begin_relationship, can_associate
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
 from mirror.demo.world.messages import ALL_SERIALS, association, custom_fee, serials, token_id, units

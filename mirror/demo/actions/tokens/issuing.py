@@ -9,24 +9,13 @@ from mirror.demo.network import Network, NotPossible, weighted
 from mirror.demo.streams.record_files import account, timestamp
 from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.recipes import RECIPES, Recipe
+from mirror.demo.tokens.recipes import KEY_FIELDS, RECIPES, Recipe
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
 from mirror.demo.world.messages import association, custom_fee, token_id, units
 from mirror.demo.world.tokens import Relationship, Token
 
 FIRST_TOKENS = len(RECIPES)
 YEAR = 31_536_000  # seconds
-# Attribute of Token -> field of the transaction bodies.
-KEY_FIELDS = {
-    "admin_key": "adminKey",
-    "fee_schedule_key": "fee_schedule_key",
-    "freeze_key": "freezeKey",
-    "kyc_key": "kycKey",
-    "metadata_key": "metadata_key",
-    "pause_key": "pause_key",
-    "supply_key": "supplyKey",
-    "wipe_key": "wipeKey",
-}
 _MOST_LIVING, _MOST_LASTING = 48, 16
 
 

@@ -1,6 +1,5 @@
 from mirror.core.values.hapi.messages import ContractBytecode
 from mirror.demo.evm import sidecars
-from mirror.demo.evm.sidecars import Sidecars
 from tests.mirror.demo.evm.test_execution import ADA, BOB, CONTRACT, Slate
 
 NUMBERS = {ADA: 1001, BOB: 1002, CONTRACT: 2001}
@@ -9,7 +8,7 @@ OP_CALL, OP_STATICCALL, OP_CREATE = 1, 4, 5
 
 
 def actions(execution, numbers):
-    *_, last = Sidecars(execution, numbers.get, 1001).messages()
+    *_, last = sidecars.of(execution, numbers.get, 1001)
     return last.actions.contract_actions
 
 
@@ -66,7 +65,7 @@ def test_state_changes_have_no_leading_zeros():
     ledger = Slate()
     ledger.create("Faults")
 
-    first, _ = Sidecars(ledger.call("undone(uint256)", 0x0102), NUMBERS.get, 1001).messages()
+    first, _ = sidecars.of(ledger.call("undone(uint256)", 0x0102), NUMBERS.get, 1001)
 
     (of_contract,) = first.state_changes.contract_state_changes
     (change,) = of_contract.storage_changes

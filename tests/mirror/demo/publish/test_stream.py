@@ -174,6 +174,6 @@ def test_only_a_network_left_by_this_version_goes_on(tmp_path, left):
     publisher = Publisher(tmp_path, NODES)
     if left is not None:
         (tmp_path / "network.state").write_bytes(left)
-    assert not publisher.goes_on
+    assert not publisher.is_resumable
     with pytest.raises(LookupError):
         publisher.resume()

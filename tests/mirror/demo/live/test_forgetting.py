@@ -4,9 +4,9 @@ import pytest
 
 from mirror.demo.actions import catalogue
 from mirror.demo.actions.network import genesis
+from mirror.demo.live.forgetting import forget
 from mirror.demo.network import Network
 from mirror.demo.publish.history import next_block
-from mirror.demo.world.forgetting import forget
 
 TPS = 20
 
