@@ -1,6 +1,6 @@
 """Making threshold signatures, for simulated networks and tests: never safe outside of them.
 
-In a real network nobody knows the secret point tau that the commitments of a verification key are made at,
+In a real network no party knows the secret point tau that the commitments of a verification key are made at,
 and no node the keys of others. Here one object knows all of it, so a commitment is one multiplication.
 """
 
