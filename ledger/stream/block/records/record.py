@@ -12,7 +12,7 @@ from typing import Any
 from ledger.stream.block.items import BlockContent, BlockTransaction
 from ledger.stream.block.records.entity import complete, is_completed
 from ledger.stream.block.records.state import StateAfter
-from ledger.stream.record.item import HapiVersion, RecordItem
+from ledger.stream.record.item import HapiVersion, ItemSource, RecordItem
 from ledger.stream.record.record_file import item_failure
 from mirror.core.values.hapi.messages import DecodeError, RecordStreamFile, SignedTransaction
 from mirror.core.values.hashes import sha384
@@ -147,9 +147,11 @@ def _item(
         streamed.record,
         previous=previous,
         hapi_version=hapi_version,
-        from_block=True,
-        congestion_pricing_multiplier=content.result.congestion_pricing_multiplier,
-        signed=signed,
+        source=ItemSource(
+            signed=signed,
+            from_block=True,
+            congestion_pricing_multiplier=content.result.congestion_pricing_multiplier,
+        ),
     )
     body, record = item.body, item.record
     if body.memo:
