@@ -84,7 +84,7 @@ def found(file: StoredFile, deadline: float) -> FoundBlock:
 
 
 class _Search:
-    """A search for a block in one place after another: a copy that is spoiled does not hide a sound one."""
+    """A search for a block in one location after another: a damaged copy does not hide an intact one."""
 
     def __init__(self, file: StoredFile) -> None:
         self._file = file

@@ -11,8 +11,7 @@ from typing import Final
 
 from ledger.proofs.threshold import bn254, poseidon
 from ledger.proofs.threshold.bn254 import Pair, Point2
-from ledger.proofs.threshold.encoding import Values
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import Values, WrongSignature
 from ledger.proofs.threshold.identity import ID_LENGTH
 
 LENGTH: Final = 704

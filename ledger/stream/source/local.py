@@ -28,7 +28,7 @@ _ACCOUNT_FOLDER = re.compile(r"record\d+\.\d+\.(\d+)", re.ASCII)
 
 
 class SourceError(StreamFileError):
-    """A path without record files, or a file that is missing beside another."""
+    """A path without record files, or a missing sidecar."""
 
     def __init__(self, path: Path, cause: str, cure: str = "") -> None:
         super().__init__(str(path), 0, cause, cure)
@@ -69,7 +69,7 @@ class LocalRecordFile(StreamFile):
         return read_sidecar_file(metadata.name, self.read_sidecar(metadata.name), metadata.hash)
 
     def verify(self, quorum_at: QuorumAt, *, sidecars: bool) -> StreamFile:
-        """Count the signature files beside it, and read the copy of a signer."""
+        """Count its signature files, and read the copy of a signer."""
         if not self.published:
             return self
         votes = Votes(names.signature_name(self.name), quorum_at(self.instant))
@@ -78,7 +78,7 @@ class LocalRecordFile(StreamFile):
         return read_verified(votes.require(), (self, *self.copies), sidecars=sidecars)
 
     def read_sidecar(self, name: str) -> bytes:
-        """Read a sidecar from the folder `sidecar` beside the record file, or from right beside it."""
+        """Read a sidecar from the folder `sidecar` next to the record file, or from its folder."""
         folder = self.path.parent / names.SIDECAR_FOLDER
         for path in (folder / name, self.path.parent / name):
             if path.is_file():

@@ -26,7 +26,7 @@ class Parts:
     """The parts of a block that complete a record.
 
     `traces` are the EvmTraceData of the transaction, `addresses` the EVM addresses of contracts (encoded)
-    that the block has told so far.
+    in the block so far.
     """
 
     item: RecordItem
@@ -124,7 +124,7 @@ def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
     if not evm_result.HasField("internal_call_context"):
         parts.lack("amount")
     hook = hook_of(evm_result.executed_hook_id)
-    if hook[0]:  # else nobody, or nobody possible, owns it
+    if hook[0]:  # else it has no owner, or an impossible one
         parts.item.executed_hook = hook
     if result.HasField("contractID"):
         if _reached(parts.item, evm_result):
