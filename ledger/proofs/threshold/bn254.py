@@ -117,7 +117,7 @@ def times(point: Pair, factor: int) -> Pair:
 
 
 def pairing_is_one(pairs: Iterable[tuple[Pair, Point2]]) -> bool:
-    """Tell if the product of the pairings is one. Errors: WrongSignature for a point of no group."""
+    """Return whether the product of the pairings is one. Errors: WrongSignature for a point of no group."""
     data = b"".join(_words(*one, other[0][1], other[0][0], other[1][1], other[1][0]) for one, other in pairs)
     return int.from_bytes(_run(_PAIR, data), "big") == 1
 

@@ -200,8 +200,8 @@ def verify(key: VerificationKey, message: bytes, data: bytes) -> None:
 
 
 def _all_hold(key: VerificationKey, signed: G2Point, signature: _Signature, r: int, before: int) -> bool:
-    """Tell if all equations of pairings hold: those of `_signs` and `_openings_hold`, and that the aggregate
-    key is the sum of the keys of the nodes in the bitmap.
+    """Return whether all equations of pairings hold: those of `_signs` and `_openings_hold`, and that the
+    aggregate key is the sum of the keys of the nodes in the bitmap.
 
     Each but the first is multiplied by an unpredictable random number, and all are added up: the
     sum holds if all hold, and if one does not only by a chance of 1 to 2**128. So a point of the second group
@@ -320,7 +320,7 @@ def root_of_unity(slots: int) -> int:
 
 
 def _openings_hold(key: VerificationKey, signature: _Signature, r: int, before: int) -> bool:
-    """Tell if the commitments have their values at r, and the sums theirs one place before."""
+    """Return whether the commitments have their values at r, and the sums theirs one place before."""
     commitments = [
         signature.partial_sums,
         key.weights - key.last_lagrange * scalar(signature.aggregate_weight),
@@ -353,7 +353,7 @@ def _openings_hold(key: VerificationKey, signature: _Signature, r: int, before: 
 
 
 def _relations_hold(key: VerificationKey, signature: _Signature, r: int, root: int) -> bool:
-    """Tell if the sums are those of the weights of the nodes in the bitmap, and the bitmap is one of bits."""
+    """Return whether the sums are those of the weights in the bitmap, and the bitmap consists of bits."""
     slots = key.slots
     zero = (pow(r, slots, ORDER) - 1) % ORDER
     last = pow(root, slots - 1, ORDER)

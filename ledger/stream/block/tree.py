@@ -89,7 +89,7 @@ class BlockTree:
         *,
         prefixed: bool,
     ) -> list[list[Sibling]]:
-        """Return the ways from items to the root hash.
+        """Return the paths from items to the root hash.
 
         Each place is the kind of an item, and its index in the section of its kind.
         """

@@ -8,7 +8,6 @@ to have signed the file. Block files come after all record files, as networks ch
 blocks.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,12 +18,9 @@ from ledger.stream.record import names
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
-from ledger.stream.signature.address_book import FIRST_NODE_ACCOUNT
 from ledger.stream.signature.quorum import QuorumAt, Votes
 from ledger.stream.source.blocks import LocalBlockFile, blocks_below, local_block, stored_bytes
-from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile, read_verified
-
-_ACCOUNT_FOLDER = re.compile(r"record\d+\.\d+\.(\d+)", re.ASCII)
+from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile, node_of, read_verified
 
 
 class SourceError(StreamFileError):
@@ -115,7 +111,7 @@ def _files(path: Path) -> Sequence[FileOnDisk]:
     if not names.is_record(path.name):
         names.parse(path.name)
         raise SourceError(path, "is a signature or sidecar file, not a record file")
-    return [LocalRecordFile(path.name, path, _node_id(path))]
+    return [LocalRecordFile(path.name, path, node_of(path, "record"))]
 
 
 def _files_below(folder: Path) -> list[LocalRecordFile]:
@@ -126,9 +122,9 @@ def _files_below(folder: Path) -> list[LocalRecordFile]:
         if path.parent.name == names.SIDECAR_FOLDER or not path.is_file():
             continue
         if names.is_record(path.name):
-            copies.setdefault(path.name, []).append(LocalRecordFile(path.name, path, _node_id(path)))
+            copies.setdefault(path.name, []).append(LocalRecordFile(path.name, path, node_of(path, "record")))
         elif names.is_signature(path.name):
-            signatures.setdefault(names.parse(path.name).time, {}).setdefault(_node_id(path), path)
+            signatures.setdefault(names.parse(path.name).time, {}).setdefault(node_of(path, "record"), path)
     return [
         replace(
             first,
@@ -146,12 +142,3 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SourceError(path, f"cannot be read: {error.strerror}") from error
-
-
-def _node_id(path: Path) -> int:
-    folder = path.parent
-    if match := _ACCOUNT_FOLDER.fullmatch(folder.name):
-        return int(match[1]) - FIRST_NODE_ACCOUNT
-    if folder.name == "record" and folder.parent.name.isdecimal():
-        return int(folder.parent.name)
-    return UNKNOWN_NODE

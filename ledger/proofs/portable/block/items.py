@@ -81,12 +81,12 @@ def transaction_of(signed: bytes, result: Any, position: int | None) -> Transact
 
 
 def has_no_result(signed: bytes) -> bool:
-    """Tell if a serialized SignedTransaction is one that never has a result. Errors: DecodeError."""
+    """Return whether a serialized SignedTransaction is one that never has a result. Errors: DecodeError."""
     return bool(body_of(signed).WhichOneof("data") == _WITHOUT_RESULT)
 
 
 def are_told_by_order(signed: Sequence[bytes], outputs: Iterable[bytes], result: Any) -> bool:
-    """Tell if a transaction and its result belong together, by the items before them.
+    """Return whether a transaction and its result belong together, by the items before them.
 
     `signed` are the serialized items of the transactions up to this one, and `outputs` those before its
     result, without the header. Errors: DecodeError.
@@ -120,7 +120,7 @@ def _body_in(item: bytes) -> Any:
 
 
 def _may_be_child(body: Any) -> bool:
-    """Tell if another transaction may have caused this one: then its result may name the batch, too."""
+    """Return whether another transaction may have caused this one: its result may name the batch, too."""
     return bool(body.transactionID.nonce or body.transactionID.scheduled)
 
 
