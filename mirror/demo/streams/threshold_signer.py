@@ -162,7 +162,7 @@ class ThresholdSigner:
         message = self.identity.ledger_id + poseidon.of_bytes(self._key).to_bytes(_NUMBER, "little")
         secret = sum(self._secret(("history", node), schnorr.ORDER) for node, _ in self._nodes)
         nonce = self._secret("statement", schnorr.ORDER)
-        key = schnorr.NOBODY
+        key = schnorr.NEUTRAL
         for each in self.identity.contributors:
             key = schnorr.add(key, schnorr.point_of(each))
         challenge = schnorr.challenge_of(key, schnorr.times(GENERATOR, nonce), message)
