@@ -13,7 +13,7 @@ UPGRADE_LOCK = 0x757067726164
 KEEPING_LOCK = 0x6B656570
 # The same for a backfill of history, which loads into tables of its own.
 HISTORY_LOCK = 0x686973746F7279
-# Held while a backfill waits to put its tables in the place of the others, and does it: loaders make way.
+# Held while a backfill waits to swap its tables in, and does it: loaders yield.
 REPLACING_LOCK = 0x7265706C616365
 
 
@@ -21,7 +21,7 @@ class LoaderState(models.Model):  # noqa: DJ008
     """The state of this database's loader: one row, written by `ledger.ingest.reporting`.
 
     A loader reports at most once a second, and every half minute when nothing changes. A `reported` far in
-    the past means that it was killed or hangs. Its lock tells whether it runs.
+    the past means that it was killed or hangs. Its lock shows whether it runs.
     """
 
     class Activity(models.TextChoices):
@@ -102,10 +102,10 @@ class LoadedRange(models.Model):  # noqa: DJ008
     files = NumberField()
     # All of these files, also those that the filters left out.
     transactions = NumberField()
-    # Whether a quorum of the network's nodes has signed each file; null if nobody knows.
+    # Whether a quorum of the network's nodes has signed each file; null if unknown.
     signed = models.BooleanField(null=True)
     # The settings that choose what is stored, where they differ from their defaults: name to value. Null if
-    # nobody knows them.
+    # they are unknown.
     filters = models.JSONField(null=True)
     rests_on = models.CharField(max_length=10, choices=RestsOn)
     basis = models.TextField(default="", blank=True)
@@ -143,9 +143,9 @@ class SkippedTransaction(models.Model):  # noqa: DJ008
 
 
 class ArchiveFailure(models.Model):  # noqa: DJ008
-    """A loaded file that is missing in the place of kept files, which could not be written at that time.
+    """A loaded file that could not be archived.
 
-    Written with the file by `ledger.ingest.keeping`, and removed once the file is kept after all.
+    Written with the file by `ledger.ingest.keeping`, and removed once the file is archived after all.
     """
 
     compared = None
@@ -160,9 +160,9 @@ class ArchiveFailure(models.Model):  # noqa: DJ008
 
 
 class ArchiveLocation(models.Model):  # noqa: DJ008
-    """A folder or bucket that verified files have been kept in.
+    """A folder or bucket with archived files.
 
-    Written by `ledger.ingest.keeping` with the first file that it keeps there.
+    Written by `ledger.ingest.keeping` with the first file that it archives there.
     """
 
     compared = None
@@ -180,7 +180,7 @@ class LoadedErrata(models.Model):  # noqa: DJ008
     compared = None
 
     part = models.TextField(primary_key=True)
-    # How many there are; null if nobody knows.
+    # How many there are; null if unknown.
     known = models.BigIntegerField(null=True)
     # The times of transactions and balance files, or the ids of accounts and contracts.
     applied = ArrayField(models.BigIntegerField())
@@ -228,7 +228,7 @@ class NodeMinute(models.Model):  # noqa: DJ008
     # Half of the requests, or 99 % of them, were answered in this time. Without any request it is null.
     p50_milliseconds = models.FloatField(null=True)
     p99_milliseconds = models.FloatField(null=True)
-    # From the last block to the end of the minute; null if there was none, or nobody knows.
+    # From the last block to the end of the minute; null if there was none, or it is unknown.
     lag_seconds = models.FloatField(null=True)
     # Transactions that were loaded.
     transactions = models.BigIntegerField()

@@ -21,7 +21,7 @@ from mirror.core import config
 from mirror.core.db.reading import timeouts
 from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
-from mirror.core.processes.progress import shown
+from mirror.core.processes.progress import FileDisplay
 from mirror.management.command import NodeCommand
 from mirror.node.loading import estimate as estimates
 from mirror.node.loading import following, start_point
@@ -107,7 +107,7 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         timeouts.use(timeouts.LOADER)
-        # What can't be used ends the command, rather than the thread that prunes beside it.
+        # An invalid setting ends the command here, rather than the thread that prunes.
         plan.periods()
         with ExitStack() as stack:
             if options["filter"]:
@@ -144,7 +144,7 @@ class Command(NodeCommand):
                 # Before anything starts a thread: the readers are copies of this process.
                 readers_for(sum(file.stored_bytes for file in files)) as readers,
                 database.ready(self.stdout.write) as server,
-                shown("Loading", len(files), self.stdout.write) as display,
+                FileDisplay("Loading", len(files), self.stdout.write) as display,
             ):
                 counts.begin("loader")
                 make_tables(self.stdout.write)
@@ -202,7 +202,7 @@ class Command(NodeCommand):
             counts.begin("loader")
             make_tables(self.stdout.write)
             remaining.say_pending(self.stdout.write)
-            with pruning.beside(self.stdout.write):
+            with pruning.in_thread(self.stdout.write):
                 done = following.follow(
                     self.stdout.write,
                     signals.stop_event(),

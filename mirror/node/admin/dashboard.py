@@ -29,7 +29,7 @@ LATEST_TRANSACTIONS = 5000
 # Blocks come every two seconds; those of a network that makes more of them fill a shorter time.
 _MOST_BLOCKS, _POINTS = 10_000, 60
 _MOST_TYPES = 8
-_MOST_TROUBLES, _DEATHS_SECONDS = 5, 7 * 86_400
+_MOST_INCIDENTS, _DEATHS_SECONDS = 5, 7 * 86_400
 
 # Index: the primary key (consensus_end).
 _BLOCKS = """
@@ -99,7 +99,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Incident:
-    """Something that went wrong: when, what, and what was done or is to be done."""
+    """An incident: when, what, and what is done about it."""
 
     when: str
     what: str
@@ -198,10 +198,8 @@ def _of_node(*, following: bool) -> Iterator[Chart]:
         )
 
 
-def troubles(status: Status) -> Iterator[Incident]:
-    """Yield the loader's problem, block nodes that are set aside, processes that died, and transactions that
-    were passed over.
-    """
+def incidents(status: Status) -> Iterator[Incident]:
+    """Yield the loader's problem, block nodes set aside, deaths of processes, and skipped transactions."""
     if problem := status.problem:
         place = " ".join(part for part in (problem["file"], problem["position"]) if part)
         what = f"{place}: {problem['cause']}" if place else problem["cause"]
@@ -212,10 +210,10 @@ def troubles(status: Status) -> Iterator[Incident]:
             f"The block node {node['name']} is set aside: {node['last_failure']}",
             f"In {duration(seconds)} it is asked again like the others.",
         )
-    for death in islice(deaths.recent(_DEATHS_SECONDS), _MOST_TROUBLES):
+    for death in islice(deaths.recent(_DEATHS_SECONDS), _MOST_INCIDENTS):
         ago = duration(round(max(time.time() - death.at, 0)))
         yield Incident(f"{ago} ago", f"The {death.process} {death.why}", "It is started again.")
-    for row in status.skipped_transaction[:_MOST_TROUBLES]:
+    for row in status.skipped_transaction[:_MOST_INCIDENTS]:
         name, at = transaction_types.name(row["type"]), timestamp.text(row["consensus_timestamp"])
         yield Incident(
             str(at),

@@ -43,9 +43,9 @@ class NodeAdminSite(MirrorAdminSite):
             "replicas": [marked(each.text) for each in replicas.read()],
             "inventory": _inventory(now) if now.needs_help else [],
             "charts": charts,
-            "troubles": [
+            "incidents": [
                 replace(each, what=marked(each.what), then=marked(each.then))
-                for each in dashboard.troubles(now)
+                for each in dashboard.incidents(now)
             ],
         }
         return super().index(request, context)

@@ -1,4 +1,4 @@
-"""Looking after kept stream files beside a loader: what is missing is fetched, what is too old goes."""
+"""Maintenance of the archive of stream files: missing files are fetched, expired ones are dropped."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import outage
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.node.loading.background_thread import working
+from mirror.node.loading.background_thread import in_background
 
 log = logs.logger(__name__)
 
@@ -34,7 +34,7 @@ _FORGET = "delete from archive_failure where consensus_end < %s"
 
 
 class ArchiveMaintainer:
-    """Keeps what is missing, and drops what is too old, again and again."""
+    """Archives missing files and drops expired ones, repeatedly."""
 
     def __init__(
         self,
@@ -48,45 +48,45 @@ class ArchiveMaintainer:
         self._trust = Trust(first_book)
         self._wanted = ArchiveSelection.by_settings()
         self._next_drop = time.monotonic()
-        # Whether the place was there once, also if nothing has been kept in it yet.
+        # Whether the location was available once, even if no file is archived in it yet.
         self._prepared = False
-        # Of the missing files those up to this end (ns) were tried last.
+        # Missing files up to this end (ns) were tried last.
         self._reached = 0
 
     def run(self) -> None:
         pause = _FIRST_PAUSE
         while not self._stopping.wait(pause):
             try:
-                left = outage.outlast(self.care, self._stopping)
+                left = outage.outlast(self.maintain, self._stopping)
             except (ArchiveUnavailable, OperatorError, IngestError, StreamFileError, *outage.ERRORS) as error:
                 log.warning("archive_files_ignored", reason=str(error))
                 left = True
             except Exception:
-                log.exception("caretaker_failed")
+                log.exception("archive_maintenance_failed")
                 left = True
             finally:
-                # The database may close a connection that rests for long.
+                # The database may close a connection that is idle for long.
                 with suppress(*outage.ERRORS):
                     connection.close()
             pause = min(pause * 2, _LONGEST_PAUSE) if left else _FIRST_PAUSE
 
-    def care(self) -> bool:
-        """Do once what there is to do; tell if files are missing that could not be fetched, and no others.
+    def maintain(self) -> bool:
+        """Do one round; return whether all missing files were tried and some could not be fetched.
 
-        Errors: PlaceAway, OperatorError, IngestError, StreamFileError.
+        Errors: ArchiveUnavailable, OperatorError, IngestError, StreamFileError.
         """
         self._place.prepare(self._wanted.network, used=self._prepared or known_location.before())
         self._prepared = True
-        mended = archive_repair.mend(
+        repair = archive_repair.mend(
             self._place, self._wanted, self._trust, self._location, self._stopping, after=self._reached
         )
-        self._reached = mended.reached
-        if mended.kept:
-            self._say(f"{mended.kept:,} files that could not be kept when they were loaded are kept now.")
+        self._reached = repair.reached
+        if repair.kept:
+            self._say(f"{repair.kept:,} files that could not be kept when they were loaded are kept now.")
         if time.monotonic() >= self._next_drop:
             self._drop()
             self._next_drop = time.monotonic() + config.value("importer.retention.frequency")
-        return mended.missing > 0 and not mended.reached
+        return repair.missing > 0 and not repair.reached
 
     def _drop(self) -> None:
         period = config.value(PERIOD)
@@ -105,8 +105,8 @@ class ArchiveMaintainer:
 
 
 @contextmanager
-def beside(say: Say, location: str, first_book: bytes | None) -> Iterator[None]:
-    """Look after kept files in a thread for the length of the block, if the settings say that some are kept.
+def in_thread(say: Say, location: str, first_book: bytes | None) -> Iterator[None]:
+    """Maintain the archive in a thread for the length of the block, if the settings archive any files.
 
     Errors: OperatorError.
     """
@@ -115,5 +115,5 @@ def beside(say: Say, location: str, first_book: bytes | None) -> Iterator[None]:
         return
     over = threading.Event()
     maintainer = ArchiveMaintainer(open_place(), say, location, first_book, over)
-    with working("kept files", maintainer.run, over):
+    with in_background("archive maintenance", maintainer.run, over):
         yield

@@ -12,7 +12,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.db.availability import outage
 from mirror.core.db.partitions.making import create_partitions_ahead
-from mirror.node.loading.loader_right import loading, making_way
+from mirror.node.loading.single_loader import retry_after_swap, single_loader
 from mirror.node.postgres.server import Server
 
 
@@ -30,10 +30,8 @@ def import_files(
 ) -> Progress:
     """Load the files that are not loaded yet, until `stopping` is set; status names them by `source`.
 
-    If nothing is stored, loading begins with `balances`.
-
-    While the database is away this waits, and starts `server` again if it has died. Errors: IngestError,
-    StreamFileError.
+    If nothing is stored, loading begins with `balances`. While the database is away this waits, and starts
+    `server` again if it has died. Errors: IngestError, StreamFileError.
     """
     done = Progress()
     if readers:
@@ -42,7 +40,7 @@ def import_files(
     def load() -> None:
         nonlocal done
         create_partitions_ahead()
-        with loading(stopping), Reporting(source=source) as report:
+        with single_loader(stopping), Reporting(source=source) as report:
 
             def show_and_report(progress: Progress) -> None:
                 show(progress)
@@ -66,5 +64,5 @@ def import_files(
                 done = pipeline.committed
                 raise
 
-    outage.outlast(lambda: making_way(load, stopping), stopping, server.start_again if server else None)
+    outage.outlast(lambda: retry_after_swap(load, stopping), stopping, server.start_again if server else None)
     return done

@@ -1,8 +1,8 @@
 """The rows of some entities: what these took part in, their state, and what explains both.
 
-Whole transactions are kept, with the rows of everybody who took part. The other entities that they name are
-kept as they are now, without their relationships and allowances. Blocks, address books, stakes, and the files
-of the network's own accounts are kept whole.
+Transactions are included whole, with the rows of all entities that took part. Other entities that they name
+are included in their current state, without relationships and allowances. Blocks, address books, stakes, and
+the files of the network's own accounts are included whole.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,26 +33,26 @@ _LOOKED_UP = {
     "topic": "id",
     "topic_history": "id",
 }
-# They have a consensus timestamp, but tell how something is.
+# They have a consensus timestamp, but describe the state of something.
 _STATE = {"schedule"}
 _FILES = "file_data"
 _TREASURY = 2
 _LAST_SYSTEM_FILE = 199
 
-# So many are named in one statement.
+# The most entities or times in one statement.
 _NAMED_AT_ONCE = 20_000
 # A condition names a row by about 20 letters, and a row has about 300 bytes: for progress alone.
 _BYTES_PER_LETTER = 15
 
 
 def whole_tables() -> set[str]:
-    """Return the tables that are kept whole, whatever the entities."""
+    """Return the tables that are included whole, whatever the entities."""
     own = {table for table, model in _models().items() if model._meta.app_label in _WHOLE_APPS}
     return (own | _WHOLE) - {_RANGES}
 
 
 def pieces(own: Session, tables: dict[str, list[str]], entities: frozenset[int]) -> list[Piece]:
-    """Return the pieces of tables that are not kept whole."""
+    """Return the pieces of tables that are not included whole."""
     models = {table: model for table, model in _models().items() if table in tables}
     timed = {table for table, model in models.items() if _is_timed(table, model)}
     times = _times(own, {table: models[table] for table in timed}, entities)
@@ -92,7 +92,7 @@ def piece(table: str, columns: list[str], rows: str, *, number: int, size: int) 
 
 
 def filters(before: dict[str, Any] | None, entities: list[str]) -> dict[str, Any]:
-    """Return the filters of a loaded range of which only the rows of these entities are kept."""
+    """Return the filters of a loaded range limited to the rows of these entities."""
     return {**(before or {}), SNAPSHOT_ENTITIES: ",".join(entities)}
 
 

@@ -15,8 +15,9 @@ from mirror.core.db.backfill import TITLES
 from mirror.core.processes.deaths import Death
 from mirror.management.commands.status import Command
 from mirror.node.health import checks
+from mirror.node.health.facts import Block, MissingArchiveFile, State
 from mirror.node.health.inventory import AddressBook, Database, Disk, Inventory
-from mirror.node.health.status import Block, MissingArchiveFile, State, Status
+from mirror.node.health.status import Status
 from mirror.operations.upgrade.remaining import Remaining, Upgrade
 from mirror.web.monitoring.probe import Answer
 from tests.build import SECOND, START, insert

@@ -133,7 +133,7 @@ def test_what_went_wrong_says_what_is_done() -> None:
     for number in range(9):
         deaths.record(f"web worker {number}", "was killed by SIGKILL")
 
-    first, *others = dashboard.troubles(status.read())
+    first, *others = dashboard.incidents(status.read())
 
     assert first.when == "now"
     assert "no consensus" in first.what

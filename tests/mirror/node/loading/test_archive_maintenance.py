@@ -66,7 +66,7 @@ def maintainer(source: Path, said: list[str] | None = None) -> ArchiveMaintainer
 
 
 def care(source: Path, said: list[str] | None = None) -> bool:
-    return maintainer(source, said).care()
+    return maintainer(source, said).maintain()
 
 
 def load_blocks(folder: Path, count: int) -> list[BlockFile]:
@@ -106,7 +106,7 @@ def test_files_of_the_live_demo_network_are_fetched_from_its_own_folder(place, t
     place.unlink()
 
     source = str(publisher.folder)
-    assert not ArchiveMaintainer(open_place(), print, source, first_book(), threading.Event()).care()
+    assert not ArchiveMaintainer(open_place(), print, source, first_book(), threading.Event()).maintain()
 
     assert not stored("archive_failure", "name")
     held = files_of(place)
@@ -165,17 +165,17 @@ def test_a_place_that_only_fetched_files_are_kept_in_is_remembered_as_well(place
     place.unlink()
 
     looking = maintainer(network.folder)
-    looking.care()
+    looking.maintain()
 
     assert stored("archive_location", "location") == [(str(place),)]
 
 
 def test_a_folder_that_was_claimed_and_is_empty_later_is_not_claimed_again(place, tmp_path):
     looking = maintainer(tmp_path)
-    looking.care()
+    looking.maintain()
     shutil.rmtree(place)
     with pytest.raises(ArchiveUnavailable, match="as if the disk were not mounted"):
-        looking.care()
+        looking.maintain()
     assert not place.exists()
 
 
@@ -261,9 +261,9 @@ def test_files_that_the_source_has_no_more_delay_no_others(place, tmp_path, monk
     looking = maintainer(network.folder)
 
     # The first look finds nothing, but says that there are others.
-    assert not looking.care()
+    assert not looking.maintain()
     assert not files_of(place)
-    looking.care()
+    looking.maintain()
     assert stored("archive_failure", "name") == [(name,) for name in network.files[:2]]
 
 

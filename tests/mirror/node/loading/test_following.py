@@ -10,6 +10,7 @@ import pytest
 from ledger.ingest.chain import Position
 from ledger.ingest.pipeline import Progress
 from ledger.ingest.reporting import Reporting
+from mirror.core.processes import progress
 from mirror.node.loading import following
 from mirror.node.start.up import follows
 
@@ -20,7 +21,7 @@ def test_the_last_block_is_shown_with_its_date_and_age(
     settings_of: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings_of({"clock.now": 1_717_200_000.0 + 400 * 86_400})
-    monkeypatch.setattr(following, "SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0)
     said: list[str] = []
     last = Position("a.rcd", 1_717_200_000 * 10**9 + 5, "", 1234, 6)
 

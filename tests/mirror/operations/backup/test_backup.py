@@ -23,7 +23,7 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.demo.streams.record_files import Block
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
-from mirror.node.loading.loader_right import loading
+from mirror.node.loading.single_loader import single_loader
 from mirror.node.start import tables
 from mirror.operations.backup import dump, preparation
 from mirror.operations.backup import restore as restoring
@@ -295,7 +295,7 @@ def test_a_backup_that_waits_for_a_table_can_be_stopped(untouched: None, tmp_pat
     stopping = threading.Event()
 
     def say(sentence: str) -> None:
-        assert sentence == "Waiting for somebody who changes a table."
+        assert sentence == "Waiting for a session that changes a table."
         stopping.set()
 
     with session() as own, own.transaction():
@@ -361,7 +361,7 @@ def test_nobody_loads_into_a_part_of_a_backup(untouched: None) -> None:
     with session() as own:
         own.execute(f"create schema {tables.RESTORING}")
         try:
-            with pytest.raises(OperatorError, match="`manage.py restore` goes on"), loading(GOES_ON):
+            with pytest.raises(OperatorError, match="`manage.py restore` goes on"), single_loader(GOES_ON):
                 pass
         finally:
             own.execute(f"drop schema {tables.RESTORING}")

@@ -51,7 +51,7 @@ def test_a_demo_network_goes_on_where_a_backup_has_left_it(
     settings.DATA_DIR = tmp_path / "there"
     settings.DATA_DIR.mkdir()
     demo.check_absent()
-    demo.bring_back(backup)
+    demo.unpack(backup)
 
     restored = Publisher(run.folder(), nodes())
     assert restored.newest() == last.name
@@ -81,7 +81,7 @@ def test_a_backup_whose_demo_leaves_its_folder_is_damaged(settings, tmp_path: Pa
     (tmp_path / DEMO).write_bytes(zstandard.ZstdCompressor().compress(packed.getvalue()))
 
     with changed(network="demo"), pytest.raises(DamagedBackup, match="an entry ../outside"):
-        demo.bring_back(tmp_path)
+        demo.unpack(tmp_path)
 
     assert not run.folder().exists()
 
@@ -114,7 +114,7 @@ def test_a_restore_goes_on_or_is_undone_after_its_demo_failed(
                     restore()
             in_the_way.unlink()
             # As a restore that was killed between its last two steps.
-            demo.bring_back(backup)
+            demo.unpack(backup)
             assert tables.is_restoring()
 
             restoring.undo(print, goes_on)

@@ -17,7 +17,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.source.local import find_record_files
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.config.errors import OperatorError
-from mirror.core.processes.progress import shown
+from mirror.core.processes.progress import FileDisplay
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
@@ -25,7 +25,7 @@ from mirror.demo.publish.history import History
 from mirror.demo.run import ADDRESS_BOOK_FILE, first_book
 from mirror.models import LOADER_LOCK, REPLACING_LOCK, LoadedRange
 from mirror.node.loading import following
-from mirror.node.loading.loader_right import loading, making_way
+from mirror.node.loading.single_loader import retry_after_swap, single_loader
 from mirror.operations.backup.sessions import session as own_session
 from mirror.operations.history import backfill as running
 from mirror.operations.history import plan, state
@@ -239,7 +239,7 @@ def test_a_loader_makes_way_and_goes_on_and_no_reader_fails_meanwhile(composed):
         def run() -> Progress:
             return Pipeline(yield_to_backfill=True).run(published())
 
-        making_way(run, stopped)
+        retry_after_swap(run, stopped)
         connection.close()
 
     def read_on() -> None:
@@ -280,7 +280,7 @@ def test_files_that_are_published_and_loaded_meanwhile_are_backfilled_too(compos
     shutil.copytree(composed, tmp_path, ignore=shutil.ignore_patterns(newest.name), dirs_exist_ok=True)
     wanted = plan.parse("genesis", "head", str(tmp_path))
     work = running.Run(
-        wanted, of(wanted.source), print, lambda total: shown("", total, print), threading.Event()
+        wanted, of(wanted.source), print, lambda total: FileDisplay("", total, print), threading.Event()
     )
     running.prepare(wanted, work.source)
 
@@ -305,17 +305,17 @@ def test_a_loader_that_makes_way_can_be_stopped():
     def load_on() -> None:
         tried.append(True)
         stopping.set()
-        with loading(stopping):
+        with single_loader(stopping):
             pytest.fail("It did not make way.")
 
     with wanted_by_a_backfill():
-        making_way(load_on, stopping)
+        retry_after_swap(load_on, stopping)
 
     assert tried == [True]
 
 
 def test_a_loader_that_has_begun_does_not_wait_for_the_backfill_that_waits_for_it(composed):
-    with loading(threading.Event()), wanted_by_a_backfill(), pytest.raises(TableSwapRequested):
+    with single_loader(threading.Event()), wanted_by_a_backfill(), pytest.raises(TableSwapRequested):
         Pipeline(yield_to_backfill=True).run(find_record_files([composed]))
 
 
@@ -336,7 +336,7 @@ def test_while_a_reader_holds_a_table_the_loader_goes_on_and_the_command_can_be_
             stopping.set()
 
     wanted = plan.parse("genesis", "head", str(composed))
-    work = running.Run(wanted, of(wanted.source), say, lambda total: shown("", total, say), stopping)
+    work = running.Run(wanted, of(wanted.source), say, lambda total: FileDisplay("", total, say), stopping)
     with own_session() as reader:
         reader.execute("begin; select from entity limit 1")
         running.prepare(wanted, work.source)
