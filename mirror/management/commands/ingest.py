@@ -25,7 +25,7 @@ from mirror.core.processes.progress import FileDisplay
 from mirror.management.command import NodeCommand
 from mirror.node.loading import estimate as estimates
 from mirror.node.loading import following, start_point
-from mirror.node.loading.files import import_files
+from mirror.node.loading.files import FileLoad, import_files
 from mirror.node.start import database
 from mirror.node.start.tables import make_tables
 from mirror.operations.retention import plan, pruning
@@ -162,17 +162,9 @@ class Command(NodeCommand):
                     # The address book of that time is the first one.
                     since = {"importer.startDate": start_point.date_of(balances.last + 1)}
                     stack.callback(config.overridden(since))
-                done = import_files(
-                    chosen,
-                    " and ".join(options["paths"]),
-                    trust,
-                    display.show,
-                    signals.stop_event(),
-                    server,
-                    allow_gap=options["allow_gap"],
-                    balances=balances,
-                    readers=readers,
-                )
+                source = " and ".join(options["paths"])
+                load = FileLoad(chosen, source, trust, options["allow_gap"], balances, readers)
+                done = import_files(load, display.show, signals.stop_event(), server)
         except (StreamFileError, IngestError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(_summary(done, len(chosen), time.monotonic() - began))

@@ -161,9 +161,12 @@ def _of_node(*, following: bool) -> Iterator[Chart]:
     minutes = list(NodeMinute.objects.filter(minute__gt=since).order_by("minute")[: HOURS * 60 + 1])
     if not minutes:
         return
-    labels = [f"{each.minute.astimezone(UTC):%H:%M}" for each in minutes]
-    requests, failures = sum(each.requests for each in minutes), sum(each.failures for each in minutes)
-    refused = sum(each.refused for each in minutes)
+    labels = [f"{minute.minute.astimezone(UTC):%H:%M}" for minute in minutes]
+    requests, failures = (
+        sum(minute.requests for minute in minutes),
+        sum(minute.failures for minute in minutes),
+    )
+    refused = sum(minute.refused for minute in minutes)
     yield Chart(
         "Requests of the API per minute",
         f"In {_counted(len(minutes), 'minute')}: {_counted(requests, 'request')}, {failures:,} failed, "
@@ -171,30 +174,30 @@ def _of_node(*, following: bool) -> Iterator[Chart]:
         "line",
         labels,
         [
-            ("Requests", [each.requests for each in minutes]),
-            ("Failed", [each.failures for each in minutes]),
-            ("Refused", [each.refused for each in minutes]),
+            ("Requests", [minute.requests for minute in minutes]),
+            ("Failed", [minute.failures for minute in minutes]),
+            ("Refused", [minute.refused for minute in minutes]),
         ],
     )
-    if slowest := max((each.p99_milliseconds or 0 for each in minutes), default=0):
+    if slowest := max((minute.p99_milliseconds or 0 for minute in minutes), default=0):
         yield Chart(
             "Time of an answer, in milliseconds",
             f"99 % of each minute's requests were answered in {slowest:,.0f} ms or less.",
             "line",
             labels,
             [
-                ("Half of the requests", [each.p50_milliseconds for each in minutes]),
-                ("99 % of the requests", [each.p99_milliseconds for each in minutes]),
+                ("Half of the requests", [minute.p50_milliseconds for minute in minutes]),
+                ("99 % of the requests", [minute.p99_milliseconds for minute in minutes]),
             ],
         )
-    lags = [each.lag_seconds for each in minutes if each.lag_seconds is not None]
+    lags = [minute.lag_seconds for minute in minutes if minute.lag_seconds is not None]
     if lags and following:
         yield Chart(
             "Seconds behind the clock",
             f"Now {duration(round(lags[-1]))}, at most {duration(round(max(lags)))}.",
             "line",
             labels,
-            [("Seconds", [each.lag_seconds for each in minutes])],
+            [("Seconds", [minute.lag_seconds for minute in minutes])],
         )
 
 

@@ -18,9 +18,9 @@ from mirror.core.values.hapi import transaction_types
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LOADER_LOCK, LoaderState
-from mirror.node.health import block_nodes
+from mirror.node.health import block_nodes, facts
 from mirror.node.health.coverage import loaded_json
-from mirror.node.health.facts import MOST_COUNTED, Block, Facts, MissingArchiveFile, State, seconds
+from mirror.node.health.facts import Block, Facts, MissingArchiveFile, State, seconds
 from mirror.operations.upgrade import remaining
 
 # A clock so far behind the last block is wrong.
@@ -298,7 +298,7 @@ def read() -> Status:
     """Return the status now. Errors: DatabaseError, also while the tables are not made yet."""
     row = statements.row(_LAST_BLOCK)
     running, standby, difference, skipped_transactions, archive_failure = statements.row(
-        _FACTS, [LOADER_LOCK, MOST_COUNTED + 1]
+        _FACTS, [LOADER_LOCK, facts.MOST_COUNTED + 1]
     )
     missing = MissingArchiveFile()
     if archive_failure and archived_kinds():

@@ -151,13 +151,13 @@ def check_known() -> None:
 
 def check_gaps(plan: Plan) -> None:
     """Raise OperatorError if a range that rests on balances would be loaded again without them."""
-    for each in intervals(plan)[1:]:
+    for interval in intervals(plan)[1:]:
         if LoadedRange.objects.filter(
-            consensus_start=each.start, rests_on=LoadedRange.RestsOn.BALANCES
+            consensus_start=interval.start, rests_on=LoadedRange.RestsOn.BALANCES
         ).exists():
             raise OperatorError(
-                f"What is loaded from {instant_text(each.start)} on rests on balances that it began with. "
-                f"Loaded again after a gap, it would lose them: end with `{HEAD}` instead of "
+                f"What is loaded from {instant_text(interval.start)} on rests on balances that it began "
+                f"with. Loaded again after a gap, it would lose them: end with `{HEAD}` instead of "
                 f"{instant_text(plan.end or 0)}, so that no gap is left."
             )
 
@@ -245,7 +245,7 @@ def loaded() -> list[Interval]:
 def intervals(plan: Plan) -> list[Interval]:
     """Return the intervals to load, in order: those of the plan, and those that the node has loaded."""
     present = loaded()
-    head = max((each.end for each in present), default=0)
+    head = max((interval.end for interval in present), default=0)
     wanted = Interval(plan.start, min(plan.end or MAX, head), plan.start)
     return _united([*present, *([wanted] if wanted.start < wanted.end else [])])
 
@@ -253,14 +253,12 @@ def intervals(plan: Plan) -> list[Interval]:
 def is_loaded(plan: Plan) -> bool:
     """Return whether all of the plan is loaded already, without a gap."""
     reached = None
-    for each in LoadedRange.objects.order_by("consensus_start"):
-        follows = each.rests_on == LoadedRange.RestsOn.RANGE
-        from_genesis = each.rests_on == LoadedRange.RestsOn.GENESIS
-        if reached is None or not follows:
-            begins = each.consensus_start <= plan.start or (from_genesis and not plan.start)
-            reached = each.consensus_end if begins else None
-        else:
-            reached = each.consensus_end
+    for loaded_range in LoadedRange.objects.order_by("consensus_start"):
+        follows = loaded_range.rests_on == LoadedRange.RestsOn.RANGE
+        from_genesis = loaded_range.rests_on == LoadedRange.RestsOn.GENESIS
+        begins = loaded_range.consensus_start <= plan.start or (from_genesis and not plan.start)
+        is_continued = reached is not None and follows
+        reached = loaded_range.consensus_end if is_continued or begins else None
         if reached is not None and plan.end is not None and reached >= plan.end:
             return True
     return reached is not None and plan.end is None
@@ -268,10 +266,10 @@ def is_loaded(plan: Plan) -> bool:
 
 def _united(intervals: Iterable[Interval]) -> list[Interval]:
     united: list[Interval] = []
-    for each in sorted(intervals, key=lambda interval: interval.start):
-        if united and each.start <= united[-1].end:
+    for interval in sorted(intervals, key=lambda interval: interval.start):
+        if united and interval.start <= united[-1].end:
             last = united[-1]
-            united[-1] = Interval(last.start, max(last.end, each.end), last.first)
+            united[-1] = Interval(last.start, max(last.end, interval.end), last.first)
         else:
-            united.append(each)
+            united.append(interval)
     return united

@@ -161,7 +161,7 @@ def _change_piece(cursor: CursorWrapper, backfill: Backfill, rows: int, began: f
 
 
 def _build(build: IndexBuild) -> None:
-    """Build an index, unless it exists; the remains of an interrupted attempt are dropped first."""
+    """Build an index, unless it exists."""
     with connection.cursor() as cursor:
         cursor.execute("select indisvalid from pg_index where indexrelid = to_regclass(%s)", [build.index])
         row = cursor.fetchone()
@@ -171,6 +171,7 @@ def _build(build: IndexBuild) -> None:
             indexing.build(cursor, build.statement)
             return
         if row:
+            # An interrupted attempt has left it.
             cursor.execute(f"drop index concurrently {build.index}")
         cursor.execute(build.statement)
 

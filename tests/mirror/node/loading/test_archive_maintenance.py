@@ -28,7 +28,7 @@ from mirror.demo.publish.publisher import Publisher
 from mirror.demo.run import first_book
 from mirror.demo.streams.record_files import Composer
 from mirror.models import ArchiveFailure
-from mirror.node.health import inventory, status
+from mirror.node.health import facts, inventory, status
 from mirror.node.loading.archive_maintenance import ArchiveMaintainer
 from tests.ledger.ingest.following.network import Network, follow
 from tests.ledger.ingest.keeping.places import in_bucket_of
@@ -93,7 +93,7 @@ def note(files: Iterable[tuple[int, str]]) -> None:
 # MISSING
 
 
-def test_files_of_the_live_demo_network_are_fetched_from_its_own_folder(place, tmp_path, settings_of):
+def test_files_of_the_live_demo_are_fetched_from_its_folder(place, tmp_path, settings_of):
     settings_of({"network": "demo", "importer.downloader.record.writeSignatures": False})
     publisher = Publisher(tmp_path / "demo", nodes())
     for network, block in History(blocks=2, tps=3, seed=5).play(nodes()):
@@ -115,7 +115,7 @@ def test_files_of_the_live_demo_network_are_fetched_from_its_own_folder(place, t
     assert sum(".blk" in path for path in held) == 1
 
 
-def test_files_that_could_not_be_kept_are_fetched_and_kept_once_the_place_is_back(place, tmp_path):
+def test_missing_files_are_archived_once_the_location_is_available(place, tmp_path):
     network = Network(tmp_path / "source")
     network.happen(3)
     place.write_text("no folder")
@@ -136,7 +136,7 @@ def test_files_that_could_not_be_kept_are_fetched_and_kept_once_the_place_is_bac
     assert len(held) == 3 * (2 + 4)
 
 
-def test_what_a_node_has_loaded_that_was_started_without_the_disk_is_fetched_once_it_is_back(place, tmp_path):
+def test_files_loaded_without_the_disk_are_fetched_once_it_is_available(place, tmp_path):
     network = Network(tmp_path / "source")
     network.happen(1)
     follow(network)
@@ -157,7 +157,7 @@ def test_what_a_node_has_loaded_that_was_started_without_the_disk_is_fetched_onc
     assert set(network.files) <= set(kept)
 
 
-def test_a_place_that_only_fetched_files_are_kept_in_is_remembered_as_well(place, tmp_path):
+def test_location_with_only_fetched_files_is_stored(place, tmp_path):
     network = Network(tmp_path / "source")
     network.happen(2)
     place.write_text("no folder")
@@ -170,7 +170,7 @@ def test_a_place_that_only_fetched_files_are_kept_in_is_remembered_as_well(place
     assert stored("archive_location", "location") == [(str(place),)]
 
 
-def test_a_folder_that_was_claimed_and_is_empty_later_is_not_claimed_again(place, tmp_path):
+def test_emptied_folder_is_not_claimed_again(place, tmp_path):
     looking = maintainer(tmp_path)
     looking.maintain()
     shutil.rmtree(place)
@@ -191,7 +191,7 @@ def test_blocks_are_fetched_as_well(place, tmp_path):
     assert not stored("archive_failure", "name")
 
 
-def test_what_the_source_has_no_more_or_has_otherwise_stays_missing_and_is_named(place, tmp_path):
+def test_file_missing_or_changed_in_the_source_is_named(place, tmp_path):
     network, other = Network(tmp_path / "source"), Network(tmp_path / "other")
     network.happen(3)
     other.happen(transfers=4)
@@ -215,7 +215,7 @@ def test_what_the_source_has_no_more_or_has_otherwise_stays_missing_and_is_named
     assert [path for path in files_of(place) if path.endswith(network.files[2])]
 
 
-def test_a_block_whose_proof_is_damaged_in_the_source_stays_missing(place, tmp_path):
+def test_block_whose_proof_is_damaged_in_the_source_stays_missing(place, tmp_path):
     place.write_text("no folder")
     made = load_blocks(tmp_path / "source", 2)
     place.unlink()
@@ -232,7 +232,7 @@ def test_a_block_whose_proof_is_damaged_in_the_source_stays_missing(place, tmp_p
     assert "its threshold signature is refused" in reason
 
 
-def test_a_record_file_with_too_few_signatures_in_the_source_stays_missing(place, tmp_path):
+def test_record_file_with_too_few_signatures_stays_missing(place, tmp_path):
     network = Network(tmp_path / "source")
     network.happen(1)
     place.write_text("no folder")
@@ -326,7 +326,7 @@ def test_kept_blocks_go_once_they_are_older_than_the_period(anywhere, tmp_path, 
     assert list(files_of(anywhere).values()) == [block.data for block in made[2:]]
 
 
-def test_a_kept_block_that_cannot_be_read_is_as_old_as_the_next_one(place, tmp_path, settings_of, caplog):
+def test_unreadable_archived_block_is_as_old_as_the_next(place, tmp_path, settings_of, caplog):
     made = load_blocks(tmp_path / "source", 5)
     times = [end for _, end in stored("record_file", "index, consensus_end")]
     settings_of({"importer.archive.period": (times[4] - times[1] - 1) / NANOS_PER_SECOND})
@@ -361,7 +361,7 @@ def test_status_says_what_is_kept_where_and_for_how_long(place, settings_of):
     assert inventory.archive_sentence(follows_blocks=False) == ""
 
 
-def test_status_says_that_blocks_are_not_kept_if_only_record_files_were_chosen(place, settings_of):
+def test_status_says_that_blocks_are_not_archived(place, settings_of):
     assert "not kept" not in inventory.archive_sentence(follows_blocks=True)
     settings_of({"importer.block.writeFiles": False})
     assert inventory.archive_sentence(follows_blocks=True) == (
@@ -374,13 +374,11 @@ def test_status_says_that_blocks_are_not_kept_if_only_record_files_were_chosen(p
     assert inventory.archive_sentence(follows_blocks=True) == ""
 
 
-def test_status_counts_missing_files_up_to_a_limit_and_only_while_some_are_kept(
-    place, settings_of, monkeypatch
-):
+def test_status_counts_missing_files_up_to_a_limit(place, settings_of, monkeypatch):
     note([(end, f"file {end}") for end in (3, 1, 2)])
     found = status.read().archive_failure
     assert (found.files, found.first) == (3, "file 1")
-    monkeypatch.setattr(status, "_MOST_COUNTED", 2)
+    monkeypatch.setattr(facts, "MOST_COUNTED", 2)
     assert status.read().archive_failure.sentence(0).startswith("More than 2 files are missing")
 
     settings_of(

@@ -116,7 +116,7 @@ def test_what_differs_and_what_cannot_be_read_is_said(stream, tmp_path, settings
     ],
     ids=["nothing known", "filters"],
 )
-def test_a_node_that_cannot_have_the_balances_of_the_network_compares_nothing_by_itself(stream, change):
+def test_node_without_balance_files_compares_nothing(stream, change):
     load(find_record_files([stream])[:-1])
     with connection.cursor() as cursor:
         cursor.execute(change)
@@ -125,7 +125,7 @@ def test_a_node_that_cannot_have_the_balances_of_the_network_compares_nothing_by
     assert stored("reconciliation_job", "status") == []
 
 
-def test_a_network_without_balance_files_has_nothing_to_compare(stream, tmp_path, settings_of):
+def test_network_without_balance_files_has_nothing_to_compare(stream, tmp_path, settings_of):
     folder = tmp_path / "streams"
     folder.mkdir()
     settings_of(bucket(folder))
@@ -138,14 +138,14 @@ def test_a_network_without_balance_files_has_nothing_to_compare(stream, tmp_path
         call_command("reconcile")
 
 
-def test_the_setting_turns_it_off(tmp_path, settings_of: Callable[..., None]):
+def test_setting_turns_it_off(tmp_path, settings_of: Callable[..., None]):
     settings_of({"importer.balances.reconcile": "off"})
 
     with in_thread(print, str(tmp_path)):
         assert "reconciliation" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_a_loader_that_ends_ends_the_looks(tmp_path):
+def test_loader_that_ends_ends_the_looks(tmp_path):
     with in_thread(print, str(tmp_path)):
         assert "reconciliation" in {thread.name for thread in threading.enumerate()}
 
