@@ -27,7 +27,7 @@ from mirror.demo.publish.publisher import Publisher
 from mirror.demo.run import first_book
 from mirror.demo.streams.record_files import Composer
 from mirror.models import ArchiveFailure
-from mirror.node.health import inventory, status
+from mirror.node.health import facts, inventory, status
 from mirror.node.loading.archive_maintenance import ArchiveMaintainer
 from tests.ledger.archive.settings import in_bucket_of
 from tests.ledger.archive.test_archiver import blocks, files_of
@@ -377,7 +377,7 @@ def test_status_counts_missing_files_up_to_a_limit(place, settings_of, monkeypat
     note([(end, f"file {end}") for end in (3, 1, 2)])
     found = status.read().archive_failure
     assert (found.files, found.first) == (3, "file 1")
-    monkeypatch.setattr(status, "_MOST_COUNTED", 2)
+    monkeypatch.setattr(facts, "MOST_COUNTED", 2)
     assert status.read().archive_failure.sentence(0).startswith("More than 2 files are missing")
 
     settings_of(
