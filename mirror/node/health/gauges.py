@@ -96,7 +96,7 @@ class Readings:
         yield from _of_disks()
         for kind, count in Counter(_kind(each.process) for each in deaths.recent(_HOUR)).items():
             yield node.DEATHS, (kind,), count
-        yield node.BUILD, (inventory.version(), platform.python_version(), config.value("network")), 1
+        yield node.BUILD, (settings.VERSION, platform.python_version(), config.value("network")), 1
 
     def _read_sizes(self) -> None:
         """Have the sizes read if they are old; wait for the first ones for a moment."""

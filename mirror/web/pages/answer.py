@@ -11,13 +11,13 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from mirror.core.rest.answers.errors import Unavailable
-from mirror.node.health import inventory
 
 _HEADERS = {
     "Content-Security-Policy": (
@@ -36,12 +36,11 @@ Disallow: /
 """
 _ICON = Path(__file__).parents[2] / "static/mirror/icon.svg"
 _DAY_SECONDS = 86_400
-_version = cache(inventory.version)
 
 
 def html(template: str, context: Mapping[str, Any]) -> str:
     """Return a page. The version in the addresses of its files lets browsers fetch those of a new release."""
-    return render_to_string(f"mirror/pages/{template}", {**context, "version": _version()})
+    return render_to_string(f"mirror/pages/{template}", {**context, "version": settings.VERSION})
 
 
 def page(text: str, *, status: int = 200, max_age: int = 0) -> HttpResponse:
