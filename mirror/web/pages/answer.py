@@ -34,7 +34,9 @@ Allow: /$
 Allow: /docs/
 Disallow: /
 """
-_ICON = Path(__file__).parents[2] / "static/mirror/icon.svg"
+_MIRROR = Path(__file__).parents[2]
+_ICON = _MIRROR / "static/mirror/icon.svg"
+_ARCHITECTURE = _MIRROR / "docs/architecture.svg"
 _DAY_SECONDS = 86_400
 
 
@@ -62,12 +64,17 @@ def robots(request: HttpRequest) -> HttpResponse:
 
 
 def icon(request: HttpRequest) -> HttpResponse:
-    return _file(_icon(), "image/svg+xml")
+    return _file(_text(_ICON), "image/svg+xml")
+
+
+def architecture(request: HttpRequest) -> HttpResponse:
+    """Return the picture of the page about the architecture."""
+    return _file(_text(_ARCHITECTURE), "image/svg+xml")
 
 
 @cache
-def _icon() -> str:
-    return _ICON.read_text()
+def _text(path: Path) -> str:
+    return path.read_text()
 
 
 def _file(text: str, content_type: str) -> HttpResponse:
