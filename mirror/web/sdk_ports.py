@@ -25,7 +25,7 @@ DEFAULTS = {"rest.response.accessList": "array", "rest.response.enableDelegation
 
 
 def ports() -> Sequence[int]:
-    """Return the ports beside the web server's own."""
+    """Return the ports in addition to the web server's own."""
     _, own = server.address()
     return [port for port in map(int, config.value("web.sdkPorts")) if port != own]
 
@@ -33,7 +33,7 @@ def ports() -> Sequence[int]:
 def check_ports() -> None:
     """Raise OperatorError if others could ask at the ports, or this can't listen on each of them.
 
-    All that comes by them reaches the web server from this machine, which it believes more than others.
+    All that comes by them reaches the web server from this machine, which it trusts more than others.
     """
     host, _ = server.address()
     production = config.value("profile") == "production"

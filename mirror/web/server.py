@@ -33,9 +33,9 @@ from mirror.web.requests import rate_limits, stalled_clients
 _STOP_SECONDS = 5
 # Connections that wait while no web server takes them; the kernel may allow fewer (somaxconn).
 _BACKLOG = 4096
-# However many ask, the loader goes first: a node that is asked for all that it can give must not fall behind.
+# The loader has priority: a node under full load must not fall behind the stream.
 _NICENESS = 5
-# Threads of each process beside those that wait for bodies, and the time after which idle ones end.
+# Threads of each process besides those that wait for bodies, and the time after which idle ones end.
 _READY_THREADS, _IDLE_SECONDS = 2, 30
 # The priority of what a process does first when it ends.
 _FIRST = 100

@@ -8,7 +8,7 @@ _DESCRIPTORS = Path("/proc/self/fd")
 
 
 def own_sockets() -> Iterator[socket.socket]:
-    """Yield the TCP sockets of this process, each valid until the next one; their owners keep them."""
+    """Yield the TCP sockets of this process, each valid until the next one; they belong to their owners."""
     for descriptor in list(_DESCRIPTORS.iterdir()):
         try:
             each = socket.socket(fileno=int(descriptor.name))

@@ -72,7 +72,7 @@ def _compare(name: str, count: int, rounds: int, *, cached: bool) -> None:
     restore = config.overridden({"rest.cache.response.enabled": cached})
     slot = slow_slot.SlowRequestSlot(slow_slot.files())
     gateway: Any = Gateway(ApiHandler(), [slot])
-    threading.Thread(target=gateway.scheduler.keep, args=(slot,), daemon=True).start()
+    threading.Thread(target=gateway.scheduler.serve_slot, args=(slot,), daemon=True).start()
     restore()
     observers: dict[str, Any] = {"with": gateway.observer, "without": _Nothing()}
     counters: dict[str, Any] = {"with": counts.CACHE, "without": _Nothing()}

@@ -42,7 +42,7 @@ def load(environment: Mapping[str, str]) -> dict[str, Any]:
 def removed(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return a sentence that names the variables of settings that are gone; None if none is set.
 
-    Such settings had no effect before, and must not keep a node from starting.
+    Such settings had no effect before, and must not prevent a node from starting.
     """
     variables = sorted(_REMOVED & environment.keys())
     if not variables:

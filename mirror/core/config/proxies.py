@@ -1,5 +1,5 @@
-"""Proxies in front of the node, and what they say of a client: its address, its scheme and the host it asked,
-and what they have cut off the beginning of the path.
+"""Proxies in front of the node, and what they report of a client: its address, scheme and host, and the
+prefix that they have cut off the path.
 
 Anybody can send the headers X-Forwarded-For, -Proto, -Host and -Prefix, so they count only if the connection
 comes from a network of `web.trustedProxies`. Each proxy adds the address that it got a request from at the
@@ -63,7 +63,7 @@ def client(environment: Mapping[str, Any]) -> str:
     for text in reversed(forwarded.split(",")):
         address = _address(text)
         if address is None:
-            # Whatever stands before something that is no address can't be believed.
+            # What precedes something that is no address can't be trusted.
             return last
         last = str(address)
         if not is_within(last, texts):
@@ -78,7 +78,7 @@ def scheme(environment: Mapping[str, Any]) -> str | None:
 
 
 def host(environment: Mapping[str, Any]) -> str | None:
-    """Return the host, with its port if it names one, that a client asked a trusted proxy for."""
+    """Return the host, with its port if it names one, that a client requested from a trusted proxy."""
     text = _said(environment, FORWARDED_HOST)
     return text if text is not None and _HOST.fullmatch(text) else None
 

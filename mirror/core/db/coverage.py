@@ -1,6 +1,6 @@
-"""What is loaded: the ranges of loaded_range, joined, as every process keeps them for a moment.
+"""What is loaded: the ranges of loaded_range, joined and cached by every process for a short time.
 
-Nobody knows it while `manage.py upgrade` has not listed yet what an older release has loaded: then nothing
+It is unknown while `manage.py upgrade` has not listed yet what an older release has loaded: then nothing
 is said about it.
 """
 
@@ -31,7 +31,7 @@ SNAPSHOT_ENTITIES = "snapshot.entities"
 
 _GENESIS, _RANGE = "genesis", "range"
 
-# These tables are small. A range of which nobody knows the filters counts as one without.
+# These tables are small. A range with unknown filters counts as one without.
 _READ = """
     select (
         select coalesce(jsonb_agg(jsonb_build_array(
@@ -101,12 +101,12 @@ class Loaded:
 
     @property
     def is_whole(self) -> bool:
-        """Whether everything from the network's first file on is loaded and kept."""
+        """Whether everything from the network's first file on is loaded, and nothing was dropped."""
         return self.from_genesis and len(self.intervals) == 1 and not self.filters and not self.dropped
 
     @cached_property
     def header(self) -> str | None:
-        """The loaded blocks as a header of an answer, None where nobody knows them.
+        """The loaded blocks as a header of an answer, None where they are unknown.
 
         The last interval has no end there: it would be another one with each block.
         """
@@ -137,49 +137,49 @@ class Loaded:
 NOBODY_KNOWS = Loaded()
 
 
-class _Kept(NamedTuple):
+class _Cached(NamedTuple):
     loaded: Loaded
     until: float
 
 
-_NOTHING = _Kept(NOBODY_KNOWS, 0.0)
-_kept = _NOTHING
+_NOTHING = _Cached(NOBODY_KNOWS, 0.0)
+_cached = _NOTHING
 _lock = Lock()
 
 
 def forget() -> None:
     """Read again when it is needed next."""
-    global _kept
-    _kept = _NOTHING
+    global _cached
+    _cached = _NOTHING
 
 
 def loaded() -> Loaded:
-    """Return what is loaded, as this process has read it a moment ago.
+    """Return what is loaded, as this process has read it recently.
 
     A database that doesn't answer changes nothing about that.
     """
-    kept = _kept
-    return kept.loaded if kept.until > time.monotonic() else _look()
+    cached = _cached
+    return cached.loaded if cached.until > time.monotonic() else _look()
 
 
 def _look() -> Loaded:
-    global _kept
+    global _cached
     # Others go on with what is known, even if that is nothing: whoever reads may have left its turn and wait
-    # for that of somebody who would wait here.
+    # for that of a thread that would wait here.
     if not _lock.acquire(blocking=False):
-        return _kept.loaded
+        return _cached.loaded
     try:
-        kept, now = _kept, time.monotonic()
-        if kept.until > now:
-            return kept.loaded
+        cached, now = _cached, time.monotonic()
+        if cached.until > now:
+            return cached.loaded
         try:
             found = _loaded(_row())
         except (psycopg.Error, DatabaseError):
             # The request's own statements meet the same, and tell it.
-            found = kept.loaded
-        # An object that stays keeps its header.
-        found = kept.loaded if found == kept.loaded else found
-        _kept = _Kept(found, now + _SECONDS)
+            found = cached.loaded
+        # The same object has the same cached header.
+        found = cached.loaded if found == cached.loaded else found
+        _cached = _Cached(found, now + _SECONDS)
         return found
     finally:
         _lock.release()

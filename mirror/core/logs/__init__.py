@@ -11,7 +11,7 @@ from contextvars import ContextVar
 if "rich" in sys.modules:
     import structlog
 else:
-    # structlog would load rich for tracebacks that nobody here asks for: 3 MB in each process.
+    # structlog would load rich for tracebacks that are not used here: 3 MB in each process.
     sys.modules["rich"] = None  # type: ignore[assignment]
     import structlog
 

@@ -74,7 +74,7 @@ def log() -> AccessLog | None:
 
 
 def _write(piece: bytes) -> None:
-    # If nobody reads, or the disk is full, the node goes on.
+    # If the pipe has no reader, or the disk is full, the node continues.
     with suppress(OSError):
         os.write(_STANDARD_ERROR, piece)
 

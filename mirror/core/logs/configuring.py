@@ -98,7 +98,7 @@ class Lines(logging.Handler):
             else:
                 sys.stderr.write(line)
         except Exception:
-            # Nobody reads, or the disk is full: the node goes on.
+            # The pipe has no reader, or the disk is full: the node continues.
             return
 
 
@@ -179,7 +179,7 @@ def _json(_: object, method: str, event: Event) -> str:
         return json.dumps(event, default=str)
 
 
-# WHAT NOBODY CATCHES
+# UNCAUGHT EXCEPTIONS
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:

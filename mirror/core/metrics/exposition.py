@@ -18,12 +18,12 @@ from mirror.core.metrics.kinds import METRICS, Counter, Histogram, Labels, Metri
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-#: What is known only when somebody asks: metric -> labels -> value.
+#: Values read at each scrape: metric -> labels -> value.
 Read = Callable[[], Iterable[tuple[Metric, Labels, float]]]
 
 
 def text(readers: Sequence[Read] = ()) -> bytes:
-    """Return all metrics; `readers` add values that nobody counts."""
+    """Return all metrics; `readers` add values that are not counted."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Node(readers))
     return generate_latest(registry)
@@ -39,7 +39,7 @@ class _Node(Collector):
             for metric, labels, value in read():
                 values.setdefault(metric.name, {})[labels] = value
         for name, metric in sorted(METRICS.items()):
-            # What has never happened is a number as well: without it, nobody sees the first time.
+            # What has never happened is 0: without it, no graph would show the first time.
             begun = {(): 0} if isinstance(metric, Counter) and not metric.labels else {}
             yield _family(metric, begun | values.get(name, {}))
 

@@ -27,7 +27,7 @@ log = logs.logger("mirror.metrics")
 
 SECONDS_BETWEEN_WRITES = 1.0
 _ENDED, _LOCK = "ended.json", "lock"
-# How long others that move counts are waited for: one that was stopped may keep the lock for ever.
+# How long others that move counts are waited for: one that was stopped may hold the lock for ever.
 _LOCK_SECONDS, _LOOK_SECONDS = 0.3, 0.01
 _LAST = -100
 # The field of /proc/PID/stat that has the time at which a process began, after the name in parentheses.
@@ -146,7 +146,7 @@ def _folder() -> Path:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[bool]:
-    """Let nobody else move counts, and yield whether this process may: not where there is no folder yet."""
+    """Lock the moving of counts, and yield whether this process may: not where there is no folder yet."""
     try:
         lock = (folder / _LOCK).open("w")
     except OSError:

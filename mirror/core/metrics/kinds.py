@@ -77,7 +77,7 @@ class Gauge(Metric):
             self._values[labels] = to
 
     def read_from(self, read: Callable[[], float], *labels: str) -> None:
-        """Have `read` called whenever somebody wants to know the value."""
+        """Call `read` for the value at each scrape."""
         self._read[labels] = read
 
     def values(self) -> Values:

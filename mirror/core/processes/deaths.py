@@ -16,7 +16,7 @@ from typing import IO
 from django.conf import settings
 
 _MOST_LINES = 200
-# How long a process waits for others that write: one that was stopped may keep the file for ever.
+# How long a process waits for others that write: one that was stopped may hold the lock for ever.
 _LOCK_SECONDS, _LOOK_SECONDS = 1.0, 0.01
 
 
@@ -41,7 +41,7 @@ def record(process: str, why: str) -> None:
 
 
 def _lock(file: IO[str]) -> None:
-    """Errors: BlockingIOError where others keep it."""
+    """Errors: BlockingIOError while another process holds the lock."""
     deadline = time.monotonic() + _LOCK_SECONDS
     while True:
         try:

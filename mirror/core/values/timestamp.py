@@ -96,8 +96,8 @@ def newer_staking_period_json(last: int) -> TimestampRangeJson:
 
 def month_start(nanoseconds: int, months_later: int = 0) -> int:
     """Return the first instant (UTC) of the month of a time, or of the month so many months later."""
-    moment = datetime.fromtimestamp(nanoseconds // NANOS_PER_SECOND, UTC)
-    years, month = divmod(moment.year * 12 + moment.month - 1 + months_later, 12)
+    time = datetime.fromtimestamp(nanoseconds // NANOS_PER_SECOND, UTC)
+    years, month = divmod(time.year * 12 + time.month - 1 + months_later, 12)
     return int(datetime(years, month + 1, 1, tzinfo=UTC).timestamp()) * NANOS_PER_SECOND
 
 

@@ -56,8 +56,8 @@ def _loaded(now: checks.Health) -> dict[str, Any]:
 
 
 def _error(request: HttpRequest, reasons: Sequence[str]) -> HttpResponse:
-    told = {"reasons": reasons} if is_allowed(request) else {}
-    return _answer({"status": "error", **told})
+    details = {"reasons": reasons} if is_allowed(request) else {}
+    return _answer({"status": "error", **details})
 
 
 def _answer(content: dict[str, Any]) -> HttpResponse:

@@ -29,7 +29,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
             status=403,
             content_type="text/plain; charset=utf-8",
         )
-    # Most nodes are never asked, and it takes 3 MB of each web worker.
+    # Most nodes are never scraped, and it takes 3 MB of each web worker.
     from mirror.core.metrics import exposition
 
     return HttpResponse(

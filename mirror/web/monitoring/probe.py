@@ -13,7 +13,7 @@ _SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer at /health/readiness: none if nobody listens there, or says nothing in time."""
+    """The answer at /health/readiness: none if no server listens there or answers in time."""
 
     url: str
     answers: bool

@@ -46,7 +46,7 @@ def html(template: str, context: Mapping[str, Any]) -> str:
 
 
 def page(text: str, *, status: int = 200, max_age: int = 0) -> HttpResponse:
-    """Return the answer with a page, which browsers may keep for `max_age` seconds."""
+    """Return the answer with a page, which browsers may cache for `max_age` seconds."""
     headers = {**_HEADERS, "Cache-Control": f"public, max-age={max_age}" if max_age else "no-store"}
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = str(Unavailable.retry_after)

@@ -1,4 +1,4 @@
-"""GET /api/v1/docs/: every request of the API, with a form that sends it. The page is made once, and kept.
+"""GET /api/v1/docs/: every request of the API, with a form that sends it. The page is cached.
 
 Swagger UI would do the same in two megabytes of scripts, light only, and with scripts in the page itself.
 """

@@ -32,7 +32,7 @@ def documentation(request: HttpRequest, name: str = "") -> HttpResponse:
 @cache
 def _html(name: str) -> list[str]:
     """Return a page, cut where the address of the node goes."""
-    # Most processes are never asked for a page.
+    # Most processes never serve a page.
     from mirror.web.pages import markdown
 
     path = FOLDER / f"{name or INDEX}.md"

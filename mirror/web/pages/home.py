@@ -24,7 +24,7 @@ from mirror.web.pages import answer
 
 log = logs.logger("mirror.web")
 
-_KEPT_SECONDS = 1.0
+_CACHED_SECONDS = 1.0
 # Index: the primary key (consensus_end).
 _FIRST_BLOCK = "select index, consensus_end, name from record_file order by consensus_end limit 1"
 
@@ -38,24 +38,26 @@ _NO_TABLES = (
 _FAILED = "The database could not say what it holds: the node's log says why."
 
 
-class _Kept(NamedTuple):
+class _Cached(NamedTuple):
     expires: float
     status: int
     text: str
 
 
-_kept = _Kept(0.0, 200, "")
+_cached = _Cached(0.0, 200, "")
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    global _kept
-    kept = _kept
-    if time.monotonic() >= kept.expires:
+    global _cached
+    cached = _cached
+    if time.monotonic() >= cached.expires:
         code, context = _read()
         context |= {"network": config.value("network")}
-        kept = _kept = _Kept(time.monotonic() + _KEPT_SECONDS, code, answer.html("home.html", context))
-    return answer.page(kept.text, status=kept.status)
+        cached = _cached = _Cached(
+            time.monotonic() + _CACHED_SECONDS, code, answer.html("home.html", context)
+        )
+    return answer.page(cached.text, status=cached.status)
 
 
 def _read() -> tuple[int, dict[str, Any]]:

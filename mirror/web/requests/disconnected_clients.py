@@ -2,7 +2,7 @@
 
 Granian does not tell. But a request has a connection of its own while it is answered, and the kernel knows
 when it last received and sent something by it. So each long request is matched with the connections that it
-may have come by; when none of them is left, nobody waits for its answer.
+may have come by; when none of them is left, its client has disconnected.
 """
 
 import socket
@@ -58,7 +58,7 @@ class Watch:
             client = exchange.environment["REMOTE_ADDR"]
             left = [each for each in connections if each.client == client]
             if (before := self._ports.get(work)) is None:
-                # Without any, nobody knows.
+                # Without any, it is unknown.
                 ports[work] = may_be(left, exchange.arrived)
             else:
                 ports[work] = before & {each.port for each in left}
@@ -75,7 +75,7 @@ def _is_alone(environment: Mapping[str, str]) -> bool:
 def may_be(connections: list[Connection], arrived: float) -> set[int]:
     """Return the ports of the connections by which a request may have come at that time.
 
-    Nothing has been sent by its own one since then. Either it was received a moment before, or it had come
+    Nothing has been sent by its own one since then. Either it was received just before, or it had come
     during the request before it, whose answer was sent then.
     """
     return {

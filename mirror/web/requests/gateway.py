@@ -1,7 +1,7 @@
-"""The gateway between granian and the WSGI application: each request is worked on when it is its turn.
+"""The gateway between granian and the WSGI application: each request is worked on when it is its lease.
 
 Granian calls a WSGI application in a thread of its own, which waits for the answer. Its threads would wait
-for turns and disturb those that work, so this takes a request over and returns at once; a thread of
+for leases and disturb those that work, so this takes a request over and returns at once; a thread of
 `mirror.core.db.scheduling.request_scheduler` answers it.
 """
 
@@ -36,11 +36,11 @@ log = logs.logger("mirror.web")
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 _PAUSE_SECONDS = 1.0
-# For so long a thread that computes keeps others from going on. By default, a slow request would hold up a
-# quick one for longer than that takes, several times.
+# How long a thread that computes may hold the interpreter. By default, a slow request would hold up a
+# quick one several times for longer than that takes.
 _SWITCH_SECONDS = 0.0005
-# Requests about the node are answered beside all turns, with connections of their own: so many at once, and
-# so many at work or waiting.
+# Requests about the node are answered without leases, on connections of their own: so many at once, and
+# so many running or waiting.
 _THREADS_ABOUT_THE_NODE = 2
 _MOST_ABOUT_THE_NODE = 100
 # How the paths of requests that simulate end.
@@ -68,17 +68,17 @@ def started(
     gateway = Gateway(application, slots, limits)
     _show(gateway.scheduler)
     for watch in (
-        *(partial(gateway.scheduler.keep, slot) for slot in slots),
+        *(partial(gateway.scheduler.serve_slot, slot) for slot in slots),
         gateway.scheduler.watch,
         gateway.readers.watch,
         gateway.headers.watch,
         gateway.deadlines.watch,
         disconnected_clients.Watch(gateway.scheduler).watch,
-        Minutes().keep,
+        Minutes().record,
         partial(silence.watch, gateway.deadlines.has),
         *watching.watches(),
     ):
-        threading.Thread(target=_kept_on, args=(watch,), daemon=True).start()
+        threading.Thread(target=_run_for_ever, args=(watch,), daemon=True).start()
     # Granian's own wrapper would answer in the thread that it calls.
     assert hasattr(mp, "_wsgi_call_wrap")
     mp._wsgi_call_wrap = lambda called, *_: called
@@ -93,8 +93,8 @@ def _show(scheduler: RequestScheduler) -> None:
     http.WORKING.read_from(lambda: scheduler.in_use(slow=True), "slow")
 
 
-def _kept_on(watch: Callable[[], None]) -> None:
-    """Watch on, whatever has gone wrong: without file descriptors left, nobody can look at sockets."""
+def _run_for_ever(watch: Callable[[], None]) -> None:
+    """Continue after any error: without file descriptors left, sockets can't be listed for a while."""
     while True:
         try:
             return watch()
@@ -121,10 +121,10 @@ class Gateway:
         self.headers = stalled_clients.Headers(config.value("web.bodyTimeout"), self.deadlines.last_of)
         self._limiter = None if limits is None else Limiter(limits)
         self._most_waiting: int = config.value("web.maxWaiting")
-        self._about_the_node = _Beside(_THREADS_ABOUT_THE_NODE)
+        self._about_the_node = _SeparateThreads(_THREADS_ABOUT_THE_NODE)
         # Readiness may have to wait for the database, and whoever waits too long for this one ends the node.
-        self._alive = _Beside(1)
-        self._pages = _Beside(1)
+        self._alive = _SeparateThreads(1)
+        self._pages = _SeparateThreads(1)
 
     def __call__(self, protocol: Any, environment: dict[str, Any]) -> None:
         arrived, path = time.monotonic(), environment["PATH_INFO"]
@@ -143,29 +143,29 @@ class Gateway:
                 self.refuse(protocol, environment, refusal, common, arrived)
                 return
         is_short = environment["REQUEST_METHOD"] in _WITHOUT_BODY
-        if is_short and self._at_once is not None and (kept := self._at_once(environment)):
-            headers, body = kept
+        if is_short and self._at_once is not None and (cached := self._at_once(environment)):
+            headers, body = cached
             protocol.response_bytes(200, [*headers.items(), *common], body)
             self.observer.end(environment, 200, arrived, len(body))
             return
-        beside = self._beside(environment)
-        if self.scheduler.waiting >= self._most_waiting and beside is None:
+        apart = self._apart(environment)
+        if self.scheduler.waiting >= self._most_waiting and apart is None:
             self.refuse(protocol, environment, refusals.busy(path), common, arrived)
             return
         if not is_short:
             environment["wsgi.input"] = self.readers.read(environment)
         exchange = Exchange(self, protocol, environment, common)
         self.deadlines.add(exchange)
-        if beside is not None:
-            if not beside.submit(exchange):
+        if apart is not None:
+            if not apart.submit(exchange):
                 self.deadlines.discard(exchange)
                 self.refuse(protocol, environment, refusals.busy(path), common, arrived)
             return
         is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
         self.scheduler.submit(exchange, slow=is_slow)
 
-    def _beside(self, environment: dict[str, Any]) -> "_Beside | None":
-        """Return the threads that answer a request without a turn."""
+    def _apart(self, environment: dict[str, Any]) -> "_SeparateThreads | None":
+        """Return the threads that answer a request without a lease."""
         path: str = environment["PATH_INFO"]
         if is_about_the_node(path):
             return self._alive if path == LIVENESS else self._about_the_node
@@ -192,8 +192,8 @@ class Gateway:
             self._expected.note(exchange.names, seconds)
 
 
-class _Beside:
-    """Threads beside all turns, which answer requests that need none."""
+class _SeparateThreads:
+    """Threads for requests that need no lease."""
 
     def __init__(self, threads: int) -> None:
         self._places = threading.BoundedSemaphore(_MOST_ABOUT_THE_NODE)

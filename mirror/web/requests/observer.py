@@ -73,8 +73,8 @@ class Observer:
     ) -> None:
         """Count an answer to a request that arrived at a time of `time.monotonic`, and log it.
 
-        `size` is that of its body, None if that follows; `began` is the time at which its turn began, `ready`
-        that at which the answer was ready, if it was not now.
+        `size` is that of its body, None if that follows; `began` is the time at which its lease began,
+        `ready` that at which the answer was ready, if it was not now.
         """
         now, method = ready or time.monotonic(), environment["REQUEST_METHOD"]
         http.REQUESTS.observe(
@@ -146,7 +146,7 @@ class Observer:
 
 
 def _asked(environment: Mapping[str, Any]) -> str:
-    """Return what was asked for: the path, and the query if there is one."""
+    """Return the path, and the query if there is one."""
     path: str = environment["PATH_INFO"]
     query: str = environment.get("QUERY_STRING", "")
     return f"{path}?{query}" if query else path

@@ -3,7 +3,7 @@
 _API = "/api/"
 #: Whether the process answers at all.
 LIVENESS = "/health/liveness"
-# These are asked for when others fail.
+# These are requested when others fail.
 _ABOUT_THE_NODE = frozenset({LIVENESS, "/health/readiness", "/health/lag", "/metrics"})
 _WITHOUT_DATABASE = ("/docs", "/api/v1/docs", "/robots.txt", "/favicon.")
 
@@ -14,7 +14,7 @@ def is_of_api(path: str) -> bool:
 
 
 def is_about_the_node(path: str) -> bool:
-    """Return whether somebody who watches the node asks."""
+    """Return whether a path is for monitoring."""
     return path in _ABOUT_THE_NODE
 
 

@@ -2,7 +2,7 @@
 
 Each client has one number, the time until which it has used up its share: a request moves that on by a
 request's part of a second, and is refused if it would lie further ahead than a burst takes (the generic cell
-rate algorithm). The numbers are in memory that the processes share. Nobody locks it: of two requests of one
+rate algorithm). The numbers are in memory that the processes share. It has no lock: of two requests of one
 client in the same microsecond, one may go uncounted.
 """
 
@@ -124,5 +124,5 @@ def _key(client: str) -> int:
     else:
         bits = _NETWORK_BITS // 8 if isinstance(address, IPv6Address) else None
         network = address.packed[:bits]
-    # 0 is a record that nobody has.
+    # 0 is the record of no client.
     return int.from_bytes(blake2b(network, digest_size=8).digest(), "little") or 1

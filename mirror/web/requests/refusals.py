@@ -1,4 +1,4 @@
-"""Answers to requests that the web server refuses before they have a turn: it is too busy, or a client is.
+"""Answers to requests that the web server refuses before they have a lease: it is too busy, or a client is.
 
 They are the same bytes for every path with the same view, so that refusing takes next to no time.
 """
@@ -66,7 +66,7 @@ def _refusal(path: str, status: HTTPStatus, reason: str) -> tuple[int, Headers, 
 
 
 def _completed(content_type: str) -> Headers:
-    # Another client, or the same one a moment later, gets another answer.
+    # Another client, or the same one later, gets another answer.
     return [
         ("content-type", content_type),
         ("access-control-allow-origin", "*"),

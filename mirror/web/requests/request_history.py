@@ -102,7 +102,7 @@ class Minutes:
         self._counts = Counts.read()
         self._unwritten: deque[Row] = deque(maxlen=_MOST_UNWRITTEN)
 
-    def keep(self) -> None:
+    def record(self) -> None:
         """Write a row at the end of each minute, for ever."""
         while True:
             now = time.time()
@@ -124,7 +124,7 @@ class Minutes:
         except (bounded_query.NoAnswer, *outage.ERRORS) as error:
             if isinstance(error, bounded_query.NoAnswer) or outage.is_outage(error):
                 return
-            # The database may be a copy, in which nobody writes.
+            # The database may be a read-only copy.
             if not isinstance(error.__cause__, ReadOnlySqlTransaction):
                 log.warning("minute_not_written", reason=outage.reason(error))
         self._unwritten.clear()

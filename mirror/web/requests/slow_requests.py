@@ -1,6 +1,6 @@
 """Slow requests: each has a line in the log with its slowest statements, and with a plan.
 
-The plan is PostgreSQL's, of the statement that took longest. It is asked for after the answer has been sent,
+The plan is PostgreSQL's, of the statement that took longest. It is queried after the answer has been sent,
 by a thread of its own, with a limit of time, and only a few times a minute: a line must not make a slow
 database slower.
 """
@@ -29,7 +29,7 @@ _MOST_WAITING = 100
 
 
 class SlowRequest(NamedTuple):
-    """A slow request. Of its seconds from its arrival to its answer, it has waited for its turn for some.
+    """A slow request. Of its seconds from its arrival to its answer, it has waited for its lease for some.
 
     `size` is that of its answer's body in bytes, 0 if it came in pieces.
     """

@@ -1,9 +1,9 @@
 """Clients that stall: one that sends a request slowly, or takes nothing of its answer, delays no other.
 
-Granian waits for headers as long as it keeps an idle connection. It hands over a request before its body has
-arrived, waits for the rest without limit, and keeps an answer until its client has taken it. So bodies are
-read before requests wait for their turn. The WSGI environment does not name the socket of a request, so the
-kernel is asked which sockets it may be.
+Granian waits for headers as long as for a request on an idle connection. It hands over a request before its
+body has arrived, waits for the rest without limit, and holds an answer until its client has read it. So
+bodies are read before requests wait for their lease. The WSGI environment does not name the socket of a
+request, so the kernel tells which sockets these may be.
 """
 
 import io

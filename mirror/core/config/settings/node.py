@@ -7,9 +7,9 @@ SETTINGS = (
     Setting("profile", "local",
             "Whom the node is for: yourself, or strangers (production). With production it starts only if "
             "nothing is unsafe: the names of web.allowedHosts and the addresses of web.trustedProxies are "
-            "listed, nobody else may read its secrets, and the admin's cookies are for HTTPS alone.",
+            "listed, no other user may read its secrets, and the admin's cookies are for HTTPS alone.",
             choices=("local", "production")),
-    Setting("data", "data", "Folder of everything the node keeps: its database, logs and the demo stream."),
+    Setting("data", "data", "Folder of everything the node stores: its database, logs and the demo stream."),
     Setting("db.url", None,
             "PostgreSQL to use (postgresql://user:password@host:5432/name, version 15 or later). "
             "Without it the node starts its own.",
@@ -35,7 +35,7 @@ SETTINGS = (
             "Parts of each table of hashes; each has 32 smaller ones.", low=1, high=1024),
     Setting("db.partitions", False,
             "Divide the tables that grow with transactions by month, so that old months can be dropped. A "
-            "new database begins so; tables with rows are divided by `upgrade` beside all other work. Tables "
+            "new database begins so; tables with rows are divided by `upgrade` while the node works. Tables "
             "that are divided stay so."),
     Setting("network", "demo", "Name of the network whose stream is mirrored."),
     Setting("demo.blocks", 400, "Blocks of history that the demo network of `up` begins with, of about 50 "
@@ -71,14 +71,15 @@ SETTINGS = (
     Setting("web.host", "127.0.0.1", "Address the web server listens on."),
     Setting("web.port", 8000, "Port the web server listens on.", low=1, high=65535, environment="PORT"),
     Setting("web.sdkPorts", ("5551", "8545", "8084", "38081"),
-            "Ports at which `up --sdk-ports` answers beside that of the web server.", unit="ports"),
+            "Ports at which `up --sdk-ports` answers in addition to that of the web server.", unit="ports"),
     Setting("web.workers", 2, "Web server processes.", low=1, high=64),
     Setting("web.threads", 2,
             "Requests that each web server process works on at a time, with a database connection each. With "
             "two, one is worked on while the database works for the other; more only disturb each other.",
             low=1, high=64),
     Setting("web.slowThreads", 1,
-            "How many slow requests all web server processes together work on beside the quick ones; others "
+            "How many slow requests all web server processes together work on, in addition to the quick "
+            "ones; others "
             "wait for these. More than half as many as there are processors hold up quick ones.",
             low=1, high=64),
     Setting("web.slowAfter", "100ms",
@@ -98,7 +99,7 @@ SETTINGS = (
             "How long a client may stop reading its answer before its connection is closed.",
             unit="duration", low=1, high=3600),
     Setting("web.allowedHosts", ("*",), "Host names by which the admin is reached; * is any."),
-    Setting("web.secretKey", "", "Key that signs admin sessions. When empty, one is made and kept "
+    Setting("web.secretKey", "", "Key that signs admin sessions. When empty, one is made and stored "
             "in the data folder.", secret=True),
     Setting("web.trustedProxies", (),
             "Addresses and networks of proxies in front of the node, such as 10.0.0.0/8 or 127.0.0.1. Only "

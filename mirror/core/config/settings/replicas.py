@@ -1,4 +1,4 @@
-"""Replicas: copies of the database that PostgreSQL keeps up to date, from which requests read."""
+"""Replicas: copies of the database that PostgreSQL updates continuously, from which requests read."""
 
 from mirror.core.config.setting import Setting
 
@@ -9,7 +9,7 @@ SETTINGS = (
             "leaves out is that of DATABASE_URL, or of db.reader. Everything else uses the primary.",
             secret=True),
     Setting("db.readMaxLag", "30s",
-            "A replica that is further behind than this is not asked while another server of the database "
+            "A replica that is further behind than this is not used while another server of the database "
             "can be; a node that has no other is not ready.",
             unit="duration", low=0.1, high=86400),
     Setting("db.readPatience", "1s",

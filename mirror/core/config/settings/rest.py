@@ -95,7 +95,7 @@ SETTINGS = (
             "Network whose public bucket has them, if not that of `network`."),
     Setting("rest.stateproof.streams.bucketName", None, "Bucket of these files."),
     Setting("rest.stateproof.streams.endpointOverride", None,
-            "Address of the service that has them. Without credentials beside it, requests have none."),
+            "Address of the service that has them. Without credentials in addition, requests have none."),
     Setting("rest.stateproof.streams.region", None, "Region of the bucket on S3."),
     Setting("rest.stateproof.streams.accessKey", None, "Access key."),
     Setting("rest.stateproof.streams.secretKey", None, "Secret of the access key.", secret=True),

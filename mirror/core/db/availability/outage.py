@@ -182,7 +182,7 @@ def outlast(
 
 
 def _wait(stopping: threading.Event, start_again: Callable[[], None] | None) -> bool:
-    """Wait until the database answers; False when asked to stop before it does."""
+    """Wait until the database answers; False if a stop is requested before it does."""
     connections.close_all()
     pause = _FIRST_PAUSE
     while not stopping.wait(pause):

@@ -9,7 +9,6 @@ from mirror.core.db.backend.features import DatabaseFeatures
 from mirror.core.db.backend.schema import DatabaseSchemaEditor
 from mirror.core.db.reading import statements, timeouts
 from mirror.core.db.reading.prepared import PreparedStatements
-from mirror.core.db.scheduling.connection_lease import ConnectionLease
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -19,10 +18,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     reading: tuple[psycopg.Cursor[Any], float] | None = None
     #: The statements that web requests read with, once one has run on the connection of that cursor.
     prepared: PreparedStatements | None = None
-    #: The turn that the connection belongs to at present.
-    lease: ConnectionLease | None = None
-    #: The connections to replicas and to their primary that a turn has beside this one, and the replica that
-    #: it asks first: see `mirror.core.db.replicas.reading`.
+    #: The ConnectionLease that has the connection at present; that module knows this one.
+    lease: Any = None
+    #: The connections to replicas and their primary of the same lease, and the replica that it prefers: see
+    #: `mirror.core.db.replicas.reading`.
     sessions: "dict[int, DatabaseWrapper] | None" = None
     preferred: int | None = None
     #: Tells whether to give the server up while it says nothing.

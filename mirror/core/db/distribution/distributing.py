@@ -174,7 +174,7 @@ def _extend_keys(cursor: CursorWrapper, table: str, column: str) -> None:
 
 
 def _free(cursor: CursorWrapper, table: str) -> None:
-    """Remove the rows of a distributed table that are still on the coordinator, where nobody sees them."""
+    """Remove the rows of a distributed table that are still on the coordinator, where no query sees them."""
     cursor.execute(_SIZE.format("pg_relation_size"), {"table": _quoted(table)})
     if cursor.fetchone()[0] > 0 and column_of(table):
         cursor.execute("select truncate_local_data_after_distributing_table(%s)", [_quoted(table)])

@@ -1,6 +1,6 @@
 """The announcement that a table will be divided: a check of the times that its first partition will hold.
 
-Checking the rows reads the whole table, but nobody waits for that. Once it is done, attaching the table as a
+Checking the rows reads the whole table, but blocks no one. Once it is done, attaching the table as a
 partition takes moments. Until then a loader that comes to a later month withdraws the announcement.
 """
 

@@ -3,9 +3,9 @@
 The table as it is becomes the first partition of a new table of its name: of the month at hand if it is
 empty, else of all months from its first row to the next month. No row is moved. The steps are
 
-1. a check of the times in the table is added, which takes the table for a moment;
+1. a check of the times in the table is added, which locks the table briefly;
 2. the stored rows are checked, which reads the table once and lets everybody work;
-3. where a unique index lacks the time, one with it is built beside it, in the same way;
+3. where a unique index does not contain the time, one with it is built concurrently, in the same way;
 4. the table is renamed and attached, which takes the table for some milliseconds.
 
 What is done can be seen in the catalogue, so another process goes on wherever one was killed.
@@ -115,7 +115,7 @@ def _announced(cursor: CursorWrapper, table: str) -> bool:
 
 def _announce(table: str) -> None:
     with connection.cursor() as cursor:
-        # Nobody writes between the look at the last row and the check.
+        # No rows are written between reading the last row and the check.
         cursor.execute(f"lock table {_quoted(table)} in access exclusive mode")
         if not _announced(cursor, table):
             announcement.announce(cursor, table, *_times(cursor, table))

@@ -92,7 +92,7 @@ def drop(
 
 def _detach(cursor: CursorWrapper, old: ExpiredPartition) -> None:
     if is_distributed():
-        # Citus can't detach beside readers: the partition is dropped as it is, once nobody reads the table.
+        # Citus can't detach while the table is read: the partition is dropped as it is, once no one reads it.
         return
     name = _quoted(old.partition.name)
     cursor.execute(f"comment on table {name} is '{_MARK.format(table=old.table)}'")
@@ -122,7 +122,7 @@ def _finish(cursor: CursorWrapper) -> None:
 
 @contextmanager
 def _alone(cursor: CursorWrapper) -> Iterator[None]:
-    """Keep others from adding or dropping partitions."""
+    """Lock the partitions: no other process adds or drops any."""
     cursor.execute(f"select pg_advisory_lock({LOCK_KEY})")
     try:
         yield

@@ -1,7 +1,7 @@
 """Questions to the database whose answers are not waited for longer than the asker wants.
 
 A server that was stopped, or whose machine is out of reach, neither answers nor closes its connections, and
-then a statement timeout does not help. So a question is asked in a thread and on a connection of its own; if
+then a statement timeout does not help. So a query runs in a thread and on a connection of its own; if
 the answer does not come in time, the connection is shut, which ends the thread.
 """
 
@@ -17,7 +17,7 @@ from psycopg.errors import QueryCanceled
 
 Answer = TypeVar("Answer")
 
-# The least that libpq allows: how long an attempt to connect may keep a thread.
+# The least that libpq allows: how long an attempt to connect may occupy a thread.
 _CONNECT_SECONDS = 2
 
 
@@ -91,7 +91,7 @@ class _Asking(Generic[Answer]):
 
 
 def _without_frames(error: BaseException) -> BaseException:
-    """Return an error that keeps nothing alive.
+    """Return an error without references to other objects.
 
     Its frames have the connection that could not be made: as long as they live, so does its session.
     """

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from mirror.core import config
 
-#: The setting; 0 turns it off.
+#: The setting; 0 leases it off.
 SETTING = "rest.query.timeBudget"
 
 # What a statement gets that is not part of a walk, however late: a short page may need further ones.

@@ -19,7 +19,7 @@ _NAME = "explained"
 
 
 def plan(text: str, values: "Values", *, seconds: float) -> str:
-    """Return the plan of a statement, asked for by a connection of its own within so many seconds.
+    """Return the plan of a statement, read by a connection of its own within so many seconds.
 
     It is that of the prepared statement, which does not depend on the values. Errors: NoAnswer,
     psycopg.Error, and Django's if there is no connection.

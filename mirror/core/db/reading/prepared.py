@@ -16,10 +16,10 @@ from psycopg._queries import PostgresQuery
 from psycopg.adapt import Transformer
 from psycopg.pq.abc import PGresult
 
+from mirror.core.db.sql.types import Row, Values
+
 if TYPE_CHECKING:
     from psycopg.abc import Transformer as Adapter
-
-    from mirror.core.db.reading.sql import Row, Values
 
 #: As many statements stay prepared; those that were not used for the longest time make room.
 MOST = 100
@@ -28,7 +28,7 @@ _DONE = pq.ExecStatus.COMMAND_OK
 _ROWS = pq.ExecStatus.TUPLES_OK
 _END = pq.ExecStatus.PIPELINE_SYNC
 _BINARY = pq.Format.BINARY
-# How often somebody who waits for a server looks whether others have given it up.
+# How often a thread that waits for a server checks whether it was given up.
 _LOOK_SECONDS = 0.5
 
 
@@ -101,7 +101,7 @@ class PreparedStatements:
             # The sync itself.
             self._result(is_gone)
         except BaseException:
-            # What nobody has read would answer the next statement.
+            # Unread results would answer the next statement.
             connection.finish()
             raise
         connection.exit_pipeline_mode()
@@ -155,7 +155,7 @@ class PreparedStatements:
         return result
 
     def _wait(self, is_gone: Callable[[], bool]) -> None:
-        """Wait until libpq has a result at hand: asked for one before, it would keep all threads waiting."""
+        """Wait until libpq has a result at hand: fetching it earlier would block all threads."""
         connection = self._connection
         while (is_sending := connection.flush()) or connection.is_busy():
             poll = self._usable if is_sending else self._readable
@@ -203,5 +203,5 @@ class PreparedStatements:
     def _error(self, result: PGresult) -> psycopg.Error:
         if result.error_field(pq.DiagnosticField.SQLSTATE) is not None:
             return psycopg.errors.error_from_result(result)
-        # The server told nothing: libpq lost it. While writing, it does not yet take its connection for lost.
+        # The server sent nothing: libpq lost it. While writing, it does not yet take its connection for lost.
         return self._lost(result.get_error_message())

@@ -2,7 +2,7 @@
 
 Readers bypass Django's cursor. A statement is prepared on the server once per connection and uses the binary
 protocol, which is several times cheaper for the same rows. Whole numbers are always sent as bigint, so that
-one text is one prepared statement; `compare` keeps numbers beyond 64 bits out.
+one text is one prepared statement; `compare` leaves out numbers beyond 64 bits.
 
 A statement is planned once, without its values: planning the larger ones costs more than running them, and
 the plan that a test has seen is the plan of every request. So one plan has to suit all values:
@@ -14,7 +14,7 @@ the plan that a test has seen is the plan of every request. So one plan has to s
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
@@ -28,6 +28,9 @@ from mirror.core.db.partitions import months
 from mirror.core.db.reading import budget, statements
 from mirror.core.db.reading.prepared import PreparedStatements
 from mirror.core.db.scheduling import request_scheduler
+from mirror.core.db.scheduling.connection_lease import ConnectionLease
+from mirror.core.db.sql.types import Row as Row
+from mirror.core.db.sql.types import Values as Values
 
 if TYPE_CHECKING:
     from mirror.core.db.backend.base import DatabaseWrapper
@@ -49,10 +52,6 @@ _TRIES = 20
 TIMEOUT = "rest.db.statementTimeout"
 
 _SYMBOLS = {"eq": "=", "ne": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
-
-Row = tuple[Any, ...]
-# The values of the placeholders, in order or by name.
-Values = Sequence[Any] | Mapping[str, Any]
 
 
 class Comparison(NamedTuple):
@@ -159,7 +158,7 @@ def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> lis
 def fetch_here(statement: str, values: Values, timeout: str) -> list[Row]:
     """Return all rows of a statement by this thread's own connection. Errors: psycopg.Error."""
     wrapper = request_scheduler.own_connection()
-    lease = wrapper.lease
+    lease: ConnectionLease | None = wrapper.lease
     if lease is not None and lease.interrupted:
         request_scheduler.go_on(lease)
         return fetch_here(statement, values, timeout)
@@ -215,7 +214,7 @@ def _rows(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: s
 
 def _read(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: str) -> list[Row]:
     cursor = cursor_of(wrapper, timeout)
-    lease = wrapper.lease
+    lease: ConnectionLease | None = wrapper.lease
     if lease is None:
         cursor.execute(statement, values)
         return cursor.fetchall()

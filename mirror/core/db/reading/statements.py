@@ -1,4 +1,4 @@
-"""The statements of a request: what it asked the database, for how long, and for how many rows.
+"""The statements of a request: their text, duration and number of rows.
 
 A thread notes them between `begin` and `end`.
 """
@@ -6,23 +6,22 @@ A thread notes them between `begin` and `end`.
 import threading
 from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from mirror.core.db.reading.sql import Values
+from mirror.core.db.sql.types import Values
 
 
 class Statement(NamedTuple):
     """A statement that has ended. It has no values if they may be secret, and no rows if it failed."""
 
     text: str
-    values: "Values | None"
+    values: Values | None
     seconds: float
     rows: int | None
 
 
 #: What a Statement has. A request makes some of these, but only a slow one needs names for their parts.
-Noted = tuple[str, "Values | None", float, int | None]
+Noted = tuple[str, Values | None, float, int | None]
 
 
 class _Local(threading.local):

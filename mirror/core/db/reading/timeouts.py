@@ -1,4 +1,4 @@
-"""Timeouts that PostgreSQL keeps for the connections of a process: set once for each connection.
+"""Timeouts of the connections of a process, set once for each connection.
 
 The time of a statement is not among those of the web server: it depends on the request
 (`mirror.core.db.reading.sql`).
@@ -24,7 +24,7 @@ _of_process: Mapping[str, str] = {}
 
 
 def use(timeouts: Mapping[str, str]) -> None:
-    """Have the connections that this process opens from now on keep these timeouts."""
+    """Set these timeouts for the connections that this process opens from now on."""
     global _of_process
     _of_process = timeouts
 

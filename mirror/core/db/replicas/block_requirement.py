@@ -1,4 +1,4 @@
-"""Moments: the newest block that the answer to a request rests on, and those that it must not be older than.
+"""Block requirements: the newest block that an answer rests on, and the one it must not be older than.
 
 A client that gives the block of an answer back with its next request never gets an older state. The node
 itself never goes back for those who give none.
@@ -6,15 +6,13 @@ itself never goes back for those who give none.
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from mirror.core import config
 from mirror.core.db.reading import sql
-from mirror.core.db.replicas.board import NO_BLOCK
+from mirror.core.db.replicas.board import NO_BLOCK, Board
+from mirror.core.db.replicas.servers import Server
 from mirror.core.db.scheduling import request_scheduler
-
-if TYPE_CHECKING:
-    from mirror.core.db.replicas.reading import Reader
 
 PATIENCE = "db.readPatience"
 
@@ -26,8 +24,23 @@ _LOOK_SECONDS = 0.05
 _MOST_WAITING = 16
 _waiting = threading.BoundedSemaphore(_MOST_WAITING)
 
-#: What reads from replicas, in a process that does; `mirror.core.db.replicas.reading.use` sets it.
-reader: "Reader | None" = None
+
+class ReplicaReader(Protocol):
+    """What reads from replicas."""
+
+    board: Board
+    servers: list[Server]
+
+    @property
+    def newest_read(self) -> int:
+        """The newest block that this process has read."""
+
+    def wait_for(self, block: int) -> None:
+        """Wait until a server has the block. Errors: those of `begin`."""
+
+
+#: The reader of a process that reads from replicas; `mirror.core.db.replicas.reading.use` sets it.
+reader: ReplicaReader | None = None
 
 
 class BlockNotAvailable(Exception):
@@ -39,7 +52,7 @@ class BlockNotAvailable(Exception):
         super().__init__(f"Block {wanted} is not loaded here yet: {last}. Ask again soon")
 
 
-class Moment:
+class BlockRequirement:
     """The blocks of a request: `since` is the one its client has seen, `newest` that of what it was shown."""
 
     def __init__(self, since: int = NO_BLOCK) -> None:
@@ -58,18 +71,18 @@ class Moment:
 
 
 class _Local(threading.local):
-    moment: Moment | None = None
+    moment: BlockRequirement | None = None
 
 
 _local = _Local()
 
 
-def begin(since: int = NO_BLOCK) -> Moment:
+def begin(since: int = NO_BLOCK) -> BlockRequirement:
     """Begin a request in this thread, once the block `since` is there.
 
     Errors: NotThereYet, TooManySlow, Abandoned, psycopg.Error.
     """
-    moment = _local.moment = Moment(since)
+    moment = _local.moment = BlockRequirement(since)
     if since > NO_BLOCK:
         if reader is None:
             moment.rest_on(_wait_for(since))
@@ -80,7 +93,7 @@ def begin(since: int = NO_BLOCK) -> Moment:
 
 def go_on(since: int) -> None:
     """Go on with a request of another process, which has waited for the block `since`."""
-    _local.moment = Moment(since)
+    _local.moment = BlockRequirement(since)
 
 
 def end() -> None:
@@ -88,13 +101,13 @@ def end() -> None:
     _local.moment = None
 
 
-def current() -> Moment:
-    """Return the moment of the request that this thread works on."""
+def current() -> BlockRequirement:
+    """Return the requirement of the request that this thread works on."""
     moment = _local.moment
-    return Moment() if moment is None else moment
+    return BlockRequirement() if moment is None else moment
 
 
-def newest(moment: Moment) -> int:
+def newest(moment: BlockRequirement) -> int:
     """Return the newest block of an answer that is complete. Errors: those of `begin`."""
     return latest() if reader is None else moment.newest
 
@@ -124,14 +137,14 @@ def _wait_for(block: int) -> int:
 
 
 class BlockWait:
-    """Waiting for a block, without the turn of this thread, for as long as the setting allows."""
+    """Waiting for a block, without the lease of this thread, for as long as the setting allows."""
 
     def __init__(self, block: int) -> None:
         self._block = block
         self._until = time.monotonic() + config.value(PATIENCE)
 
     def wait(self, last: int) -> None:
-        """Wait for a moment; `last` is the newest block there is. Errors: NotThereYet."""
+        """Wait briefly; `last` is the newest block there is. Errors: NotThereYet."""
         if time.monotonic() >= self._until or not _waiting.acquire(blocking=False):
             raise BlockNotAvailable(self._block, last)
         try:

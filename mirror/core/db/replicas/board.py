@@ -125,11 +125,11 @@ class Board:
         self._cells[cell + _GIVEN_UP] = state is State.AWAY
 
     def avoid(self, place: int) -> None:
-        """Have nobody ask a server that has failed a request, until the watcher finds it well."""
+        """Take a failed server out of rotation until a health check passes."""
         self._cells[_OF_NODE + place * _OF_SERVER + _STATE] = State.AWAY
 
     def is_given_up(self, place: int) -> bool:
-        """Return whether the watcher takes a server for away: nobody needs to wait for it any more."""
+        """Return whether a server is unavailable, so that waiting for it is needless."""
         return bool(self._cells[_OF_NODE + place * _OF_SERVER + _GIVEN_UP])
 
     # WATCHING
@@ -147,5 +147,5 @@ class Board:
 
     @property
     def is_watched(self) -> bool:
-        """Whether somebody has looked at the servers at all."""
+        """Whether any process has checked the servers."""
         return bool(self._cells[_LOOKED])

@@ -1,8 +1,8 @@
-"""Reading from replicas: each statement is asked of one that has all that was shown before.
+"""Reading from replicas: each statement runs on one that has all that was shown before.
 
 With its rows a statement brings the newest block of the state that it has seen; an older one than is needed
-counts for nothing. A replica that cancels a statement, as it conflicts with what it has to replay, is asked
-again once, then the primary. A server that does not answer is not asked again until the watcher finds it
+counts for nothing. A replica that cancels a statement, as it conflicts with what it has to replay, gets it
+once more, then the primary. A server that does not answer is out of rotation until the watcher finds it
 well.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _REPEATABLE = "select set_config('default_transaction_isolation', 'repeatable read', false)"
 # A replica conflicts with the replay of changes, or its session waits for that in a circle.
 _CONFLICTS = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
-# Replicas are milliseconds behind: so long one is waited for before the primary is asked.
+# Replicas are milliseconds behind: so long to wait for one before the primary is used.
 _PAUSES = (0.0, 0.002, 0.005)
 _NO_PAUSE_SECONDS = 0.1
 
@@ -101,7 +101,7 @@ class Reader:
             patience.wait(newest)
 
     def wait_for(self, block: int) -> None:
-        """Wait until a server has a block. Where nobody answers, statements tell it.
+        """Wait until a server has a block. Where no server answers, statements fail.
 
         Errors: NotThereYet, TooManySlow, Abandoned.
         """
@@ -225,7 +225,7 @@ class Reader:
                 noted.append((statement, values, time.monotonic() - began, length))
 
     def _session(self, own: "DatabaseWrapper", server: Server) -> "DatabaseWrapper":
-        """Return the connection to a server that goes with that of a turn. Errors: OperationalError."""
+        """Return the connection to a server that goes with that of a lease. Errors: OperationalError."""
         if own.sessions is None:
             own.sessions = {}
         session = own.sessions.get(server.place)
@@ -257,8 +257,8 @@ def use(file: int | None) -> None:
     if not found:
         watermark.board = Board(file, 0)
         return
-    block_requirement.reader = Reader(found, Board(file, len(found)))
-    sql.fetch_by(block_requirement.reader.fetch)
+    block_requirement.reader = reader = Reader(found, Board(file, len(found)))
+    sql.fetch_by(reader.fetch)
 
 
 def stop() -> None:

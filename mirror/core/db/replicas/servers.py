@@ -10,7 +10,7 @@ from mirror.core.config.database import replicas_of
 
 SETTING = "db.read"
 
-# How long an attempt to connect may take, and how long the kernel sends again what nobody confirms.
+# How long an attempt to connect may take, and how long the kernel retransmits unacknowledged data.
 _CONNECT_SECONDS, _UNCONFIRMED_MILLISECONDS = 2, 3000
 
 

@@ -2,7 +2,7 @@
 
 One process of a node watches. It asks each server in a thread of its own, as one that was stopped never
 answers, and notes what it finds out on the board that all processes share. A replica is as far behind as the
-time since the first block was known that it lacks. Where nobody answers for the primary, one that has not
+time since the first block was known that it lacks. Where the primary does not answer, one that has not
 replayed all that it has received is as old as the last transaction it has replayed.
 """
 
@@ -184,6 +184,6 @@ class Watcher:
 
 
 def watches() -> list[Callable[[], None]]:
-    """Return what a web server process has to keep on, in a thread of its own."""
+    """Return the loops that a web server process runs, each in a thread of its own."""
     reader = block_requirement.reader
     return [] if reader is None else [Watcher(reader.servers, reader.board).watch]

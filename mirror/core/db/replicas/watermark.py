@@ -24,7 +24,7 @@ def refreshed(*, for_cached: bool) -> int:
     """
     if board is None:
         return NO_BLOCK
-    # What is answered without a turn needs no database, and does not wait for it.
+    # What is answered without a lease needs no database, and does not wait for it.
     if not request_scheduler.needs_none() and not (
         board.is_looked_after if for_cached else board.seconds_since_look < _RECENT_SECONDS
     ):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 log = logs.logger("mirror.db")
 
-#: What a turn is used for; it must not raise.
+#: What a lease is used for; it must not raise.
 Work = Callable[[], None]
 
 _CANCEL_SECONDS = 1.0
@@ -35,7 +35,7 @@ class ConnectionLease:
         self, connection: "DatabaseWrapper | None" = None, slot: SlowRequestSlot | None = None
     ) -> None:
         self.connection = connection
-        #: What makes it the turn of a slow request.
+        #: What makes it the lease of a slow request.
         self.slot = slot
         self.work: Work | None = None
         self.began = 0.0
@@ -91,7 +91,7 @@ class ConnectionLease:
 
 
 class ThreadHandoff:
-    """Wakes one thread, and hands it a turn."""
+    """Wakes one thread, and hands it a lease."""
 
     def __init__(self) -> None:
         self._given = threading.Lock()

@@ -1,6 +1,6 @@
 """The processor time of requests: that of their threads, and of PostgreSQL's processes on this machine.
 
-How long a request takes says little while others keep the processors busy.
+How long a request takes says little while the processors are busy with others.
 """
 
 import threading

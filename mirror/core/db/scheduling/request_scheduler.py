@@ -1,14 +1,14 @@
-"""Turns: each process works on `web.threads` quick requests, all together on `web.slowThreads` slow ones.
+"""Leases: each process works on `web.threads` quick requests, all together on `web.slowThreads` slow ones.
 
-Each turn has a database connection. A thread with a turn does one request after the other: handing a turn
+Each lease has a database connection. A thread with a lease does one request after the other: handing a lease
 from thread to thread takes longer than a short request.
 
-A request that is expected to be slow waits for the turn of a slow one, for which the process needs one of the
-slots that it shares with the others (`mirror.core.db.scheduling.slow_slot`).
+A request that is expected to be slow waits for the lease of a slow one, for which the process needs one of
+the slots that it shares with the others (`mirror.core.db.scheduling.slow_slot`).
 
-Any other is slow as well once it has had its turn for `web.slowAfter`, or has taken a part of that as
-processor time. It goes on as one of the few slow ones, and another quick turn takes the place of its own. If
-there are as many slow ones already, and quick ones wait, its statement is cancelled; it leaves its turn, and
+Any other is slow as well once it has had its lease for `web.slowAfter`, or has taken a part of that as
+processor time. It goes on as one of the few slow ones, and another quick lease takes the place of its own. If
+there are as many slow ones already, and quick ones wait, its statement is cancelled; it leaves its lease, and
 runs the statement again once it has that of a slow one.
 """
 
@@ -35,9 +35,9 @@ log = logs.logger("mirror.db")
 # A request whose processor time exceeds this part of the time after which it is slow is so, too. Where others
 # keep the processors busy, a quick one may take much longer than that.
 PROCESSOR_PART = 0.1
-# Between two looks for slow requests: while nobody works and at most; and looks in that part of the time.
+# The interval between two checks for slow requests: while idle and at most; and checks per slow limit.
 _LOOK_SECONDS, _LOOKS = 0.025, 2
-# Slow requests that wait for others, and the setting for how long; threads that are kept while idle.
+# Slow requests that wait for others, and the setting for how long; idle threads that are reused.
 _MOST_SLOW_WAITING, _SLOW_WAIT, _MOST_RESTING = 64, "rest.db.statementTimeout", 8
 
 
@@ -46,7 +46,7 @@ class TooManySlowRequests(Exception):
 
 
 class ClientDisconnected(Exception):
-    """Nobody waits for the answer any more."""
+    """The client has disconnected."""
 
 
 class _Slow(NamedTuple):
@@ -57,7 +57,7 @@ class _Slow(NamedTuple):
 
 
 class _Local(threading.local):
-    turns: "RequestScheduler"
+    scheduler: "RequestScheduler"
     lease: ConnectionLease | None = None
     needs_none = False
 
@@ -66,9 +66,9 @@ _local = _Local()
 
 
 class RequestScheduler:
-    """The turns of a process, and its threads that work.
+    """The leases of a process, and its threads that work.
 
-    `ended` is told of work that has ended, and the processor time that it has taken with its turn.
+    `ended` is called with work that has ended and the processor time of its lease.
     """
 
     def __init__(
@@ -81,19 +81,19 @@ class RequestScheduler:
         self._slow_after, self._ended = slow_after, ended
         self._lock = threading.Lock()
         self._free = [ConnectionLease() for _ in range(quick)]
-        #: Those that nobody in this process has or waits for.
+        #: Those that no thread of this process has or waits for.
         self._slots = list(slots)
         self._slot_wanted = threading.Condition(self._lock)
-        # Connections of slow turns that have ended.
+        # Connections of slow leases that have ended.
         self._spare: list[DatabaseWrapper] = []
-        # Work, and threads that have left their turn and want one again, in the order in which they asked.
+        # Work, and threads that have released their lease and need one again, first come, first served.
         self._waiting: deque[Work | Refused | ThreadHandoff] = deque()
         self._slow_waiting: deque[_Slow] = deque()
         self._resting: list[ThreadHandoff] = []
         self._used: set[ConnectionLease] = set()
 
     def submit(self, work: Work, *, slow: bool = False) -> None:
-        """Have work done by a thread as soon as it has a turn: that of a slow request if the work is slow."""
+        """Have work done by a thread as soon as it has a lease: that of a slow request if the work is slow."""
         if slow:
             with self._lock:
                 lease = self._slow_lease()
@@ -107,7 +107,7 @@ class RequestScheduler:
 
     @property
     def waiting(self) -> int:
-        """The number of those that wait for a turn, without slow ones."""
+        """The number of those that wait for a lease, without slow ones."""
         return len(self._waiting)
 
     def _submit(self, work: Work | Refused) -> None:
@@ -124,23 +124,23 @@ class RequestScheduler:
         return len(self._slow_waiting)
 
     def in_use(self, *, slow: bool) -> int:
-        """Return how many turns are in use."""
+        """Return how many leases are in use."""
         return sum((lease.slot is not None) is slow for lease in list(self._used))
 
     def used_for(self, seconds: float) -> list[tuple[ConnectionLease, Work]]:
-        """Return the turns that have been used for so long, with what they are used for."""
+        """Return the leases that have been used for so long, with what they are used for."""
         latest = time.monotonic() - seconds
         return [(lease, work) for lease in list(self._used) if lease.began < latest and (work := lease.work)]
 
     def abandon(self, lease: ConnectionLease, work: Work) -> None:
-        """End work that nobody waits for, if it still goes on."""
+        """End work whose client has disconnected, if it still runs."""
         with lease.lock:
             if lease.work is work:
                 lease.abandoned = True
                 lease.interrupt()
 
     def shut(self, work: Work) -> None:
-        """End work that nobody waits for, and whose server may not even take a cancellation."""
+        """End work without a client whose server may not even accept a cancellation."""
         for lease, its in self.used_for(0.0):
             with lease.lock:
                 if its is work and lease.work is work:
@@ -150,7 +150,7 @@ class RequestScheduler:
                             silence.shut(wrapper.connection)
 
     def watch(self) -> None:
-        """Keep slow requests from holding up quick ones, for ever."""
+        """Make requests that take long slow ones, so that they hold up no quick ones; runs for ever."""
         soon = self._slow_after * PROCESSOR_PART
         often = min(soon / _LOOKS, _LOOK_SECONDS)
         while True:
@@ -185,7 +185,7 @@ class RequestScheduler:
     # SLOW WORK
 
     def _slow_lease(self) -> ConnectionLease | None:
-        """Return the turn of a slow request if there is one at once. The caller holds the lock."""
+        """Return the lease of a slow request if there is one at once. The caller holds the lock."""
         if not self._slow_waiting:
             for slot in self._slots:
                 if slot.take_at_once():
@@ -197,14 +197,14 @@ class RequestScheduler:
         return ConnectionLease(self._spare.pop() if self._spare else None, slot)
 
     def _wait_as_slow(self, waiting: "Work | ThreadHandoff") -> bool:
-        """Let work or a thread wait for the turn of a slow request, unless too many do."""
+        """Let work or a thread wait for the lease of a slow request, unless too many do."""
         if len(self._slow_waiting) >= _MOST_SLOW_WAITING:
             return False
         self._slow_waiting.append(_Slow(waiting, time.monotonic() + config.value(_SLOW_WAIT)))
         self._slot_wanted.notify_all()
         return True
 
-    def keep(self, slot: SlowRequestSlot) -> None:
+    def serve_slot(self, slot: SlowRequestSlot) -> None:
         """Wait for a slot whenever slow work waits for it, for ever."""
         while True:
             with self._lock:
@@ -221,7 +221,7 @@ class RequestScheduler:
             self._hand_on(lease)
 
     def _put_back(self, lease: ConnectionLease) -> None:
-        """End the turn of a slow request, whose slot has been given back. The caller holds the lock."""
+        """End the lease of a slow request, whose slot has been given back. The caller holds the lock."""
         if lease.connection is not None:
             self._spare.append(lease.connection)
         self._slots.append(cast(SlowRequestSlot, lease.slot))
@@ -245,7 +245,7 @@ class RequestScheduler:
     # THREADS
 
     def _begin(self, lease: ConnectionLease, work: Work | Refused) -> None:
-        """Work with a turn, in another thread."""
+        """Work with a lease, in another thread."""
         lease.use_for(work)
         with self._lock:
             thread = self._resting.pop() if self._resting else None
@@ -255,7 +255,7 @@ class RequestScheduler:
         try:
             threading.Thread(target=self._thread, args=(lease,), daemon=True).start()
         except BaseException:
-            # There may be too many threads for one more. The turn is for whoever comes next.
+            # There may be too many threads for one more. The lease is for whoever comes next.
             with self._lock:
                 lease.work = None
                 if lease.slot is None:
@@ -277,16 +277,16 @@ class RequestScheduler:
             lease = handoff.wait()
 
     def _work(self) -> None:
-        """Do one work after the other, as long as some is waiting and this thread has a turn."""
+        """Do one work after the other, as long as some is waiting and this thread has a lease."""
         while (lease := _local.lease) is not None and lease.work is not None:
             try:
                 lease.work()
                 self._tell_ended()
             except BaseException:
-                # Whatever it was, the turn is for others, too. There may be no memory to tell of it.
+                # Whatever it was, the lease is for others, too. There may be no memory to tell of it.
                 with suppress(BaseException):
                     log.error("unexpected_error", exc_info=True)
-            # Work may have left its turn and got another one.
+            # Work may have left its lease and got another one.
             if (lease := _local.lease) is None:
                 return
             self._finish(lease)
@@ -297,7 +297,7 @@ class RequestScheduler:
             self._give_up(lease)
 
     def _tell_ended(self) -> None:
-        """Tell of this thread's work that has come to its own end, and has not left its turn for good."""
+        """Tell of this thread's work that has come to its own end, and has not left its lease for good."""
         lease = _local.lease
         if lease is None:
             return
@@ -307,7 +307,7 @@ class RequestScheduler:
         self._ended(lease.work, seconds)
 
     def _finish(self, lease: ConnectionLease) -> None:
-        """End the use of a turn, once nobody interrupts it any more."""
+        """End the use of a lease, once no thread interrupts it any more."""
         with lease.lock:
             lease.work = None
         for connection in (lease.connection, lease.reads):
@@ -320,19 +320,19 @@ class RequestScheduler:
         lease.spoiled = False
 
     def _attach(self, lease: ConnectionLease) -> None:
-        """Make a turn this thread's."""
+        """Make a lease this thread's."""
         if lease.connection is None:
             lease.connection = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
             lease.connection.inc_thread_sharing()
         else:
             connections[DEFAULT_DB_ALIAS] = lease.connection
         lease.connection.lease = _local.lease = lease
-        _local.turns = self
+        _local.scheduler = self
         lease.begin()
         self._used.add(lease)
 
     def _give_up(self, lease: ConnectionLease) -> None:
-        """Let others have this thread's turn."""
+        """Let others have this thread's lease."""
         self._finish(lease)
         self._used.discard(lease)
         del connections[DEFAULT_DB_ALIAS]
@@ -346,7 +346,7 @@ class RequestScheduler:
         self._hand_on(lease)
 
     def _hand_on(self, lease: ConnectionLease) -> None:
-        """Give a turn that nobody has to the next who waits for such a one."""
+        """Grant a free lease to the next in its queue."""
         following: Work | Refused | ThreadHandoff
         with self._lock:
             if lease.slot is None:
@@ -369,7 +369,7 @@ class RequestScheduler:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Work in this thread, with a turn that is waited for."""
+        """Work in this thread, with a lease that is waited for."""
         self.take(None)
         try:
             yield
@@ -377,13 +377,13 @@ class RequestScheduler:
             end()
 
     def leave(self, lease: ConnectionLease) -> Work | None:
-        """Give up this thread's turn; return what it was used for."""
+        """Give up this thread's lease; return what it was used for."""
         work = lease.work
         self._give_up(lease)
         return work
 
     def take(self, work: Work | None) -> None:
-        """Wait for a turn."""
+        """Wait for a lease."""
         handoff = None
         with self._lock:
             if self._free:
@@ -398,7 +398,7 @@ class RequestScheduler:
         self._attach(lease)
 
     def take_slow(self, work: Work | None) -> None:
-        """Wait for the turn of a slow request. Errors: TooManySlow, with a quick turn."""
+        """Wait for the lease of a slow request. Errors: TooManySlow, with a quick lease."""
         handoff = None
         with self._lock:
             lease = self._slow_lease()
@@ -414,7 +414,7 @@ class RequestScheduler:
         self._attach(lease)
 
     def _given_at_last(self, handoff: ThreadHandoff) -> ConnectionLease | None:
-        """Stop waiting; return the turn that was given meanwhile, if any."""
+        """Stop waiting; return the lease that was given meanwhile, if any."""
         with self._lock:
             for each in self._slow_waiting:
                 if each.waiting is handoff:
@@ -424,7 +424,7 @@ class RequestScheduler:
 
 
 def own_connection() -> "DatabaseWrapper":
-    """Return this thread's connection: that of its turn, as Django takes longer to find it, or Django's."""
+    """Return this thread's connection: that of its lease, as Django takes longer to find it, or Django's."""
     lease = _local.lease
     if lease is not None and lease.connection is not None:
         return lease.connection
@@ -432,7 +432,7 @@ def own_connection() -> "DatabaseWrapper":
 
 
 def need_none() -> None:
-    """Have this thread work without a turn, on what needs no database."""
+    """Have this thread work without a lease, on what needs no database."""
     _local.needs_none = True
 
 
@@ -443,24 +443,24 @@ def needs_none() -> bool:
 
 @contextmanager
 def left() -> Iterator[None]:
-    """Give up this thread's turn during the block, and wait for one after it; do nothing without a turn."""
+    """Give up this thread's lease during the block, and wait for one after it; do nothing without a lease."""
     lease = _local.lease
     if lease is None or (lease.connection is not None and lease.connection.in_atomic_block):
         # A transaction stays with its connection.
         yield
         return
-    turns = _local.turns
-    work = turns.leave(lease)
+    scheduler = _local.scheduler
+    work = scheduler.leave(lease)
     try:
         yield
     finally:
-        turns.take(work)
+        scheduler.take(work)
 
 
 def end() -> None:
-    """Give up this thread's turn for good: what follows takes long and needs no database."""
+    """Give up this thread's lease for good: what follows takes long and needs no database."""
     if _local.lease is not None:
-        _local.turns.leave(_local.lease)
+        _local.scheduler.leave(_local.lease)
 
 
 def go_on(lease: ConnectionLease) -> None:
@@ -476,6 +476,6 @@ def go_on(lease: ConnectionLease) -> None:
         lease.interrupted = False
         return
     began = time.monotonic()
-    turns = _local.turns
-    turns.take_slow(turns.leave(lease))
+    scheduler = _local.scheduler
+    scheduler.take_slow(scheduler.leave(lease))
     budget.postpone(time.monotonic() - began)

@@ -49,7 +49,7 @@ class SlowRequestSlot:
         fcntl.flock(self._used, fcntl.LOCK_UN)
 
     def offer(self) -> bool:
-        """Let another process have it that waits for it; return whether it has been kept, as none does."""
+        """Release it for another process that waits; return True if none waits and this one has it again."""
         self.give_back()
         return self.take_at_once()
 

@@ -132,7 +132,7 @@ class EnumField(models.CharField):  # type: ignore[type-arg]
 
 
 class HexField(_Meaning, models.CharField):  # type: ignore[type-arg]
-    """Bytes kept as lower-case hex."""
+    """Bytes stored as lower-case hex."""
 
     migrated_as = "django.db.models.CharField"
 

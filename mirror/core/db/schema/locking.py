@@ -1,6 +1,6 @@
 """Changes of the catalogue of a database that is in use.
 
-ALTER TABLE needs a table for itself for a moment. While it waits for a long reader, everybody who comes later
+ALTER TABLE needs a short exclusive lock. While it waits for a long reader, everybody who comes later
 waits behind it. So it waits a fraction of a second, lets the others go first, and tries again.
 """
 
@@ -17,7 +17,7 @@ log = logs.logger("mirror.db")
 
 # No reader notices a wait of this length.
 _LOCK_MILLISECONDS = 100
-# A vacuum gives way to somebody who has waited for deadlock_timeout, which is a second.
+# A vacuum is cancelled for a session that has waited for deadlock_timeout, which is a second.
 _VACUUM_GIVES_WAY_MILLISECONDS = 1500
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 2.0
 _SECONDS_BETWEEN_LINES = 10.0
@@ -35,7 +35,7 @@ _USERS = """
 
 
 def change_table(connection: Any, table: str, change: Callable[[], None]) -> None:
-    """Change a table in a transaction of its own, as soon as nobody else has to wait for it.
+    """Change a table in a transaction of its own, as soon as no other session has to wait for it.
 
     The log says who uses the table meanwhile.
     """

@@ -1,4 +1,4 @@
-"""The view, functions and procedures beside the tables, as the first migrations create them.
+"""The view, functions and procedures of the schema, as the first migrations create them.
 
 Other software uses these names. A change to one is a new migration; this text stays as it is.
 """

@@ -36,7 +36,7 @@ class GrowingTable:
     """A table that grows with the transactions of the network, and is divided by month where that is wanted.
 
     `mirror.core.db.partitions` divides it after it was made: the setting db.partitions is the operator's.
-    Each row belongs to one moment, so that a month can be dropped as a whole.
+    Each row belongs to one timestamp, so that a month can be dropped as a whole.
     """
 
 

@@ -13,8 +13,8 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 
 _HOLDER = """
 import sys
-from mirror.core.db.scheduling.slow_slot import Files, Slot
-assert Slot(Files(int(sys.argv[1]), int(sys.argv[2]))).take_at_once()
+from mirror.core.db.scheduling.slow_slot import Files, SlowRequestSlot
+assert SlowRequestSlot(Files(int(sys.argv[1]), int(sys.argv[2]))).take_at_once()
 print("taken", flush=True)
 sys.stdin.read()
 """

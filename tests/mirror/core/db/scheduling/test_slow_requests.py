@@ -47,7 +47,7 @@ def _process(quick: int, *files: Files, slow_after: float = 3600.0) -> RequestSc
     shared = [SlowRequestSlot(each) for each in files]
     made = RequestScheduler(quick, shared, slow_after)
     for slot in shared:
-        threading.Thread(target=made.keep, args=(slot,), daemon=True).start()
+        threading.Thread(target=made.serve_slot, args=(slot,), daemon=True).start()
     return made
 
 
