@@ -12,32 +12,19 @@ from contracts.models import (
     ContractResult,
     ContractState,
     ContractStateChange,
-    ContractTransaction,
     ContractTransactionHash,
     EthereumTransaction,
     Hook,
-    HookHistory,
     HookStorage,
     HookStorageChange,
 )
 from ledger.admin.entities import HOLDERS, this_entity
 from ledger.models import CryptoAllowance, Entity, StakingRewardTransfer, Transaction
 from mirror.core.admin.filters import conditions
-from mirror.core.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
 from mirror.core.admin.related import Related, add_related, same
+from mirror.core.admin.tables import Table, register_tables
 from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR
-
-
-@admin.register(Contract)
-class ContractAdmin(ReadOnlyAdmin):
-    of_entity = True
-    everywhere = ("id",)
-    list_display = ("id", "file_id")
-    related = (
-        Related(ContractResult, same(contract_id="id"), "Results"),
-        Related(ContractLog, same(contract_id="id"), "Logs"),
-        Related(ContractState, same(contract_id="id"), "State"),
-    )
 
 
 @admin.register(ContractResult)
@@ -80,44 +67,6 @@ class ContractTransactionHashAdmin(CompositeKeyAdmin):
     search_fields = ("hash",)
 
 
-@admin.register(ContractLog)
-class ContractLogAdmin(CompositeKeyAdmin):
-    list_display = (
-        "consensus_timestamp",
-        "index",
-        "contract_id",
-        "topic0",
-        "topic1",
-        "topic2",
-        "topic3",
-        "data",
-    )
-
-
-@admin.register(ContractAction)
-class ContractActionAdmin(CompositeKeyAdmin):
-    list_display = (
-        "consensus_timestamp",
-        "index",
-        "call_depth",
-        "caller",
-        "recipient_contract",
-        "recipient_account",
-        "value",
-        "gas_used",
-    )
-
-
-@admin.register(ContractStateChange)
-class ContractStateChangeAdmin(CompositeKeyAdmin):
-    list_display = ("consensus_timestamp", "contract_id", "slot", "value_read", "value_written")
-
-
-@admin.register(ContractState)
-class ContractStateAdmin(CompositeKeyAdmin):
-    list_display = ("contract_id", "slot", "value", "modified_timestamp")
-
-
 @admin.register(EthereumTransaction)
 class EthereumTransactionAdmin(ReadOnlyAdmin):
     list_display = (
@@ -136,34 +85,37 @@ class EthereumTransactionAdmin(ReadOnlyAdmin):
         yield "Unit of prices and value", weibars if row.in_weibars else "tinybars, as an older release"
 
 
-@admin.register(Hook)
-class HookAdmin(CompositeKeyAdmin):
-    list_display = (
-        "owner_id",
-        "hook_id",
-        "contract_id",
-        "type",
-        "extension_point",
-        "created_timestamp",
-        "deleted",
-    )
-    related = (Related(HookStorage, same("owner_id", "hook_id"), "Storage"),)
-
-
-@admin.register(HookStorage)
-class HookStorageAdmin(CompositeKeyAdmin):
-    label = "Hook storage"
-    list_display = ("owner_id", "hook_id", "key", "value", "modified_timestamp", "deleted")
-    related = (Related(HookStorageChange, same("owner_id", "hook_id", "key"), "Changes"),)
-
-
-@admin.register(HookStorageChange)
-class HookStorageChangeAdmin(CompositeKeyAdmin):
-    list_display = ("owner_id", "hook_id", "key", "consensus_timestamp", "value_read", "value_written")
-
-
-admin.site.register(HookHistory, HistoryAdmin)
-admin.site.register(ContractTransaction, CompositeKeyAdmin)
+register_tables(
+    "contracts",
+    {
+        Contract: Table(
+            "id file_id",
+            related=(
+                Related(ContractResult, same(contract_id="id"), "Results"),
+                Related(ContractLog, same(contract_id="id"), "Logs"),
+                Related(ContractState, same(contract_id="id"), "State"),
+            ),
+            everywhere=("id",),
+            of_entity=True,
+        ),
+        ContractLog: Table("consensus_timestamp index contract_id topic0 topic1 topic2 topic3 data"),
+        ContractAction: Table(
+            "consensus_timestamp index call_depth caller recipient_contract recipient_account value gas_used"
+        ),
+        ContractStateChange: Table("consensus_timestamp contract_id slot value_read value_written"),
+        ContractState: Table("contract_id slot value modified_timestamp"),
+        Hook: Table(
+            "owner_id hook_id contract_id type extension_point created_timestamp deleted",
+            related=(Related(HookStorage, same("owner_id", "hook_id"), "Storage"),),
+        ),
+        HookStorage: Table(
+            "owner_id hook_id key value modified_timestamp deleted",
+            "Hook storage",
+            related=(Related(HookStorageChange, same("owner_id", "hook_id", "key"), "Changes"),),
+        ),
+        HookStorageChange: Table("owner_id hook_id key consensus_timestamp value_read value_written"),
+    },
+)
 
 add_related(
     Transaction,

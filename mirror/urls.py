@@ -15,8 +15,8 @@ from ledger.api import (
     topics,
     transactions,
 )
-from ledger.api.names.accounts import NEWER_ACCOUNT
-from mirror.core.rest.routes import Routes, newer_unknown_route, route, unknown_route
+from ledger.api.names.accounts import SPRING_ACCOUNT
+from mirror.core.rest.routes import Routes, route, spring_unknown_route, unknown_route
 from mirror.core.rest.schema import pages
 from mirror.web.monitoring import health, metrics
 from mirror.web.pages import assets
@@ -30,17 +30,17 @@ from web3sim.api import call, opcodes
 ROUTES = Routes(
     [
         route("accounts", accounts.Accounts),
-        route("accounts/{id}/airdrops/outstanding", airdrops.OutstandingAirdrops, id=NEWER_ACCOUNT),
-        route("accounts/{id}/airdrops/pending", airdrops.PendingAirdrops, id=NEWER_ACCOUNT),
-        route("accounts/{id}/allowances/nfts", token_allowances.NftAllowances, id=NEWER_ACCOUNT),
+        route("accounts/{id}/airdrops/outstanding", airdrops.OutstandingAirdrops, id=SPRING_ACCOUNT),
+        route("accounts/{id}/airdrops/pending", airdrops.PendingAirdrops, id=SPRING_ACCOUNT),
+        route("accounts/{id}/allowances/nfts", token_allowances.NftAllowances, id=SPRING_ACCOUNT),
         route("accounts/{idOrAliasOrEvmAddress}", accounts.AccountOfIdOrAlias),
         route("accounts/{idOrAliasOrEvmAddress}/allowances/crypto", allowances.CryptoAllowances),
         route("accounts/{idOrAliasOrEvmAddress}/allowances/tokens", token_allowances.TokenAllowances),
         route("accounts/{idOrAliasOrEvmAddress}/nfts", account_nfts.AccountNfts),
         route("accounts/{idOrAliasOrEvmAddress}/rewards", rewards.Rewards),
         route("accounts/{idOrAliasOrEvmAddress}/tokens", relationships.Relationships),
-        route("accounts/{ownerId}/hooks", hooks.Hooks, owner_id=NEWER_ACCOUNT),
-        route("accounts/{ownerId}/hooks/{hookId}/storage", hooks.HookStorage, owner_id=NEWER_ACCOUNT),
+        route("accounts/{ownerId}/hooks", hooks.Hooks, owner_id=SPRING_ACCOUNT),
+        route("accounts/{ownerId}/hooks/{hookId}/storage", hooks.HookStorage, owner_id=SPRING_ACCOUNT),
         route("balances", balances.Balances),
         route("blocks", blocks.Blocks),
         route("blocks/{hashOrNumber}", blocks.Block),
@@ -100,8 +100,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("health/readiness", health.readiness),
     path("health/lag", health.lag),
     path("metrics", metrics.metrics),
-    newer_unknown_route("network/"),
-    newer_unknown_route(f"accounts/{NEWER_ACCOUNT}/(?:airdrops|allowances/nfts|hooks)"),
+    spring_unknown_route("network/"),
+    spring_unknown_route(f"accounts/{SPRING_ACCOUNT}/(?:airdrops|allowances/nfts|hooks)"),
     unknown_route(),
 ]
 

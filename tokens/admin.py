@@ -16,21 +16,19 @@ from ledger.models import (
     Transaction,
 )
 from mirror.core.admin.filters import conditions
-from mirror.core.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.admin.related import Related, add_related, same
+from mirror.core.admin.tables import Table, register_tables
 from tokens.models import (
     AssessedCustomFee,
     Nft,
     NftAllowance,
-    NftAllowanceHistory,
     NftHistory,
     Token,
     TokenAccount,
     TokenAccountHistory,
     TokenAirdrop,
-    TokenAirdropHistory,
     TokenAllowance,
-    TokenAllowanceHistory,
     TokenBalance,
     TokenHistory,
     TokenTransfer,
@@ -72,88 +70,30 @@ class TokenAdmin(ReadOnlyAdmin):
             yield Q(RawSQL("token.name ilike %s", (f"%{escaped}%",), output_field=BooleanField()))
 
 
-@admin.register(TokenAccount)
-class TokenAccountAdmin(CompositeKeyAdmin):
-    label, singular = "Token holdings", "Token holding"
-    list_display = (
-        "account_id",
-        "token_id",
-        "balance",
-        "associated",
-        "automatic_association",
-        "created_timestamp",
-    )
-    related = (Related(TokenAccountHistory, same("account_id", "token_id"), "Earlier versions"),)
-
-
-@admin.register(TokenAccountHistory)
-class TokenAccountHistoryAdmin(HistoryAdmin):
-    list_display = ("account_id", "token_id", "timestamp_range", "balance", "associated")
-
-
-@admin.register(Nft)
-class NftAdmin(CompositeKeyAdmin):
-    label, singular = "NFTs", "NFT"
-    list_display = (
-        "token_id",
-        "serial_number",
-        "account_id",
-        "metadata",
-        "created_timestamp",
-        "deleted",
-        "spender",
-    )
-    related = (Related(NftHistory, same("token_id", "serial_number"), "Earlier versions"),)
-
-
-@admin.register(NftHistory)
-class NftHistoryAdmin(HistoryAdmin):
-    list_display = ("token_id", "serial_number", "timestamp_range", "account_id", "spender", "deleted")
-
-
-@admin.register(TokenTransfer)
-class TokenTransferAdmin(CompositeKeyAdmin):
-    list_display = (
-        "consensus_timestamp",
-        "token_id",
-        "account_id",
-        "amount",
-        "payer_account_id",
-        "is_approval",
-    )
-
-
-@admin.register(NftAllowance)
-class NftAllowanceAdmin(CompositeKeyAdmin):
-    label, singular = "NFT allowances", "NFT allowance"
-    related = (Related(NftAllowanceHistory, same("owner", "spender", "token_id"), "Earlier grants"),)
-
-
-@admin.register(TokenAllowance)
-class TokenAllowanceAdmin(CompositeKeyAdmin):
-    related = (Related(TokenAllowanceHistory, same("owner", "spender", "token_id"), "Earlier grants"),)
-
-
-@admin.register(TokenBalance)
-class TokenBalanceAdmin(CompositeKeyAdmin):
-    label, singular = "Token balances at snapshots", "Token balance"
-
-
-@admin.register(TokenHistory)
-class TokenHistoryAdmin(HistoryAdmin):
-    list_display = (
-        "token_id",
-        "timestamp_range",
-        "name",
-        "symbol",
-        "type",
-        "total_supply",
-        "treasury_account_id",
-    )
-
-
-admin.site.register((AssessedCustomFee, TokenAirdrop), CompositeKeyAdmin)
-admin.site.register((NftAllowanceHistory, TokenAllowanceHistory, TokenAirdropHistory), HistoryAdmin)
+register_tables(
+    "tokens",
+    {
+        TokenAccount: Table(
+            "account_id token_id balance associated automatic_association created_timestamp",
+            "Token holdings",
+            "Token holding",
+            history="Earlier versions",
+        ),
+        TokenAccountHistory: Table("account_id token_id timestamp_range balance associated"),
+        Nft: Table(
+            "token_id serial_number account_id metadata created_timestamp deleted spender",
+            "NFTs",
+            "NFT",
+            history="Earlier versions",
+        ),
+        NftHistory: Table("token_id serial_number timestamp_range account_id spender deleted"),
+        TokenTransfer: Table("consensus_timestamp token_id account_id amount payer_account_id is_approval"),
+        NftAllowance: Table(label="NFT allowances", singular="NFT allowance", history="Earlier grants"),
+        TokenAllowance: Table(history="Earlier grants"),
+        TokenBalance: Table(label="Token balances at snapshots", singular="Token balance"),
+        TokenHistory: Table("token_id timestamp_range name symbol type total_supply treasury_account_id"),
+    },
+)
 
 add_related(
     Transaction,

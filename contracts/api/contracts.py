@@ -19,7 +19,8 @@ from ledger.api.names.contracts import (
     read_contract,
 )
 from ledger.queries import files
-from ledger.queries.versions_at import Moment
+from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
+from ledger.queries.versions_at import VersionRange
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, compare
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.answers import not_loaded
@@ -46,9 +47,6 @@ from mirror.core.values.json_types import (
     TimestampRangeJson,
 )
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-
-# Files up to this number are system files.
-LAST_SYSTEM_FILE_NUM = 1000
 
 _HEX_DIGITS = 40  # of an EVM address
 
@@ -84,7 +82,7 @@ class ContractParameters(ParameterSet):
 
 # QUERY
 def chosen(names: list[Comparison]) -> list[Comparison]:
-    """Return the comparisons with encoded ids. Errors: NotFound for an address of nobody without a realm."""
+    """Return the comparisons with encoded ids. Errors: NotFound for an unknown address without a realm."""
     comparisons = find_contracts(names)
     for (_, name), (_, contract_id) in zip(names, comparisons, strict=True):
         if contract_id is None and "." not in name.text:
@@ -99,7 +97,7 @@ def contract_at(name: int | bytes, comparisons: list[Comparison]) -> Contract | 
     """Return the contract as it was at the timestamps, or without any as it is now."""
     if not comparisons:
         return queries.contract(name, None)
-    return queries.contract(name, Moment.of(Bounds.of(comparisons)))
+    return queries.contract(name, VersionRange.of(Bounds.of(comparisons)))
 
 
 def bytecode(contract: Contract) -> str:

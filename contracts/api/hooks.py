@@ -2,7 +2,7 @@
 their storage.
 
 Source: hook, also deleted ones; hook_storage, at a time hook_storage_change.
-Shape: keys and values are 32 bytes in hex. A slot freed at the time asked for is all zeros, one that was only
+Shape: keys and values are 32 bytes in hex. A slot freed at the requested time is all zeros, one that was only
 read has no value.
 Errors: 400 malformed parameter; 404 unknown alias or EVM address. An unknown hook has no storage.
 """
@@ -15,23 +15,23 @@ from rest_framework.response import Response
 
 from contracts.queries import hooks as queries
 from contracts.queries.hooks import Hook, Keys, Slot
-from ledger.api.names.accounts import NewerOfAccount, newer_account_id
+from ledger.api.names.accounts import SpringOfAccount, spring_account_id
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.parameters.entity_ids import AccountName
-from mirror.core.rest.parameters.newer import (
+from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
+from mirror.core.rest.parameters.spring import (
     BrokenConstraints,
-    NewerLimitParameter,
-    NewerListParameter,
-    NewerNumberParameter,
-    NewerOrderParameter,
-    NewerParameterSet,
-    NewerTimestampParameter,
+    SpringLimitParameter,
+    SpringListParameter,
+    SpringNumberParameter,
+    SpringOrderParameter,
+    SpringParameterSet,
+    SpringTimestampParameter,
     not_converted,
     time_window,
 )
-from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import EntityId, Hex, Int64, KeyJson, Page, Timestamp, TimestampRangeJson
 from mirror.core.values.keys import key_json
@@ -44,13 +44,13 @@ _MOST = 100
 
 
 # PARAMETERS
-class HookParameters(NewerParameterSet):
-    hook_id = NewerNumberParameter("hook.id", variable="hookId", most=_MOST, help="Hook id.")
-    limit = NewerLimitParameter()
-    order = NewerOrderParameter("desc")
+class HookParameters(SpringParameterSet):
+    hook_id = SpringNumberParameter("hook.id", variable="hookId", most=_MOST, help="Hook id.")
+    limit = SpringLimitParameter()
+    order = SpringOrderParameter("desc")
 
 
-class StorageKeyParameter(NewerListParameter):
+class StorageKeyParameter(SpringListParameter):
     """Keys of storage slots in hex, read as whole numbers; operators are in lower case."""
 
     schema = {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{1,64}$"}
@@ -62,13 +62,13 @@ class StorageKeyParameter(NewerListParameter):
         return Comparison(match[1] or "eq", int(match[2], 16))
 
 
-class HookStorageParameters(NewerParameterSet):
+class HookStorageParameters(SpringParameterSet):
     key = StorageKeyParameter(
         "key", variable="keys", most=_MOST, operators=WITHOUT_NE, help="Key of a slot, in hex."
     )
-    timestamp = NewerTimestampParameter(variable="timestamps", help="Time of the storage.")
-    limit = NewerLimitParameter()
-    order = NewerOrderParameter()
+    timestamp = SpringTimestampParameter(variable="timestamps", help="Time of the storage.")
+    limit = SpringLimitParameter()
+    order = SpringOrderParameter()
 
 
 # QUERY
@@ -144,12 +144,12 @@ def hook_json(hook: Hook) -> HookJson:
     return {
         "admin_key": key_json(hook.admin_key),
         "contract_id": entity_id.text(hook.contract_id),
-        "created_timestamp": timestamp.newer_text(hook.created_timestamp),
+        "created_timestamp": timestamp.spring_text(hook.created_timestamp),
         "deleted": hook.deleted,
         "extension_point": hook.extension_point,
         "hook_id": hook.hook_id,
         "owner_id": entity_id.text(hook.owner_id),
-        "timestamp_range": timestamp.newer_range_json(hook.since, hook.until) if hook.has_range else None,
+        "timestamp_range": timestamp.spring_range_json(hook.since, hook.until) if hook.has_range else None,
         "type": hook.type,
     }
 
@@ -158,7 +158,7 @@ def slot_json(slot: Slot) -> HookSlotJson:
     return {
         "key": _hex_word(slot.key),
         "value": None if slot.value is None else _hex_word(slot.value),
-        "timestamp": timestamp.newer_text(slot.timestamp),
+        "timestamp": timestamp.spring_text(slot.timestamp),
     }
 
 
@@ -167,7 +167,7 @@ def _hex_word(data: bytes) -> str:
 
 
 # VIEWS
-class Hooks(NewerOfAccount):
+class Hooks(SpringOfAccount):
     """List the hooks of an account.
 
     A hook is code of a contract that decides about transfers of its owner.
@@ -179,14 +179,14 @@ class Hooks(NewerOfAccount):
 
     def read(self, parameters: HookParameters, account: AccountName) -> Response:
         hooks = queries.hooks(
-            newer_account_id(account),
+            spring_account_id(account),
             Bounds.of(parameters.hook_id),
             self.query,
         )
         return self.page("hooks", [hook_json(hook) for hook in hooks])
 
 
-class HookStorage(NewerOfAccount):
+class HookStorage(SpringOfAccount):
     """List the storage slots of a hook.
 
     With `timestamp` as they were at that time.
@@ -215,7 +215,7 @@ class HookStorage(NewerOfAccount):
         return query
 
     def read(self, parameters: HookStorageParameters, account: AccountName, hook_id: int) -> Response:
-        owner_id = newer_account_id(account)
+        owner_id = spring_account_id(account)
         found, seen_until = slots(parameters, self.query, owner_id, hook_id)
         rows = [slot_json(slot) for slot in found]
         # The link always has the limit, as often as the request.

@@ -12,7 +12,8 @@ from contracts.api.result_json import LogJson, log_json
 from contracts.queries import logs as queries
 from contracts.queries.logs import Log, Selection
 from ledger.api.names.contracts import OfContract, find_contract
-from ledger.api.timestamp_ranges import bound, check_closed, nanoseconds
+from ledger.api.timestamp_ranges import check_closed
+from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds
@@ -62,7 +63,7 @@ def check_topics(parameters: LogsOfContractParameters) -> None:
 def log_bounds(parameters: LogsOfContractParameters) -> PairBounds:
     """Return the range of times and indexes of a request. Errors: BadRequest."""
     return classic_pair(
-        parameters, "timestamp", "index", equal_within_equal=True, given_once=("transaction.hash",)
+        parameters, "timestamp", "index", equal_within_equal=True, sent_once=("transaction.hash",)
     )
 
 
@@ -168,8 +169,8 @@ class Logs(LogsView):
 
     def _of_transaction(self, parameters: LogsParameters, bounds: PairBounds) -> PairBounds:
         digest = bytes.fromhex(parameters.transaction_hash[0].value)
-        found = queries.time_of_hash(digest, bounds.first, descending=self.query.descending)
-        return NO_PAIRS if found is None else PairBounds(Bounds(equal=frozenset({found})), bounds.second)
+        at = queries.time_of_hash(digest, bounds.first, descending=self.query.descending)
+        return NO_PAIRS if at is None else PairBounds(Bounds(equal=frozenset({at})), bounds.second)
 
 
 def _up_to(timestamps: Bounds, bounds: PairBounds, *, descending: bool) -> PairBounds:

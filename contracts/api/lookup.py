@@ -5,7 +5,7 @@ import re
 from contracts.queries import searches
 from contracts.queries.searches import Search
 from ledger.api.names.transactions import read_transaction_id
-from ledger.api.timestamp_ranges import nanoseconds
+from ledger.queries.timestamp_ranges import nanoseconds
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound

@@ -1,6 +1,6 @@
 """A contract result as JSON: the base that lists of one contract show, and the full object around it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import orjson
@@ -8,7 +8,8 @@ from google.protobuf.message import DecodeError
 
 from contracts.api import formats
 from contracts.queries.ethereum import Ethereum
-from contracts.queries.results import Result
+from contracts.queries.result_rows import Result
+from contracts.queries.results import Details
 from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64, Row
 from mirror.core.rest.answers.views import Answer
@@ -134,14 +135,6 @@ def _sender(result: Result) -> str | None:
     return hexadecimal.text(alias) if alias else None
 
 
-class Details(NamedTuple):
-    """The parts of a single result: its logs and state changes, and call data from a file."""
-
-    logs: Iterable[Row]
-    state_changes: Iterable[Row]
-    call_data: bytes | None
-
-
 class Form(NamedTuple):
     """The form in which the request and the settings want results.
 
@@ -236,7 +229,9 @@ def _ethereum_json(
         "nonce": ethereum.nonce,
     }
     if form.with_authorizations:
-        answer["authorization_list"] = [_authorization(one) for one in ethereum.authorization_list or ()]
+        answer["authorization_list"] = [
+            _authorization(authorization) for authorization in ethereum.authorization_list or ()
+        ]
     if ethereum.value is not None:
         answer["amount"] = _amount(ethereum.value, form)
     if ethereum.gas_limit is not None:

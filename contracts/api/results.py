@@ -14,10 +14,8 @@ from typing import Any
 
 from rest_framework.response import Response
 
-from contracts.api.contracts import LAST_SYSTEM_FILE_NUM
 from contracts.api.lookup import not_found, search_of
 from contracts.api.result_json import (
-    Details,
     Form,
     FullResultJson,
     ResultJson,
@@ -26,19 +24,17 @@ from contracts.api.result_json import (
     full_json,
 )
 from contracts.queries import results as queries
-from contracts.queries.results import Result
+from contracts.queries.result_rows import Result
+from contracts.queries.results import Selection
 from contracts.queries.searches import Search, by_time
 from ledger.api.names.contracts import OfContract, find_contract, only
-from ledger.api.timestamp_ranges import bound, nanoseconds
-from ledger.queries import files
 from ledger.queries.chain_ids import chain_id
 from ledger.queries.entities import ids_of_evm_addresses
 from ledger.queries.fee_schedules import gas_prices
 from mirror.core import config
-from mirror.core.db.reading.sql import MAX_INT64, Comparison, Where, compare
+from mirror.core.db.reading.sql import MAX_INT64, Comparison, Where
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import AT_ONCE, FIRST_NANOS, WHOLE, walk
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import BadRequest, InvalidParameter, NotFound
 from mirror.core.rest.answers.views import Answer, ReadView
@@ -55,8 +51,7 @@ from mirror.core.rest.parameters.types import (
     OrderParameter,
     TimestampParameter,
 )
-from mirror.core.values import entity_id, json_types, timestamp
-from mirror.core.values.hapi import result_codes
+from mirror.core.values import json_types, timestamp
 
 
 # PARAMETERS
@@ -152,7 +147,6 @@ class ResultAtParameters(ParameterSet):
 _HEX_DIGITS = 40  # of an EVM address
 
 _DEFAULT_CHAIN_ID = 0x128
-_RAN = Where((f"transaction_result <> {result_codes.WRONG_NONCE}",))
 
 
 def check_block(parameters: ResultsParameters) -> None:
@@ -168,47 +162,21 @@ def check_block(parameters: ResultsParameters) -> None:
 
 
 # QUERY
-def timestamps_of(parameters: ResultsParameters) -> Bounds | None:
-    """Return the range that the timestamps and the block leave; None if there is no such block."""
-    bounds = Bounds.of(parameters.timestamp)
-    if parameters.block_hash:
-        times = queries.times_of_block(hash_start=parameters.block_hash[-1].value)
-    elif parameters.block_number:
-        times = queries.times_of_block(number=parameters.block_number[-1].value)
-    else:
-        return bounds
-    if times is None:
-        return None
-    start, end = times
-    lower = start if bounds.lower is None else max(start, bounds.lower)
-    return bounds.between(lower, end if bounds.upper is None else min(end, bounds.upper))
-
-
-def narrowed(query: Query, timestamps: Bounds, contract_id: int | None = None) -> Query:
-    """Return the query of all results, or of one contract's, at these times."""
-    where = Where() if contract_id is None else compare("contract_id", [Comparison("eq", contract_id)])
-    return query.filter(where + _at(timestamps) + _RAN)
-
-
-def synthetic_of(parameters: ResultsParameters, query: Query, timestamps: Bounds) -> Query | None:
-    """Return the query of the synthetic results at these times; None if the list has none.
-
-    Conditions on the nonce and the result do not count for them. A list of one sender has none.
-    """
-    if parameters.sender or not config.value("rest.query.syntheticContractResults"):
-        return None
-    index = compare("transaction_index", parameters.transaction_index)
-    return Query(index + _at(timestamps), query.descending, query.limit)
-
-
-def _at(timestamps: Bounds) -> Where:
-    where = compare("consensus_timestamp", [Comparison("eq", at) for at in sorted(timestamps.equal)])
-    return where + Bounds(timestamps.lower, timestamps.upper, unequal=timestamps.unequal).where(
-        "consensus_timestamp"
+def selection_of(parameters: ResultsParameters, contract_id: int | None = None) -> Selection:
+    """Return what the parameters select. Errors: NotFound for an unknown sender."""
+    block = None
+    if parameters.block_hash or parameters.block_number:
+        block = (parameters.block_hash or parameters.block_number)[-1].value
+    return Selection(
+        Bounds.of(parameters.timestamp),
+        block,
+        contract_id,
+        _senders_of(parameters),
+        parameters.transaction_index,
     )
 
 
-def senders_of(parameters: ResultsParameters) -> Bounds | None:
+def _senders_of(parameters: ResultsParameters) -> Bounds | None:
     """Return the senders, None if any will do. Errors: NotFound for an unknown address."""
     if not parameters.sender:
         return None
@@ -222,12 +190,7 @@ def senders_of(parameters: ResultsParameters) -> Bounds | None:
     )
 
 
-def part_at_once(senders: queries.Senders) -> float:
-    """Return the part of the time budget that a list may take before it is read in windows."""
-    # Only calls of other contracts, or senders that are hard to find, let a list take long.
-    return WHOLE if senders is None else AT_ONCE
-
-
+# JSON
 class ResultsOfContractJson(json_types.Page):
     results: list[ResultJson]
 
@@ -238,16 +201,10 @@ class ResultsJson(json_types.Page):
 
 def single_json(search: Search, parameters: Any, *, contract_id: int = 0) -> Answer:
     """Return the result of a transaction; `contract_id` if the path names one. Errors: NotFound."""
-    found = queries.result_of(search)
-    if found is None:
+    row = queries.result_of(search, contract_id=contract_id)
+    if row is None:
         raise not_found(search)
-    result, contract_ids = found
-    at = result.consensus_timestamp
-    details = Details(
-        logs=queries.logs_at(at, contract_ids),
-        state_changes=queries.state_changes_at(at, contract_ids, migrated=contract_id),
-        call_data=_file_call_data(result),
-    )
+    result, details = row
     return full_json(result, form_of([result], parameters.hbar), details)
 
 
@@ -267,16 +224,6 @@ def _chain_id() -> str:
     return configured or hex(chain_id() or _DEFAULT_CHAIN_ID)
 
 
-def _file_call_data(result: Result) -> bytes | None:
-    """Return the call data of an Ethereum transaction that has them in a file."""
-    ethereum = result.ethereum
-    if ethereum is None or ethereum.call_data or ethereum.call_data_id is None or result.function_parameters:
-        return None
-    if entity_id.decode(ethereum.call_data_id)[2] <= LAST_SYSTEM_FILE_NUM:
-        return None
-    return files.content(ethereum.call_data_id)
-
-
 # VIEWS
 class ResultsOfContract(OfContract):
     """List the results of the calls of a contract.
@@ -292,23 +239,9 @@ class ResultsOfContract(OfContract):
         contract_id = find_contract(contract)
         if contract_id is None:
             return self.page("results", [])
-        senders = senders_of(parameters)
-        timestamps = timestamps_of(parameters)
-        if timestamps is None or timestamps.empty:
-            return self.page("results", [])
-        # The id 0 names no contract, so the list is of all results.
-        of_contract = contract_id or None
-        chosen = queries.existing(senders, of_contract)
-        rows, seen_until = walk(
-            lambda times: queries.results(narrowed(self.query, times, of_contract), chosen),
-            timestamps,
-            self.query,
-            ends=queries.first_and_last,
-            first=FIRST_NANOS,
-            at_once=part_at_once(chosen),
-        )
-        if seen_until is not None:
-            self.continue_after(timestamp=timestamp.text(seen_until))
+        rows, continue_at = queries.results(selection_of(parameters, contract_id), self.query)
+        if continue_at is not None:
+            self.continue_after(timestamp=timestamp.text(continue_at))
         return self.page("results", [base_json(row) for row in rows])
 
 
@@ -324,33 +257,9 @@ class Results(ReadView):
 
     def read(self, parameters: ResultsParameters) -> Response:
         check_block(parameters)
-        senders = senders_of(parameters)
-        timestamps = timestamps_of(parameters)
-        if timestamps is None or timestamps.empty:
-            return self.page("results", [])
-        timestamps, continue_at = bound(timestamps, descending=self.query.descending)
-        longest_block = nanoseconds("rest.query.maxRecordFileCloseInterval")
-        chosen = queries.existing(senders)
-
-        def read(times: Bounds) -> list[Result]:
-            query = narrowed(self.query, times)
-            synthetic = synthetic_of(parameters, query, times)
-            return queries.full_results(
-                query, chosen, times=times, synthetic=synthetic, longest_block=longest_block
-            )
-
-        rows, seen_until = walk(
-            read,
-            timestamps,
-            self.query,
-            ends=queries.first_and_last,
-            first=FIRST_NANOS,
-            at_once=part_at_once(chosen),
-        )
-        if seen_until is None and len(rows) < self.query.limit:
-            seen_until = continue_at
-        if seen_until is not None:
-            self.continue_after(timestamp=timestamp.text(seen_until))
+        rows, continue_at = queries.full_results(selection_of(parameters), self.query)
+        if continue_at is not None:
+            self.continue_after(timestamp=timestamp.text(continue_at))
         form = form_of(rows, parameters.hbar)
         return self.page("results", [full_json(row, form) for row in rows])
 
@@ -378,18 +287,18 @@ class ResultAt(OfContract):
 
     def resolve(self, **path: str) -> dict[str, Any]:
         problems = []
-        found: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         try:
-            found |= super().resolve(contract_id_or_address=path["contract_id_or_address"])
+            parts |= super().resolve(contract_id_or_address=path["contract_id_or_address"])
         except InvalidParameter as invalid:
             problems += invalid.problems
         try:
-            found["at"] = timestamp.parse(path["timestamp"])
+            parts["at"] = timestamp.parse(path["timestamp"])
         except timestamp.InvalidTimestamp:
             problems += InvalidParameter("timestamp").problems
         if problems:
             raise BadRequest(*problems)
-        return found
+        return parts
 
     def read(self, parameters: ResultAtParameters, contract: str, at: int) -> Answer:
         contract_id = find_contract(contract)

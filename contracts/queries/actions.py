@@ -5,8 +5,13 @@ from typing import NamedTuple
 from contracts.queries.searches import Search
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.reading import also
-from mirror.core.db.reading.sql import fetch
+from mirror.core.db.reading.sql import fetch, fetch_one
 from mirror.core.db.sql.query import Query
+
+_COLUMNS = """
+    call_depth, call_operation_type, call_type, caller, caller_type::text, gas, gas_used, index, input,
+    recipient_account, recipient_address, recipient_contract, result_data, result_data_type, value
+"""
 
 
 class Action(NamedTuple):
@@ -33,15 +38,11 @@ class Action(NamedTuple):
 def actions(search: Search, query: Query) -> list[Action] | None:
     """Return a page of a transaction's actions by index; None if there is no such transaction."""
     if is_distributed():
-        from contracts.queries.distributed import actions as distributed
-
-        return distributed.actions(search, query)
+        return _distributed_actions(search, query)
     # Index: the primary key (consensus_timestamp, index). A transaction without actions gives one row.
     statement = f"""
         with found as materialized ({search.sql})
-        select found.consensus_timestamp, call_depth, call_operation_type, call_type, caller,
-            caller_type::text, gas, gas_used, index, input, recipient_account, recipient_address,
-            recipient_contract, result_data, result_data_type, value
+        select found.consensus_timestamp, {_COLUMNS}
         from found left join lateral (
             select * from contract_action a
             where a.consensus_timestamp = found.consensus_timestamp
@@ -55,3 +56,19 @@ def actions(search: Search, query: Query) -> list[Action] | None:
     if not rows:
         return None
     return [action for row in rows if (action := Action._make(row)).number is not None]
+
+
+def _distributed_actions(search: Search, query: Query) -> list[Action] | None:
+    """Return the same where tables are distributed: the transaction first."""
+    transaction = fetch_one(search.sql, search.values)
+    if transaction is None:
+        return None
+    at, _, payer = transaction
+    # Index: the primary key (consensus_timestamp, index, payer_account_id), on the payer's machine.
+    statement = f"""
+        select consensus_timestamp, {_COLUMNS} from contract_action a
+        where consensus_timestamp = %s and payer_account_id = %s {also(search.times, "consensus_timestamp")}
+            {query.where.and_sql}
+        order by index {query.direction} limit {query.limit:d}
+    """
+    return [Action._make(row) for row in fetch(statement, (at, payer, *query.where.values))]

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from ledger.queries.versions_at import Moment
+from contracts.queries.distributed import contracts as distributed
+from ledger.queries.versions_at import VersionRange
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Where, fetch
 from mirror.core.db.sql.query import Query
@@ -49,8 +50,6 @@ def contracts(query: Query) -> list[Contract]:
     # Indexes: entity__type_id (type, id); the primary key of contract. `any`, and order by both columns, as
     # for `type = ...` PostgreSQL may walk the primary key past all other entities.
     if is_distributed():
-        from contracts.queries.distributed import contracts as distributed
-
         return [Contract(*row) for row in distributed.contracts(query, _COLUMNS)]
     statement = f"""
         select {_COLUMNS}
@@ -64,20 +63,18 @@ def contracts(query: Query) -> list[Contract]:
     return [Contract(*row) for row in fetch(statement, query.where.values)]
 
 
-def contract(name: int | bytes, moment: Moment | None) -> Contract | None:
-    """Return the contract of an id or EVM address, now or at the moment; None if an address has several."""
+def contract(name: int | bytes, within: VersionRange | None) -> Contract | None:
+    """Return the contract of an id or EVM address, now or in a range of time; None if it has several."""
     # Indexes: the primary keys (id), entity__evm_address (evm_address), and for earlier versions
     # entity_history__id_lower_timestamp (id, lower(timestamp_range)). An address is looked up among current
     # rows.
     known = name
     if isinstance(name, bytes) and is_distributed():
-        from contracts.queries.distributed import contracts as distributed
-
-        found = distributed.id_of(name)
-        if found is None:
+        contract_id = distributed.id_of(name)
+        if contract_id is None:
             return None
-        known = found
-        where = Where(("id = %s", "evm_address = %s"), (found, name))
+        known = contract_id
+        where = Where(("id = %s", "evm_address = %s"), (contract_id, name))
     elif isinstance(name, bytes):
         by_address = "id = any(array(select id from entity where evm_address = %s))"
         where = Where((by_address, "evm_address = %s"), (name, name))
@@ -85,10 +82,10 @@ def contract(name: int | bytes, moment: Moment | None) -> Contract | None:
         where = Where(("id = %s",), (name,))
     where += Where(("type = 'CONTRACT'",))
     values = where.values
-    if moment is None:
+    if within is None:
         versions = f"select * from entity {where.sql} limit 2"
     else:
-        where += moment.where
+        where += within.where
         values = where.values * 2
         names = ", ".join([*_ENTITY, "timestamp_range"])
         versions = f"""

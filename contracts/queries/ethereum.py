@@ -1,7 +1,7 @@
 """The Ethereum transaction that a contract transaction wraps, in weibars.
 
-Rows of an older release are in tinybars and lack the lists until they are converted. Their `data` has both,
-so that readers get the same of a row before and after that.
+Rows of an older release are in tinybars and without the lists until they are converted. Their `data` has
+both, so that readers get the same of a row before and after that.
 """
 
 from typing import NamedTuple

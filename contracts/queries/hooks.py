@@ -39,7 +39,9 @@ class Keys(NamedTuple):
     @property
     def where(self) -> Where:
         comparisons = [("gte", self.lower), ("lte", self.upper)]
-        return compare("key", [Comparison(*each) for each in comparisons if each[1] is not None])
+        return compare(
+            "key", [Comparison(*comparison) for comparison in comparisons if comparison[1] is not None]
+        )
 
 
 def hooks(owner_id: int, hook_ids: Bounds, query: Query) -> list[Hook]:

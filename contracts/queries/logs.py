@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from contracts.models.log import TOPIC_PREFIX
+from contracts.queries.distributed import belongings
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
@@ -78,9 +79,7 @@ def _read(
     # consensus_end).
     page = _page(bounds, query, leading, sides)
     if is_distributed():
-        from contracts.queries.distributed import logs as distributed
-
-        return distributed.logs(page, query, longest_block)
+        return _distributed_logs(page, query, longest_block)
     address, entity = "e.evm_address", "left join entity e on e.id = l.contract_id"
     values = page.values
     if contract_id is not None:
@@ -99,6 +98,28 @@ def _read(
         order by l.consensus_timestamp {query.direction}, l.index {query.direction}
     """
     return [Log._make(row) for row in fetch(statement, (*values, longest_block))]
+
+
+def _distributed_logs(page: Statement, query: Query, longest_block: int) -> list[Log]:
+    """Return a page's logs where tables are distributed: the logs first, then their contracts and blocks."""
+    rows = fetch(
+        f"""
+        select null::bytea, bloom, contract_id, data, index, array[topic0, topic1, topic2, topic3], null,
+            null, root_contract_id, consensus_timestamp, transaction_hash, transaction_index
+        from ({page.sql}) page
+        order by consensus_timestamp {query.direction}, index {query.direction}
+        """,
+        page.values,
+    )
+    logs = [Log._make(row) for row in rows]
+    addresses = belongings.evm_addresses(log.contract_id for log in logs)
+    blocks = belongings.blocks([log.consensus_timestamp for log in logs], longest_block)
+    complete = []
+    for log in logs:
+        number, digest, _ = blocks.get(log.consensus_timestamp, (None, None, None))
+        address = addresses.get(log.contract_id)
+        complete.append(log._replace(evm_address=address, block_hash=digest, block_number=number))
+    return complete
 
 
 # SIDES

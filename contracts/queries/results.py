@@ -1,72 +1,135 @@
 """Contract results: pages of them; one by hash, by transaction id, or by contract and time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from contracts.queries import ethereum
-from contracts.queries.ethereum import Ethereum
+from contracts.queries.distributed import results as distributed
+from contracts.queries.result_rows import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders, result_columns
 from contracts.queries.searches import Search
+from ledger.queries import files
+from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
+from ledger.queries.timestamp_ranges import bound, nanoseconds
+from mirror.core import config
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.reading import also
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.loose_index_scan import different_values
 from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.windowed_scan import AT_ONCE, FIRST_NANOS, WHOLE, walk
+from mirror.core.values import entity_id
+from mirror.core.values.hapi import result_codes
 
-_RESULT = """
-    r.amount, r.bloom, r.call_result, r.consensus_timestamp, r.contract_id, r.created_contract_ids,
-    r.error_message, e.evm_address, r.failed_initcode, r.function_parameters,
-    case when r.sender_id is null then r.function_result end, r.gas_consumed, r.gas_limit, r.gas_used,
-    r.sender_id, r.transaction_hash, r.transaction_index, r.transaction_result, r.payer_account_id
-"""
+_RESULT = result_columns("e.evm_address")
 _BLOCK = "b.index, b.hash, b.gas_used"
-
-
-class Block(NamedTuple):
-    number: int
-    hash: str
-    gas_used: int | None
-
-
-class Result(NamedTuple):
-    """One contract result, with its block and Ethereum transaction where a query reads them."""
-
-    amount: int | None
-    bloom: bytes | None
-    call_result: bytes | None
-    consensus_timestamp: int
-    contract_id: int
-    created_contract_ids: list[int] | None
-    error_message: str | None
-    evm_address: bytes | None
-    failed_initcode: bytes | None
-    function_parameters: bytes | None
-    function_result: bytes | None
-    gas_consumed: int | None
-    gas_limit: int
-    gas_used: int | None
-    sender_id: int | None
-    transaction_hash: bytes | None
-    transaction_index: int | None
-    transaction_result: int
-    payer_account_id: int
-    block: Block | None = None
-    ethereum: Ethereum | None = None
-
-
-_SUCCESS = 22
-RESULT_LENGTH = len(Result._fields) - 2
 _ETHEREUM = RESULT_LENGTH + len(Block._fields)
 
-
-# The senders of a list: accounts, or what they have to meet if they are too many to name; None for all.
-Senders = Sequence[int] | Bounds | None
 # A page reads the first results of so many senders one by one.
 _MOST_SENDERS = 100
+_RAN = Where((f"transaction_result <> {result_codes.WRONG_NONCE}",))
 
 
-def existing(senders: Bounds | None, contract_id: int | None = None) -> Senders:
+class Selection(NamedTuple):
+    """The results of a list: times, block (its number, or how its hash begins), contract and senders."""
+
+    timestamps: Bounds
+    block: int | str | None = None
+    contract_id: int | None = None
+    senders: Bounds | None = None
+    transaction_indexes: Sequence[Comparison] = ()
+
+
+Page = tuple[list[Result], int | None]
+"""Results by time, and the time after which the next page continues if this one ended early."""
+
+
+def results(selection: Selection, query: Query) -> Page:
+    """Return a page of results; the query's conditions are on contract_result.
+
+    Transactions with a wrong nonce never ran: they are left out.
+    """
+    times = _times(selection)
+    if times.empty:
+        return [], None
+    senders = _senders(selection)
+    return _walk(lambda part: _results(_narrowed(query, selection, part), senders), times, senders, query)
+
+
+def full_results(selection: Selection, query: Query) -> Page:
+    """Return the same with their blocks and Ethereum transactions, and synthetic results among them."""
+    times = _times(selection)
+    if times.empty:
+        return [], None
+    times, cut_at = bound(times, descending=query.descending)
+    senders = _senders(selection)
+    longest_block = nanoseconds("rest.query.maxRecordFileCloseInterval")
+
+    def read(part: Bounds) -> list[Result]:
+        narrowed, synthetic = _narrowed(query, selection, part), _synthetic_of(query, selection, part)
+        return _full_results(narrowed, senders, times=part, synthetic=synthetic, longest_block=longest_block)
+
+    rows, continue_at = _walk(read, times, senders, query)
+    return rows, cut_at if continue_at is None and len(rows) < query.limit else continue_at
+
+
+def _walk(read: Callable[[Bounds], Sequence[Result]], times: Bounds, senders: Senders, query: Query) -> Page:
+    # Only calls of other contracts, or senders that are hard to find, let a list take long.
+    at_once = WHOLE if senders is None else AT_ONCE
+    return walk(read, times, query, ends=_ends, first=FIRST_NANOS, at_once=at_once)
+
+
+def _times(selection: Selection) -> Bounds:
+    """Return the range that the timestamps and the block leave."""
+    times, block = selection.timestamps, selection.block
+    if block is None:
+        return times
+    # Indexes: record_file__index (index); record_file__hash (hash), which a range can use and LIKE with a
+    # parameter can't. "g" comes after all hex digits.
+    if isinstance(block, str):
+        where = Where(("hash >= %s and hash < %s",), (block, block + "g"))
+    else:
+        where = Where(("index = %s",), (block,))
+    statement = f"select consensus_start, consensus_end from record_file {where.sql} limit 1"
+    row = fetch_one(statement, where.values)
+    if row is None:
+        return Bounds(1, 0)
+    start, end = row
+    lower = start if times.lower is None else max(start, times.lower)
+    return times.between(lower, end if times.upper is None else min(end, times.upper))
+
+
+def _narrowed(query: Query, selection: Selection, times: Bounds) -> Query:
+    """Return the query of the results at these times."""
+    return query.filter(_of_contract(selection) + _at(times) + _RAN)
+
+
+def _of_contract(selection: Selection) -> Where:
+    # The id 0 is that of results without a contract, which only the list of all results has.
+    if not selection.contract_id:
+        return Where()
+    return compare("contract_id", [Comparison("eq", selection.contract_id)])
+
+
+def _at(times: Bounds) -> Where:
+    where = compare("consensus_timestamp", [Comparison("eq", at) for at in sorted(times.equal)])
+    return where + Bounds(times.lower, times.upper, unequal=times.unequal).where("consensus_timestamp")
+
+
+def _synthetic_of(query: Query, selection: Selection, times: Bounds) -> Query | None:
+    """Return the query of the synthetic results at these times; None if the list has none.
+
+    Conditions on the nonce and the result do not count for them. A list of one sender has none.
+    """
+    if selection.senders is not None or not config.value("rest.query.syntheticContractResults"):
+        return None
+    index = compare("transaction_index", selection.transaction_indexes)
+    return Query(index + _at(times), query.descending, query.limit)
+
+
+def _senders(selection: Selection) -> Senders:
     """Return the senders one by one where a range has few, of a contract or of all."""
+    senders = selection.senders
     if senders is None:
         return None
     if senders.equal:
@@ -75,12 +138,12 @@ def existing(senders: Bounds | None, contract_id: int | None = None) -> Senders:
         return senders
     # Indexes: contract_result__sender_timestamp (sender_id, consensus_timestamp), or
     # contract_result__id_sender_timestamp with the contract before.
-    of_contract = Where() if contract_id is None else compare("contract_id", [Comparison("eq", contract_id)])
-    found = different_values("contract_result", "sender_id", senders, _MOST_SENDERS, where=of_contract)
-    return senders if found is None else found
+    of_contract = _of_contract(selection)
+    values = different_values("contract_result", "sender_id", senders, _MOST_SENDERS, where=of_contract)
+    return senders if values is None else values
 
 
-def first_and_last() -> tuple[int, int] | None:
+def _ends() -> tuple[int, int] | None:
     """Return the time of the first and of the last result, synthetic ones included."""
     # Indexes: the primary keys (consensus_timestamp) and (consensus_timestamp, index).
     rows = fetch(
@@ -94,11 +157,8 @@ def first_and_last() -> tuple[int, int] | None:
     return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else None
 
 
-def results(query: Query, senders: Senders) -> list[Result]:
-    """Return a page of results by consensus timestamp; the query's conditions are on contract_result."""
+def _results(query: Query, senders: Senders) -> list[Result]:
     if is_distributed():
-        from contracts.queries.distributed import results as distributed
-
         return distributed.results(query, senders)
     # Index of the entity: the primary key (id).
     part = _page(query, senders)
@@ -109,17 +169,15 @@ def results(query: Query, senders: Senders) -> list[Result]:
     return [Result(*row) for row in fetch(statement, part.values)]
 
 
-def full_results(
+def _full_results(
     query: Query, senders: Senders, *, times: Bounds, synthetic: Query | None, longest_block: int
 ) -> list[Result]:
-    """Return the same with their blocks and Ethereum transactions, and synthetic results among them.
+    """Return results of `times` with their blocks and Ethereum transactions, and synthetic results.
 
-    All are of `times`. The conditions of `synthetic` are on contract_log. A block that ends more than
+    The conditions of `synthetic` are on contract_log. A block that ends more than
     `longest_block` nanoseconds after the page's last result is not shown.
     """
     if is_distributed():
-        from contracts.queries.distributed import results as distributed
-
         return distributed.full_results(query, senders, times, synthetic, longest_block=longest_block)
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
     # consensus_timestamp, consensus_end).
@@ -159,7 +217,7 @@ def _page(query: Query, senders: Senders) -> _Part:
     # consensus_timestamp) or contract_result__id_sender_timestamp with the contract before.
     end = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
     if senders is None or isinstance(senders, Bounds):
-        # Many senders are found by time. The expression keeps PostgreSQL from sorting all their results.
+        # Many senders are found by time. The expression prevents PostgreSQL from sorting all their results.
         where = query.where if senders is None else query.where + senders.where("sender_id + 0")
         return _Part(f"select * from contract_result {where.sql} {end}", where.values)
     if len(senders) == 1:
@@ -173,29 +231,6 @@ def _page(query: Query, senders: Senders) -> _Part:
         {end}
     """
     return _Part(sql, (list(senders), *query.where.values))
-
-
-# The columns of a synthetic result: a successful call of the token that was moved, by whoever paid.
-SYNTHETIC = {
-    "amount": "null::bigint",
-    "bloom": "null::bytea",
-    "call_result": "null::bytea",
-    "consensus_timestamp": "l.consensus_timestamp::nanos_timestamp",
-    "contract_id": "coalesce(root_contract_id, contract_id)::bigint",
-    "created_contract_ids": "null::bigint[]",
-    "error_message": "null::text",
-    "failed_initcode": "null::bytea",
-    "function_parameters": "null::bytea",
-    "function_result": "null::bytea",
-    "gas_consumed": "null::bigint",
-    "gas_limit": "0::bigint",
-    "gas_used": "null::bigint",
-    "sender_id": "payer_account_id::bigint",
-    "transaction_hash": "transaction_hash",
-    "transaction_index": "transaction_index",
-    "transaction_result": f"{_SUCCESS}::smallint",
-    "payer_account_id": "payer_account_id::bigint",
-}
 
 
 _RESULT_COLUMNS = ", ".join(SYNTHETIC)
@@ -212,7 +247,7 @@ def _merged(part: _Part, query: Query, synthetic: Query) -> _Part:
     """Return the page with synthetic results: of a time that has a result, that alone is shown."""
     # Indexes: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs; the
     # primary key (consensus_timestamp) of results. Each source is a page of its own, so that it stops early,
-    # and the time has the same type in both, so that they are merged without sorting. The result is asked for
+    # and the time has the same type in both, so that they are merged without sorting. The result is read
     # by a sub-select, as a join may read all results down to a transfer of long ago.
     end = f"{query.direction} limit {query.limit:d}"
     sql = f"""
@@ -232,27 +267,41 @@ def _merged(part: _Part, query: Query, synthetic: Query) -> _Part:
     return _Part(sql, (*part.values, *synthetic.where.values, *query.where.values))
 
 
-def times_of_block(*, number: int | None = None, hash_start: str | None = None) -> tuple[int, int] | None:
-    """Return the first and last consensus timestamp of a block, by number or the first digits of its hash."""
-    # Indexes: record_file__index (index); record_file__hash (hash), which a range can use and LIKE with a
-    # parameter can't. "g" comes after all hex digits.
-    if hash_start is not None:
-        where = Where(("hash >= %s and hash < %s",), (hash_start, hash_start + "g"))
-    else:
-        where = Where(("index = %s",), (number,))
-    statement = f"select consensus_start, consensus_end from record_file {where.sql} limit 1"
-    row = fetch_one(statement, where.values)
-    return None if row is None else (row[0], row[1])
+class Details(NamedTuple):
+    """The parts of a single result: its logs and state changes, and call data from a file."""
+
+    logs: list[Row]
+    state_changes: list[Row]
+    call_data: bytes | None
 
 
-def result_of(search: Search) -> tuple[Result, list[int]] | None:
+def result_of(search: Search, *, contract_id: int = 0) -> tuple[Result, Details] | None:
+    """Return the result of a transaction with its details; `contract_id` if the request names one."""
+    row = _result_of(search)
+    if row is None:
+        return None
+    result, contract_ids = row
+    at = result.consensus_timestamp
+    changes = _state_changes_at(at, contract_ids, migrated=contract_id)
+    return result, Details(_logs_at(at, contract_ids), changes, _file_call_data(result))
+
+
+def _file_call_data(result: Result) -> bytes | None:
+    """Return the call data of an Ethereum transaction that has them in a file."""
+    ethereum = result.ethereum
+    if ethereum is None or ethereum.call_data or ethereum.call_data_id is None or result.function_parameters:
+        return None
+    if entity_id.decode(ethereum.call_data_id)[2] <= LAST_SYSTEM_FILE_NUM:
+        return None
+    return files.content(ethereum.call_data_id)
+
+
+def _result_of(search: Search) -> tuple[Result, list[int]] | None:
     """Return the result of a contract transaction, and the ids of all that took part in it.
 
     In one that failed its checks no contract took part: its result has the contract 0.
     """
     if is_distributed():
-        from contracts.queries.distributed import results as distributed
-
         return distributed.result_of(search)
     # Indexes: the primary keys (consensus_timestamp, entity_id), (consensus_timestamp), (id),
     # (consensus_end).
@@ -284,7 +333,7 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
     return None if row is None else (_full(row[1:]), row[0])
 
 
-def logs_at(consensus_timestamp: int, contract_ids: Sequence[int]) -> list[Row]:
+def _logs_at(consensus_timestamp: int, contract_ids: Sequence[int]) -> list[Row]:
     """Return evm_address, bloom, contract_id, data, index and the four topics of a transaction's logs."""
     # Indexes: the primary keys (consensus_timestamp, index) and (id).
     times = Bounds(consensus_timestamp, consensus_timestamp)
@@ -299,7 +348,7 @@ def logs_at(consensus_timestamp: int, contract_ids: Sequence[int]) -> list[Row]:
     )
 
 
-def state_changes_at(
+def _state_changes_at(
     consensus_timestamp: int, contract_ids: Sequence[int], *, migrated: int = 0
 ) -> list[Row]:
     """Return evm_address, contract_id, slot, value_read and value_written of a transaction's changes.

@@ -32,7 +32,7 @@ def slots(contract_id: int, query: Query) -> list[Slot]:
 def slots_at(
     contract_id: int, timestamps: Sequence[Comparison], query: Query
 ) -> tuple[list[Slot], bytes | None]:
-    """Return the same as of each slot's last change at these times; slots lack leading zero bytes here.
+    """Return each slot as of its last change at these times; slots here have no leading zero bytes.
 
     Also return the slot after which to continue if time ran out before the page was full.
     """

@@ -1,3 +1,6 @@
-from ledger.admin import blocks, custom_fees, entities, files, hbar, schedules, topics, transactions
+from ledger.admin import blocks, entities, transactions
 
-__all__ = ["blocks", "custom_fees", "entities", "files", "hbar", "schedules", "topics", "transactions"]
+# After these, as it registers the tables that have no page yet.
+from ledger.admin import tables  # isort: skip
+
+__all__ = ["blocks", "entities", "tables", "transactions"]

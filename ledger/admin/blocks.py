@@ -12,7 +12,7 @@ from mirror.core.admin.addresses import api_link
 from mirror.core.admin.filters import conditions
 from mirror.core.admin.kinds.base import Unreadable
 from mirror.core.admin.kinds.times import utc
-from mirror.core.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.admin.related import Related, same
 
 
@@ -68,8 +68,3 @@ class RecordFileAdmin(ReadOnlyAdmin):
             href = columns.OF_BLOCK.href(other.consensus_end)
             yield name, format_html('<a href="{}">{}</a>', href, other.index)
         yield "In the API", api_link(f"blocks/{row.index}")
-
-
-@admin.register(SidecarFile)
-class SidecarFileAdmin(CompositeKeyAdmin):
-    list_display = ("consensus_end", "id", "name", "types", "count", "size")

@@ -14,7 +14,6 @@ from ledger.models import (
     Entity,
     EntityHistory,
     EntityStake,
-    EntityStakeHistory,
     EntityTransaction,
     FileData,
     Schedule,
@@ -25,8 +24,8 @@ from ledger.models import (
 )
 from mirror.core.admin import columns
 from mirror.core.admin.filters import conditions
-from mirror.core.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
-from mirror.core.admin.related import Related, Where, same
+from mirror.core.admin.readonly import HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.related import Related, Where
 from mirror.core.values import alias, entity_id, hexadecimal
 
 HOLDERS = ("ACCOUNT", "CONTRACT", "UNKNOWN")
@@ -88,24 +87,9 @@ class EntityHistoryAdmin(HistoryAdmin):
     search_fields = ("id", "evm_address", "alias")
 
 
-@admin.register(EntityTransaction)
-class EntityTransactionAdmin(CompositeKeyAdmin):
-    list_display = ("entity_id", "consensus_timestamp", "type", "result", "payer_account_id")
-
-
-@admin.register(EntityStake)
-class EntityStakeAdmin(ReadOnlyAdmin):
-    of_entity = True
-    label = "Entity stakes"
-    related = (Related(EntityStakeHistory, same("id"), "Earlier periods"),)
-
-
 def _evm_address(text: str) -> bytes | None:
     try:
         address = hexadecimal.parse(text)
     except hexadecimal.InvalidHex:
         return None
     return address if len(address) == alias.EVM_ADDRESS_LENGTH else None
-
-
-admin.site.register(EntityStakeHistory, HistoryAdmin)

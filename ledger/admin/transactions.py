@@ -13,7 +13,6 @@ from django.utils.html import format_html
 from ledger.models import (
     CryptoTransfer,
     FileData,
-    LiveHash,
     NetworkFreeze,
     Prng,
     RecordFile,
@@ -174,14 +173,6 @@ def _of_hash(digest: bytes) -> Q:
         output_field=models.BooleanField(),
     )
     return Q(indexed)
-
-
-@admin.register(Prng)
-class PrngAdmin(ReadOnlyAdmin):
-    label, singular = "Pseudorandom numbers", "Pseudorandom number of"
-
-
-admin.site.register((LiveHash, NetworkFreeze), ReadOnlyAdmin)
 
 
 def _digest(text: str) -> bytes | None:

@@ -20,7 +20,7 @@ from ledger.queries import accounts as queries
 from ledger.queries import balances
 from ledger.queries.account_pages import UNINDEXED_BALANCE, Filters
 from ledger.queries.accounts import Account, Holdings
-from ledger.queries.versions_at import Moment
+from ledger.queries.versions_at import VersionRange
 from mirror.core import config
 from mirror.core.config.clock import now_ns
 from mirror.core.db.reading.sql import Comparison
@@ -101,7 +101,7 @@ def account_at(account_id: int, comparisons: list[Comparison]) -> "tuple[Account
     moments = Bounds.of(comparisons)
     if moments.empty:
         raise NotFound("Timestamp range is empty")
-    account = queries.account_at(account_id, Moment.of(moments))
+    account = queries.account_at(account_id, VersionRange.of(moments))
     if account is None:
         raise NotFound(detail=not_loaded.entity())
     window = balances.window(comparisons, now=now_ns())

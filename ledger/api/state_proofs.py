@@ -1,7 +1,7 @@
 """GET /api/v1/transactions/{transactionId}/stateproof: proof that the network agreed on a transaction.
 
 Source: record_file and the address book of the time; the file itself and the nodes' signatures from where
-nodes publish or this node keeps them (`ledger.proofs`). Bytes are base64.
+nodes publish or this node archives them (`ledger.proofs`). Bytes are base64.
 Errors: 400 malformed id or parameter; 404 no successful transaction of that id, and for everything while
 `rest.stateproof.enabled` is false; 502 the signed files can't be had; 503 too many proofs are being made.
 """

@@ -12,9 +12,9 @@ from ledger.queries import topics as queries
 from ledger.queries.topics import Topic as TopicRow
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
-from mirror.core.rest.answers.views import NewerReadView
-from mirror.core.rest.parameters.entity_ids import read_newer_id
-from mirror.core.rest.parameters.newer import NewerParameterSet, read_newer_in_path
+from mirror.core.rest.answers.views import SpringReadView
+from mirror.core.rest.parameters.entity_ids import read_spring_id
+from mirror.core.rest.parameters.spring import SpringParameterSet, read_spring_in_path
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi import wire
 from mirror.core.values.json_types import EntityId, Int64, KeyJson, Timestamp, TimestampRangeJson
@@ -24,7 +24,7 @@ _KEYS_OF_A_LIST = 1  # the field of KeyList that holds its keys
 
 
 # PARAMETERS
-class TopicParameters(NewerParameterSet):
+class TopicParameters(SpringParameterSet):
     """No parameters; the query string is ignored."""
 
 
@@ -60,9 +60,9 @@ def topic_json(topic: TopicRow) -> TopicJson:
         "admin_key": key_json(topic.admin_key),
         "auto_renew_account": entity_id.text(topic.auto_renew_account_id),
         "auto_renew_period": topic.auto_renew_period,
-        "created_timestamp": timestamp.newer_text(topic.created_timestamp),
+        "created_timestamp": timestamp.spring_text(topic.created_timestamp),
         "custom_fees": {
-            "created_timestamp": timestamp.newer_text(topic.fees_since),
+            "created_timestamp": timestamp.spring_text(topic.fees_since),
             "fixed_fees": [
                 {
                     "amount": fee["amount"],
@@ -77,7 +77,7 @@ def topic_json(topic: TopicRow) -> TopicJson:
         "fee_schedule_key": key_json(topic.fee_schedule_key),
         "memo": topic.memo,
         "submit_key": key_json(topic.submit_key),
-        "timestamp": timestamp.newer_range_json(topic.since, topic.until),
+        "timestamp": timestamp.spring_range_json(topic.since, topic.until),
         "topic_id": entity_id.text(topic.id),
     }
 
@@ -91,13 +91,13 @@ def keys_of_list(key_list: bytes) -> list[bytes]:
 
 
 # VIEW
-class Topic(NewerReadView):
+class Topic(SpringReadView):
     """Get a topic with its keys and custom fees."""
 
     parameters, max_age, answers = TopicParameters, 5, TopicJson
 
     def read(self, parameters: TopicParameters, id: str) -> TopicJson:
-        topic = queries.topic(read_newer_in_path(read_newer_id, id, "id"))
+        topic = queries.topic(read_spring_in_path(read_spring_id, id, "id"))
         if topic is None:
             raise NotFound("Topic not found", detail=not_loaded.entity())
         if not topic.has_entity:

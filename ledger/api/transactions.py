@@ -16,9 +16,9 @@ from typing import NotRequired, TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.transactions import read_transaction_id
-from ledger.api.timestamp_ranges import bound, nanoseconds
 from ledger.queries import transaction_lists
 from ledger.queries import transactions as queries
+from ledger.queries.timestamp_ranges import bound, nanoseconds
 from ledger.queries.transaction_sides import Selection
 from ledger.queries.transactions import FullTransaction
 from mirror.core import config
@@ -162,7 +162,11 @@ def transactions_of_id(
 def _within(transactions: Sequence[FullTransaction], times: Bounds) -> list[FullTransaction]:
     """Return those that reached consensus within these times, whose ends are given."""
     assert times.lower is not None and times.upper is not None
-    return [each for each in transactions if times.lower <= each.consensus_timestamp <= times.upper]
+    return [
+        transaction
+        for transaction in transactions
+        if times.lower <= transaction.consensus_timestamp <= times.upper
+    ]
 
 
 def _execution_may_be_later(transactions: Sequence[FullTransaction], scheduled: bool | None) -> bool:
@@ -281,15 +285,7 @@ def transaction_json(transaction: FullTransaction, rewards: list[Answer]) -> Ans
     ) = transaction  # fmt: skip
     record: Answer = {}
     if assessed_custom_fees:
-        record["assessed_custom_fees"] = [
-            {
-                "amount": amount,
-                "collector_account_id": text(collector),
-                "token_id": text(token),
-                "effective_payer_account_ids": [text(payer) for payer in payers],
-            }
-            for amount, collector, token, payers in assessed_custom_fees
-        ]
+        record["assessed_custom_fees"] = [_assessed_custom_fee_json(*fee) for fee in assessed_custom_fees]
     record |= {
         "batch_key": key_json(batch_key),
         "bytes": _base64(whole),
@@ -302,26 +298,14 @@ def transaction_json(transaction: FullTransaction, rewards: list[Answer]) -> Ans
         "max_custom_fees": _max_custom_fees_json(max_custom_fees) if max_custom_fees else [],
         "memo_base64": _base64(memo),
         "name": transaction_types.name(type_number),
-        "nft_transfers": [_nft_transfer_json(transfer) for transfer in nft_transfers]
-        if nft_transfers
-        else [],
+        "nft_transfers": [_nft_transfer_json(transfer) for transfer in nft_transfers or ()],
         "node": text(node),
         "nonce": nonce,
         "parent_consensus_timestamp": time_text(parent),
         "result": result_codes.name(result),
         "scheduled": scheduled,
         "staking_reward_transfers": rewards,
-        "token_transfers": [
-            {
-                "token_id": text(token),
-                "account": text(account),
-                "amount": amount,
-                "is_approval": approval == 1,
-            }
-            for token, account, amount, approval in token_transfers
-        ]
-        if token_transfers
-        else [],
+        "token_transfers": _token_transfers_json(token_transfers) if token_transfers else [],
         "transaction_hash": _base64(digest),
         "transaction_id": transaction_id.text(payer, valid_start),
         "transfers": [
@@ -336,6 +320,25 @@ def transaction_json(transaction: FullTransaction, rewards: list[Answer]) -> Ans
 
 def _base64(data: bytes | None) -> str | None:
     return None if data is None else b2a_base64(data, newline=False).decode()
+
+
+def _assessed_custom_fee_json(
+    amount: int, collector: int, token: int | None, payers: Sequence[int]
+) -> Answer:
+    return {
+        "amount": amount,
+        "collector_account_id": entity_id.text(collector),
+        "token_id": entity_id.text(token),
+        "effective_payer_account_ids": [entity_id.text(payer) for payer in payers],
+    }
+
+
+def _token_transfers_json(transfers: Sequence[tuple[int, int, int, int]]) -> list[Answer]:
+    text = entity_id.text
+    return [
+        {"token_id": text(token), "account": text(account), "amount": amount, "is_approval": approval == 1}
+        for token, account, amount, approval in transfers
+    ]
 
 
 def _nft_transfer_json(transfer: Answer) -> Answer:

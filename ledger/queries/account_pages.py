@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ledger.queries.distributed import account_pages as distributed
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
@@ -37,12 +38,11 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
         return _by_id(columns, joins, query), None
     candidates = _candidates(filters)
     if candidates and is_distributed():
-        from ledger.queries.distributed import account_pages as distributed
-
         index = "" if is_selective(filters.public_keys) else _BALANCE_INDEX
-        found = distributed.page_of_few(columns, joins, query, candidates, index=index)
-        if found is not None:
-            return found, None
+        where = Where((IS_ACCOUNT,))
+        selected = distributed.page_of_few(columns, joins, query.filter(where), candidates, index=index)
+        if selected is not None:
+            return selected, None
     elif candidates:
         # The candidates in the order of ids, each looked up by the primary key of entity.
         where = Where((IS_ACCOUNT,)) + query.where
@@ -66,7 +66,7 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
 
 
 def bounds_of(ids: Sequence[Comparison]) -> Bounds:
-    """Return the bounds of ids, which are empty where an id of nobody is compared with."""
+    """Return the bounds of ids, which are empty where a name without an id is compared with."""
     if any(value is None for _, value in ids):
         return Bounds(1, 0)
     return Bounds.of(ids)
@@ -111,8 +111,6 @@ def is_selective(comparisons: Sequence[Comparison]) -> bool:
 
 def _by_id(columns: str, joins: str, query: Query) -> list[Row]:
     if is_distributed():
-        from ledger.queries.distributed import account_pages as distributed
-
         return distributed.by_id(columns, joins, query)
     # Index: entity__type_id (type, id), once per type, so that other entities between are not read. `any` and
     # the order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ledger.queries.account_pages import IS_ACCOUNT, Filters, page
-from ledger.queries.versions_at import Moment
+from ledger.queries.versions_at import VersionRange
 from mirror.core.db.reading.sql import Where, fetch_one
 from mirror.core.db.sql.query import Query
 
 Holdings = list[list[int]]  # pairs of token and balance
 
-# A stand-in that older databases hold where the network's first balances lack the treasury.
+# A stand-in that older databases hold where the network's first balances are without the treasury.
 NOT_SYNTHETIC = Where(("not (num = 2 and memo = 'Mirror node created synthetic treasury account')",))
 
 _ENTITY = (
@@ -87,12 +87,12 @@ def account(entity_id: int, *, tokens: int) -> Account | None:
     return None if row is None else Account(*row)
 
 
-def account_at(entity_id: int, moment: Moment) -> Account | None:
-    """Return the version of the account at the moment, with the stake of that moment."""
-    state = _version("entity", _ENTITY, moment.where, f"and {IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}")
-    stake = _version("entity_stake", _STAKE, moment.where)
+def account_at(entity_id: int, versions: VersionRange) -> Account | None:
+    """Return the latest version of the account within a range, with the stake of that time."""
+    state = _version("entity", _ENTITY, versions.where, f"and {IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}")
+    stake = _version("entity_stake", _STAKE, versions.where)
     statement = f"select {_COLUMNS} from ({state}) e left join ({stake}) s on s.id = e.id"
-    row = fetch_one(statement, (entity_id, *moment.where.values) * 4)
+    row = fetch_one(statement, (entity_id, *versions.where.values) * 4)
     return None if row is None else Account(*row)
 
 

@@ -211,7 +211,7 @@ def _page(
 
 
 def _walk_has_balances(selection: Selection, query: Query) -> bool:
-    """Return whether `_known` goes to the next account and to its latest row by one step."""
+    """Return whether `_known` advances to the next account and to its latest row by one step."""
     names = any(comparison.operator == "eq" for comparison in selection.accounts)
     return query.descending and selection.public_key is None and not names
 

@@ -8,7 +8,7 @@ from cachetools import TLRUCache
 
 from mirror.core import config
 
-# An unknown value is looked up again after this long, as its file may be loaded at any moment.
+# An unknown value is looked up again after this long, as its file may be loaded at any time.
 _UNKNOWN_SECONDS = 60
 _ABSENT: Any = object()
 

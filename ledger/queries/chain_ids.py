@@ -15,7 +15,7 @@ _NUMBER = re.compile("[0-9]{1,18}")
 def read_chain_id() -> int | None:
     """Return the chain id in the file; None if it has none. Errors: psycopg.Error."""
     version = system_file(_PROPERTIES, Bounds(), ServicesConfigurationList.FromString)
-    properties = {each.name: each.value for each in version[0].nameValue} if version else {}
+    properties = {setting.name: setting.value for setting in version[0].nameValue} if version else {}
     text: str = properties.get(_NAME, "")
     return int(text) if _NUMBER.fullmatch(text) else None
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, compare, fetch, fetch_one
+from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.loose_index_scan import different_values
 from mirror.core.db.sql.query import Query
@@ -14,7 +14,7 @@ _MOST_CREATORS = 100
 
 # Per row of `s`. Indexes: the primary key of entity; transaction_signature__entity_id (entity_id,
 # consensus_timestamp). PostgreSQL's base64 has a newline after every 76 characters, as the API has.
-COLUMNS = """
+_COLUMNS = """
     s.consensus_timestamp, s.creator_account_id, s.executed_timestamp, s.expiration_time, s.payer_account_id,
     s.schedule_id, s.transaction_body, s.wait_for_expiry, e.id is not null, e.key, e.deleted, e.memo,
     (
@@ -55,9 +55,7 @@ def schedules(query: Query, ids: Bounds, creators: Sequence[int] | None) -> list
     # primary key; always both ends of the ids, as without them it may sort all schedules of the creator.
     query = query.filter(ids.where("schedule_id"))
     if is_distributed():
-        from ledger.queries.distributed import schedules as distributed
-
-        return distributed.schedules(query, creators)
+        return _distributed_schedules(query, creators)
     end = f"{query.direction} limit {query.limit:d}"
     if creators is None:
         page = f"select * from schedule {query.where.sql} order by schedule_id {end}"
@@ -75,12 +73,36 @@ def schedules(query: Query, ids: Bounds, creators: Sequence[int] | None) -> list
         """
         values = (list(creators), *query.where.values, MIN_INT64, MAX_INT64)
     statement = f"""
-        select {COLUMNS}
+        select {_COLUMNS}
         from ({page}) s
         left join entity e on e.id = s.schedule_id
         order by s.schedule_id {query.direction}
     """
     return [FullSchedule(*row) for row in fetch(statement, values)]
+
+
+def _distributed_schedules(query: Query, creators: Sequence[int] | None) -> list[FullSchedule]:
+    """Return the same where tables are distributed: ids first, then the rows."""
+    if creators is not None:
+        query = query.filter(Where(("creator_account_id = any(%s)",), (list(creators),)))
+    page = f"""
+        select schedule_id from schedule {query.where.sql}
+        order by schedule_id {query.direction} limit {query.limit:d}
+    """
+    ids = [number for (number,) in fetch(page, query.where.values)]
+    if not ids:
+        return []
+    return _schedules_of(
+        Where(("s.schedule_id = any(%s)",), (ids,)), f"order by s.schedule_id {query.direction}"
+    )
+
+
+def _schedules_of(where: Where, order: str = "") -> list[FullSchedule]:
+    # Index: the primary keys (schedule_id) and (id).
+    statement = f"""
+        select {_COLUMNS} from schedule s left join entity e on e.id = s.schedule_id {where.sql} {order}
+    """
+    return [FullSchedule(*row) for row in fetch(statement, where.values)]
 
 
 def creators_within(accounts: Bounds) -> list[int] | None:
@@ -98,9 +120,4 @@ def first_and_last() -> tuple[int, int] | None:
 
 def schedule(schedule_id: int) -> FullSchedule | None:
     """Return one schedule."""
-    where = compare("s.schedule_id", [Comparison("eq", schedule_id)])
-    statement = f"""
-        select {COLUMNS} from schedule s left join entity e on e.id = s.schedule_id {where.sql}
-    """
-    row = fetch_one(statement, where.values)
-    return None if row is None else FullSchedule(*row)
+    return next(iter(_schedules_of(compare("s.schedule_id", [Comparison("eq", schedule_id)]))), None)

@@ -22,7 +22,7 @@ _CLOSE_INTERVAL = "rest.query.maxRecordFileCloseInterval"
 
 
 class StoredFile(NamedTuple):
-    """A record file or block as the database knows it. `content` is its stored bytes, None if not kept.
+    """A record file or block as the database has it. `content` is its stored bytes, None if not stored.
 
     Hashes are lower-case hex; `file_hash` is "" for a block. Times are ns.
     """

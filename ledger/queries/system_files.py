@@ -13,6 +13,8 @@ from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import DecodeError
 
 FEE_SCHEDULE, EXCHANGE_RATES = 111, 112
+#: Files up to this number are system files.
+LAST_SYSTEM_FILE_NUM = 1000
 
 # A file whose parts are still arriving can't be decoded; then its last complete version counts.
 _ATTEMPTS = "rest.query.maxFileAttempts"

@@ -14,7 +14,7 @@ from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
 from mirror.core.values.hapi import result_codes, transaction_types
 
-SUBMIT_MESSAGE = transaction_types.NUMBERS["CONSENSUSSUBMITMESSAGE"]
+_SUBMIT_MESSAGE = transaction_types.NUMBERS["CONSENSUSSUBMITMESSAGE"]
 
 # The end of a partition, which may be open.
 _LAST_TIME = f"coalesce(upper(timestamp_range) - 1, {MAX_INT64})"
@@ -158,12 +158,17 @@ def message_at(consensus_timestamp: int) -> Message | None:
     """Return the message of the transaction at this time."""
     # Indexes: the primary key of transaction; topic_message__topic_id_timestamp (topic_id,
     # consensus_timestamp).
-    if is_distributed():
-        from ledger.queries.distributed import topics as distributed
-
-        return _message(distributed.message_at(consensus_timestamp, _MESSAGE_COLUMNS))
     where = compare("t.consensus_timestamp", [Comparison("eq", consensus_timestamp)])
-    where += Where(("t.type = %s", "t.result = %s"), (SUBMIT_MESSAGE, result_codes.NUMBERS["SUCCESS"]))
+    where += Where(("t.type = %s", "t.result = %s"), (_SUBMIT_MESSAGE, result_codes.NUMBERS["SUCCESS"]))
+    if is_distributed():
+        # The transaction is looked up on all machines, its message on that of the topic.
+        topic = fetch_one(f"select t.entity_id from transaction t {where.sql}", where.values)
+        if topic is None or topic[0] is None:
+            return None
+        where = Where(("m.topic_id = %s", "m.consensus_timestamp = %s"), (topic[0], consensus_timestamp))
+        return _message(
+            fetch_one(f"select {_MESSAGE_COLUMNS} from topic_message m {where.sql}", where.values)
+        )
     statement = f"""
         select {_MESSAGE_COLUMNS} from transaction t
         join topic_message m on m.topic_id = t.entity_id and m.consensus_timestamp = t.consensus_timestamp

@@ -1,9 +1,9 @@
 """Lists of transactions: pages by account, type, result and time.
 
 A list whose index holds no other rows is one statement. Any other list is searched in steps. Each looks at
-a limited number of rows: it asks both sides of the request (`transaction_sides`) which time that number
-reaches, and lets the one drive that comes farther. So a rare type, a rare failure or a quiet account ends the
-search at once, whatever is on the other side. If neither comes much farther, the times that both have are
+a limited number of rows: it finds for both sides of the request (`transaction_sides`) the time that this
+number reaches, and reads the side that comes farther. So a rare type, a rare failure or a quiet account ends
+the search at once, whatever is on the other side. If neither comes much farther, the times that both have are
 found by their indexes alone. The rows grow from step to step, until the page is full or the budget is spent.
 """
 
@@ -16,6 +16,7 @@ from typing import NamedTuple
 import psycopg
 
 from ledger.queries.account_pages import names_few
+from ledger.queries.distributed import transaction_lists as distributed
 from ledger.queries.transaction_sides import (
     Accounts,
     Selection,
@@ -37,7 +38,8 @@ from mirror.core.db.sql.query import Query
 # The rows of each stream that the first step looks at, and the last ones.
 _FEW, _MANY = 256, 65_536
 _GROWTH = 4
-# The same where tables are distributed: to ask all machines takes as long as to look at some hundred rows.
+# The same where tables are distributed: a statement on all machines takes as long as reading some hundred
+# rows.
 _FEW_OF_MACHINES, _SHORT_OF_MACHINES = 1024, 0.25
 # A step that takes less than this part of the budget is followed by a larger one.
 _SHORT = 0.05
@@ -65,27 +67,27 @@ def transactions(selection: Selection, query: Query) -> tuple[list[FullTransacti
         account = accounts[0] if isinstance(accounts, tuple) else 0
         return _plain(selection, account, query), None
     # Where tables are divided by month, month by month.
-    found: list[FullTransaction] = []
+    page: list[FullTransaction] = []
     seen_until: int | None = None
     for times in windows(selection.timestamps, descending=query.descending):
         if seen_until is not None and budget.total() and budget.left() <= 0:
-            return found, seen_until
+            return page, seen_until
         rows, seen_until = _transactions(replace(selection, timestamps=times), accounts, query)
-        found += rows
-        if len(found) >= query.limit:
-            return found[: query.limit], None
+        page += rows
+        if len(page) >= query.limit:
+            return page[: query.limit], None
         if seen_until is not None:
-            return found, seen_until
+            return page, seen_until
         if not times.unequal:
             seen_until = times.lower if query.descending else times.upper
-    return found, None
+    return page, None
 
 
 def _transactions(
     selection: Selection, accounts: Accounts, query: Query
 ) -> tuple[list[FullTransaction], int | None]:
     if is_distributed() and isinstance(accounts, Bounds) and names_few(accounts):
-        # To ask for the few of them that there are is cheap beside a step.
+        # Reading the few of them that exist is cheap compared with a step.
         known = accounts_within(accounts, entities=selection.entities, most=_MOST_ACCOUNTS[0])
         if known == ():
             return [], None
@@ -139,11 +141,11 @@ def _plain(selection: Selection, account: int, query: Query) -> list[FullTransac
         _LOWER: bounds.lower,
         _UPPER: bounds.upper,
     }
-    found = [
+    parameters = [
         list(selection.preceding) if isinstance(value, list) else values.get(value, value)
         for value in statement.values
     ]
-    return [FullTransaction._make(row) for row in fetch(statement.text, found)]
+    return [FullTransaction._make(row) for row in fetch(statement.text, parameters)]
 
 
 @lru_cache(maxsize=512)
@@ -156,23 +158,19 @@ def _plain_text(shape: Selection, of_account: bool, query: Query) -> Sql:
 def _at_once(side: Side, timestamps: Bounds, query: Query) -> list[FullTransaction]:
     """Return a page of a side, each of whose streams stops early."""
     if is_distributed():
-        from ledger.queries.distributed import transaction_lists as distributed
-
         return distributed.page(side, Window(timestamps, query.direction), query)
     return _page(side.keys(Window(timestamps, query.direction), query.limit), query, timestamps)
 
 
 class _Step(NamedTuple):
-    """The transactions found by looking at a number of rows, and the time up to which; None for all."""
+    """The transactions among a number of rows, and the time up to which these were read; None for all."""
 
-    found: list[FullTransaction]
+    rows: list[FullTransaction]
     edge: int | None
 
 
 def _step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
     if is_distributed():
-        from ledger.queries.distributed import transaction_lists as distributed
-
         reached = distributed.edge(side, Window(timestamps, query.direction), number)
         return _up_to(side, timestamps, query, reached)
     edge = side.edge(Window(timestamps, query.direction), number)
@@ -188,8 +186,8 @@ def _step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
         order by t.consensus_timestamp {query.direction}
     """
     rows = fetch(statement, (*edge.values, *keys.values))
-    found = [FullTransaction._make(row[:-1]) for row in rows if row[0] is not None]
-    return _Step(found, rows[0][-1])
+    transactions = [FullTransaction._make(row[:-1]) for row in rows if row[0] is not None]
+    return _Step(transactions, rows[0][-1])
 
 
 def _up_to(side: Side, timestamps: Bounds, query: Query, reached: int | None) -> _Step:
@@ -210,13 +208,13 @@ class _Search:
         self._range = accounts if isinstance(accounts, Bounds) else None
         self._counts = iter(_MOST_ACCOUNTS)
         self._rest = selection.timestamps
-        self._found: list[FullTransaction] = []
+        self._rows: list[FullTransaction] = []
         self._number = max(_FEW_OF_MACHINES if is_distributed() else _FEW, 2 * query.limit)
 
     def run(self) -> tuple[list[FullTransaction], int | None]:
         # A link can't move on from an excluded value.
         whole = 0.0 if self._rest.unequal else budget.total()
-        found = self._found
+        page = self._rows
         reached: int | None = None
         while not self._rest.empty:
             began = time.monotonic()
@@ -225,20 +223,20 @@ class _Search:
             except psycopg.errors.QueryCanceled:
                 if reached is None or self._rest.unequal:
                     raise
-                return found, reached
-            found += step.found
-            if len(found) >= self._query.limit:
-                return found[: self._query.limit], None
+                return page, reached
+            page += step.rows
+            if len(page) >= self._query.limit:
+                return page[: self._query.limit], None
             if step.edge is None:
                 break
             reached = step.edge
             self._rest = _after(self._rest, reached, descending=self._query.descending)
             seconds = time.monotonic() - began
             if whole and budget.left() < seconds and not self._rest.empty:
-                return found, reached
+                return page, reached
             if not whole or seconds < whole * (_SHORT_OF_MACHINES if is_distributed() else _SHORT):
                 self._number = min(self._number * _GROWTH, _MANY)
-        return found, None
+        return page, None
 
     def _first(self) -> _Step:
         """Look at the accounts' rows: for most requests these fill the page."""
@@ -294,8 +292,6 @@ class _Search:
         window = Window(_until(self._rest, near, descending=descending), self._query.direction)
         one, other = self._plan.sides
         if is_distributed():
-            from ledger.queries.distributed import transaction_lists as distributed
-
             return _Step(
                 distributed.meetings(one, other, window, self._query._replace(limit=self._limit)), near
             )
@@ -317,8 +313,6 @@ class _Search:
         """Return how far each side comes by looking at the same number of rows; None for all the way."""
         window = Window(self._rest, self._query.direction)
         if is_distributed():
-            from ledger.queries.distributed import transaction_lists as distributed
-
             return [distributed.edge(side, window, self._number) for side in self._plan.sides]
         edges = [side.edge(window, self._number) for side in self._plan.sides]
         statement = "select " + ", ".join(f"({edge.text})" for edge in edges)
@@ -330,8 +324,8 @@ class _Search:
 
     @property
     def _limit(self) -> int:
-        """The number of rows that the page lacks, as one of few numbers: each is a statement of its own."""
-        missing = self._query.limit - len(self._found)
+        """The number of rows missing from the page, as one of few numbers: each is a statement of its own."""
+        missing = self._query.limit - len(self._rows)
         return min(self._query.limit, 1 << (missing - 1).bit_length())
 
 

@@ -8,6 +8,7 @@ quiet account by its transfers.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ledger.queries.distributed import transaction_sides as distributed
 from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.reading import also
@@ -15,13 +16,13 @@ from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, 
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi import result_codes
 
-# The index of transfers by account lacks the account that collects all fees, as nearly every transaction has
-# it. The condition tells PostgreSQL that the index has all rows of another account.
+# The index of transfers by account leaves out the account that collects all fees, as nearly every transaction
+# has it. The condition tells PostgreSQL that the index has all rows of another account.
 _FEE_COLLECTOR = 98
 _INDEXED = Where((f"c.entity_id::bigint <> {_FEE_COLLECTOR}",))
 
-# The index of credits lacks the accounts of the network itself, as most of their transfers are credits: nodes
-# and collectors get a part of each fee.
+# The index of credits leaves out the accounts of the network itself, as most of their transfers are credits:
+# nodes and collectors get a part of each fee.
 _LAST_OF_NETWORK = 1000
 
 # Of a condition for which rows are looked at, columns are not plain, such that no other index drives.
@@ -100,15 +101,15 @@ def is_plain(selection: Selection, accounts: Accounts) -> bool:
 
 def sides_of(selection: Selection, accounts: Accounts) -> Sides:
     """Return the sides of a selection with these accounts."""
-    kind, keep = _kind(selection), _kind_keep(selection)
+    kind, recheck = _kind(selection), _kind_recheck(selection)
     succeeded = _SUCCEEDED if selection.succeeded else NOTHING
     if accounts is None and selection.credit is None:
-        side = Side((kind,), succeeded) if kind else Side((Stream(TRANSACTION, "t", keep=succeeded),))
+        side = Side((kind,), succeeded) if kind else Side((Stream(TRANSACTION, "t", recheck=succeeded),))
         return Sides((side,), direct=not succeeded.conditions)
-    parties = Side(tuple(_parties(selection, accounts)), keep)
+    parties = Side(tuple(_parties(selection, accounts)), recheck)
     if kind is not None:
         return Sides((parties, Side((kind,), succeeded + _is_party(selection, accounts))), direct=False)
-    simple = isinstance(accounts, tuple) and _FEE_COLLECTOR not in accounts and not keep.conditions
+    simple = isinstance(accounts, tuple) and _FEE_COLLECTOR not in accounts and not recheck.conditions
     return Sides((parties,), simple and selection.credit is None)
 
 
@@ -127,13 +128,13 @@ def accounts_within(bounds: Bounds, *, entities: bool, most: int) -> tuple[int, 
     # Ids of the upper half of all shards are negative.
     within = bounds.between(MIN_INT64 if bounds.lower is None else bounds.lower, bounds.upper)
     collector = Bounds(within.lower, within.upper, frozenset({_FEE_COLLECTOR}))
-    found = set(collector.equal_within)
+    accounts = set(collector.equal_within)
     for table, column, where in tables:
         statement = _distinct(table, column, within, where, most + 1)
-        found.update(number for (number,) in fetch(statement.text, statement.values))
-        if len(found) > most:
+        accounts.update(number for (number,) in fetch(statement.text, statement.values))
+        if len(accounts) > most:
             return None
-    return tuple(sorted(found - bounds.unequal))
+    return tuple(sorted(accounts - bounds.unequal))
 
 
 def _distinct(table: str, column: str, within: Bounds, extra: Where, most: int) -> Sql:
@@ -175,7 +176,7 @@ def _kind(selection: Selection) -> Stream | None:
     return Stream(_KIND, "y", where, each=types, first="y.type", value=Where(("one.value",)))
 
 
-def _kind_keep(selection: Selection) -> Where:
+def _kind_recheck(selection: Selection) -> Where:
     types = Where(("(t.type + 0) = any(%s)",), (list(selection.types),)) if selection.types else NOTHING
     if selection.succeeded is None:
         return types
@@ -199,14 +200,14 @@ def _streams_of(selection: Selection, accounts: tuple[int, ...]) -> list[Stream]
     streams = []
     if selection.credit is None:
         # Index: transaction__payer_account_id_consensus_ns (payer_account_id, consensus_timestamp).
-        streams.append(_by_account(TRANSACTION, "t.payer_account_id", accounts, keep=_own(selection)))
+        streams.append(_by_account(TRANSACTION, "t.payer_account_id", accounts, recheck=_own(selection)))
         if selection.entities:
             # Index: the primary key (entity_id, consensus_timestamp). The table has types and results, too.
             streams.append(_by_account("entity_transaction t", "t.entity_id", accounts))
     streams += _transfers_of(accounts, _sign(selection.credit, "c"))
     # Index: token_transfer__account_timestamp (account_id, consensus_timestamp).
-    keep = _sign(selection.credit, "k")
-    streams.append(_by_account("token_transfer k", "k.account_id", accounts, keep=keep))
+    recheck = _sign(selection.credit, "k")
+    streams.append(_by_account("token_transfer k", "k.account_id", accounts, recheck=recheck))
     return streams
 
 
@@ -223,11 +224,11 @@ def _transfers_of(accounts: tuple[int, ...], sign: Where) -> list[Stream]:
             streams.append(_by_account("crypto_transfer c", "c.entity_id", people, where=_INDEXED + where))
     if others:
         # Index: crypto_transfer__entity_id_consensus_timestamp (entity_id, consensus_timestamp).
-        streams.append(_by_account("crypto_transfer c", "c.entity_id", others, where=_INDEXED, keep=sign))
+        streams.append(_by_account("crypto_transfer c", "c.entity_id", others, where=_INDEXED, recheck=sign))
     if _FEE_COLLECTOR in accounts:
         # Index: crypto_transfer__consensus_timestamp.
-        keep = Where((f"c.entity_id = {_FEE_COLLECTOR}",)) + sign
-        streams.append(Stream("crypto_transfer c", "c", keep=keep))
+        recheck = Where((f"c.entity_id = {_FEE_COLLECTOR}",)) + sign
+        streams.append(Stream("crypto_transfer c", "c", recheck=recheck))
     return streams
 
 
@@ -247,7 +248,7 @@ def _debits_of(accounts: tuple[int, ...], times: Bounds) -> list[Stream]:
     )
     of_others = "{0}.amount < 0 and {1} <> {0}.payer_account_id"
     return [
-        _by_account(TRANSACTION, "t.payer_account_id", accounts, keep=own),
+        _by_account(TRANSACTION, "t.payer_account_id", accounts, recheck=own),
         _by_account(
             "crypto_transfer c",
             "c.entity_id",
@@ -269,27 +270,27 @@ def _by_account(
     accounts: tuple[int, ...],
     *,
     where: Where = NOTHING,
-    keep: Where = NOTHING,
+    recheck: Where = NOTHING,
 ) -> Stream:
     alias = column.partition(".")[0]
     if len(accounts) == 1:
-        return Stream(table, alias, Where((f"{column} = %s",), accounts) + where, keep)
-    return Stream(table, alias, Where((f"{column} = one.value",)) + where, keep, accounts)
+        return Stream(table, alias, Where((f"{column} = %s",), accounts) + where, recheck)
+    return Stream(table, alias, Where((f"{column} = one.value",)) + where, recheck, accounts)
 
 
 def _streams_by_time(selection: Selection, accounts: Bounds | None) -> list[Stream]:
     """Return the streams of all times, whose accounts are looked at. Indexes: those by time alone."""
     streams = []
     if selection.credit is None:
-        keep = _within(accounts, "t.payer_account_id") + _own(selection)
-        streams.append(Stream(TRANSACTION, "t", keep=keep))
+        recheck = _within(accounts, "t.payer_account_id") + _own(selection)
+        streams.append(Stream(TRANSACTION, "t", recheck=recheck))
         if selection.entities:
             # Index: entity_transaction__consensus_timestamp.
-            streams.append(Stream("entity_transaction t", "t", keep=_within(accounts, "t.entity_id")))
+            streams.append(Stream("entity_transaction t", "t", recheck=_within(accounts, "t.entity_id")))
     for table, column in (("crypto_transfer c", "c.entity_id"), ("token_transfer k", "k.account_id")):
         alias = column[0]
-        keep = _within(accounts, column) + _sign(selection.credit, alias)
-        streams.append(Stream(table, alias, keep=keep))
+        recheck = _within(accounts, column) + _sign(selection.credit, alias)
+        streams.append(Stream(table, alias, recheck=recheck))
     return streams
 
 
@@ -325,8 +326,6 @@ def _is_party(selection: Selection, accounts: Accounts) -> Where:
     if selection.credit is None and selection.entities:
         condition = _among(accounts, "e.entity_id")
         if is_distributed():
-            from ledger.queries.distributed import transaction_sides as distributed
-
             parts.append(distributed.named(condition))
         else:
             exists = _exists("entity_transaction e", " and ".join(condition.conditions), selection.timestamps)

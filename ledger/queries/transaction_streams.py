@@ -64,15 +64,15 @@ class Window(NamedTuple):
 class Stream:
     """Rows of a table in the order of time, as one index holds them.
 
-    `where`: conditions that the index has; `keep`: those for which each of its rows is looked at. With `each`
-    there is one stream for each value, which the conditions call `one.value`. `first`: a column with few
-    values, which an index has before the time, and its `value`.
+    `where`: conditions that the index has; `recheck`: those for which each of its rows is looked at. With
+    `each` there is one stream for each value, which the conditions call `one.value`. `first`: a column with
+    few values, which an index has before the time, and its `value`.
     """
 
     table: str
     alias: str
     where: Where = NOTHING
-    keep: Where = NOTHING
+    recheck: Where = NOTHING
     each: tuple[int, ...] | None = None
     first: str = ""
     value: Where = NOTHING
@@ -81,14 +81,14 @@ class Stream:
     def time(self) -> str:
         return f"{self.alias}.consensus_timestamp"
 
-    def keys(self, window: Window, keep: Where, limit: int) -> Sql:
+    def keys(self, window: Window, recheck: Where, limit: int) -> Sql:
         """Return a statement of the first times of rows that also fulfil conditions on transaction t."""
-        if keep.conditions and self.alias != "t":
+        if recheck.conditions and self.alias != "t":
             # No join: PostgreSQL might merge it with all transactions, as it does not know the window.
             probe = f"select true from {TRANSACTION} where t.consensus_timestamp = {self.time}"
             probe += also(window.bounds, "t.consensus_timestamp")
-            keep = Where((f"({probe}{keep.and_sql} limit 1)",), keep.values)
-        where = self.where + self.within(window) + self.keep + keep
+            recheck = Where((f"({probe}{recheck.and_sql} limit 1)",), recheck.values)
+        where = self.where + self.within(window) + self.recheck + recheck
         distinct = "" if self.table.startswith("transaction ") else "distinct"
         text = f"""
             select {distinct} {self.time} from {self.table} {where.sql}
@@ -143,7 +143,7 @@ class Side:
     """Streams that drive, and the conditions of the other side on their transactions t."""
 
     streams: tuple[Stream, ...]
-    keep: Where = NOTHING
+    recheck: Where = NOTHING
 
     @property
     def by_index(self) -> bool:
@@ -152,7 +152,7 @@ class Side:
 
     def keys(self, window: Window, limit: int) -> Sql:
         """Return a statement of the first times of the side's transactions that are in the list."""
-        parts = [stream.keys(window, self.keep, limit) for stream in self.streams]
+        parts = [stream.keys(window, self.recheck, limit) for stream in self.streams]
         return joined(" union ", [Sql(f"({part.text})", part.values) for part in parts])
 
     def edge(self, window: Window, number: int) -> Sql:
@@ -169,16 +169,16 @@ def meetings(one: Side, other: Side, window: Window, limit: int) -> Sql:
     """
     times = [joined(" union all ", [stream.all(window) for stream in side.streams]) for side in (one, other)]
     both = joined(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
-    keep = other.keep
+    recheck = other.recheck
     text = f"""
         select consensus_timestamp from ({both.text}) met
         where (
             select true from {TRANSACTION} where t.consensus_timestamp = met.consensus_timestamp
-            {also(window.bounds, "t.consensus_timestamp")} {keep.and_sql} limit 1
+            {also(window.bounds, "t.consensus_timestamp")} {recheck.and_sql} limit 1
         )
         order by consensus_timestamp {window.direction} limit {limit:d}
     """
-    return Sql(text, (*both.values, *keep.values))
+    return Sql(text, (*both.values, *recheck.values))
 
 
 def joined(separator: str, parts: Sequence[Sql]) -> Sql:

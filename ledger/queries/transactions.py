@@ -128,9 +128,12 @@ def transactions_of_ids(
     """Return the same of several ids, pairs of payer and valid start."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
     if is_distributed():
-        from ledger.queries.distributed import transactions as distributed
-
-        return distributed.transactions_of_ids(ids, query, times)
+        # On the machines of these payers.
+        conditions = ("t.payer_account_id = any(%s)", "t.valid_start_ns = any(%s)")
+        where = Where(conditions, (sorted({payer for payer, _ in ids}), [start for _, start in ids]))
+        known = set(ids)
+        rows = _all(where + query.where, times)
+        return [row for row in rows if (row.payer_account_id, row.valid_start_ns) in known]
     among = "(t.payer_account_id, t.valid_start_ns) in (select * from unnest(%s::bigint[], %s::bigint[]))"
     where = Where((among,), ([payer for payer, _ in ids], [start for _, start in ids]))
     return _all(where + query.where, times)
@@ -142,9 +145,7 @@ def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
     # (consensus_timestamp).
     times = _times_of_hash(digest) if is_divided() else EVER
     if is_distributed():
-        from ledger.queries.distributed import transactions as distributed
-
-        return distributed.transactions_of_hash(digest, query, times, most=_MOST_OF_A_HASH)
+        return _distributed_transactions_of_hash(digest, query, times)
     statement = f"""
         with found as materialized (
             select consensus_timestamp, payer_account_id
@@ -169,6 +170,27 @@ def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
     """
     values = (digest[0] % 32, digest[:32], digest, *query.where.values)
     return [FullTransaction._make(row) for row in fetch(statement, values)]
+
+
+def _distributed_transactions_of_hash(digest: bytes, query: Query, times: Bounds) -> list[FullTransaction]:
+    # Index: transaction_hash__hash, of the partition that the first byte selects. The hash, whole or its
+    # first 32 bytes as it is stored since it has a suffix, says on which machines.
+    candidates = fetch(
+        f"""
+        select consensus_timestamp, payer_account_id, hash || coalesce(hash_suffix, '') from transaction_hash
+        where mod(get_byte(hash, 0), 32) = %s and substring(hash from 1 for 32) = %s and hash = any(%s)
+        order by consensus_timestamp limit {_MOST_OF_A_HASH}
+        """,
+        (digest[0] % 32, digest[:32], [digest[:32], digest]),
+    )
+    keys = [(at, payer) for at, payer, whole in candidates if whole == digest]
+    if not keys:
+        return []
+    # Index: the primary key (consensus_timestamp, payer_account_id). Rows of older releases have no payer.
+    where = Where(("t.consensus_timestamp = any(%s)",), ([at for at, _ in keys],))
+    if (payer := keys[0][1]) is not None:
+        where += Where(("t.payer_account_id = %s",), (payer,))
+    return _all(where + query.where, times)
 
 
 def _times_of_hash(digest: bytes) -> Bounds:

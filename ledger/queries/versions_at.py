@@ -1,4 +1,4 @@
-"""Versions of an object at a moment, which the current table and its history hold."""
+"""Versions of an object in a range of time, which the current table and its history hold."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Where
 from mirror.core.db.sql.bounds import Bounds
 
 
-class Moment(NamedTuple):
+class VersionRange(NamedTuple):
     """A choice of versions: those that began by `until` and were still valid at `since` (inclusive ns).
 
     Versions valid at one of `excluded` don't count. The latest of those left is the one.
@@ -18,8 +18,8 @@ class Moment(NamedTuple):
     excluded: Sequence[int] = ()
 
     @classmethod
-    def of(cls, times: Bounds) -> "Moment":
-        """Return the moment of these times; a version is valid at an equal time if it began by then."""
+    def of(cls, times: Bounds) -> "VersionRange":
+        """Return the range of these times; a version is valid at an equal time if it began by then."""
         until = [*times.equal, *([] if times.upper is None else [times.upper]), MAX_INT64]
         return cls(
             since=MIN_INT64 if times.lower is None else min(times.lower, MAX_INT64),

@@ -9,16 +9,16 @@ from typing import Any, TypedDict
 from ledger.queries import system_files
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
-from mirror.core.rest.answers.views import NewerReadView
-from mirror.core.rest.parameters.newer import NewerParameterSet, NewerTimestampParameter, time_window
+from mirror.core.rest.answers.views import SpringReadView
+from mirror.core.rest.parameters.spring import SpringParameterSet, SpringTimestampParameter, time_window
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi.messages import ExchangeRateSet
 from mirror.core.values.json_types import Int32, Int64, Timestamp
 
 
 # PARAMETERS
-class ExchangeRateParameters(NewerParameterSet):
-    timestamp = NewerTimestampParameter(help="Time of the rates.")
+class ExchangeRateParameters(SpringParameterSet):
+    timestamp = SpringTimestampParameter(help="Time of the rates.")
 
 
 # JSON
@@ -49,7 +49,7 @@ def rate_json(rates: Any, name: str) -> RateJson | None:
 
 
 # VIEW
-class ExchangeRate(NewerReadView):
+class ExchangeRate(SpringReadView):
     """Get the current and the next exchange rate of hbars and cents.
 
     With `timestamp` those in force at that time.
@@ -66,7 +66,7 @@ class ExchangeRate(NewerReadView):
         return {
             "current_rate": rate_json(rates, "currentRate"),
             "next_rate": rate_json(rates, "nextRate"),
-            "timestamp": timestamp.newer_text(at),
+            "timestamp": timestamp.spring_text(at),
         }
 
 

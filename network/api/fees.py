@@ -18,18 +18,18 @@ from ledger.queries.fee_schedules import SCHEDULE_UNITS_PER_TINYCENT, rate_in_fo
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.answers.errors import BadRequest
-from mirror.core.rest.answers.views import NewerReadView, PostedBody
+from mirror.core.rest.answers.views import PostedBody, SpringReadView
 from mirror.core.rest.parameters.bodies import UNREADABLE, read_body
-from mirror.core.rest.parameters.newer import (
-    NewerChoiceParameter,
-    NewerOrderParameter,
-    NewerParameter,
-    NewerParameterSet,
-    NewerTimestampParameter,
+from mirror.core.rest.parameters.parameter_set import ONLY_EQ
+from mirror.core.rest.parameters.spring import (
+    SpringChoiceParameter,
+    SpringOrderParameter,
+    SpringParameter,
+    SpringParameterSet,
+    SpringTimestampParameter,
     read_int32,
     time_window,
 )
-from mirror.core.rest.parameters.parameter_set import ONLY_EQ
 from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import (
     CurrentAndNextFeeSchedule,
@@ -58,12 +58,12 @@ _EXAMPLES = {
 
 
 # PARAMETERS
-class FeeParameters(NewerParameterSet):
-    timestamp = NewerTimestampParameter(help="Time of the fees.")
-    order = NewerOrderParameter()
+class FeeParameters(SpringParameterSet):
+    timestamp = SpringTimestampParameter(help="Time of the fees.")
+    order = SpringOrderParameter()
 
 
-class ThrottleParameter(NewerParameter):
+class ThrottleParameter(SpringParameter):
     """The utilization of the network by high volumes, in ten-thousandths."""
 
     schema = {"type": "integer", "minimum": 0, "maximum": MOST_BUSY}
@@ -90,8 +90,8 @@ class ThrottleParameter(NewerParameter):
         return []
 
 
-class EstimateParameters(NewerParameterSet):
-    mode = NewerChoiceParameter(
+class EstimateParameters(SpringParameterSet):
+    mode = SpringChoiceParameter(
         "mode",
         ("intrinsic", "state"),
         "intrinsic",
@@ -182,14 +182,14 @@ def fees_json(schedule: Any, rate: Any) -> list[FeeJson]:
     """Return the prices of the schedule at that rate; none if the rate makes hbars worthless."""
     return [
         {
-            "gas": min(max(_tinycents(each) * rate.hbarEquiv // rate.centEquiv, 1), MAX_INT64),
-            "transaction_type": _WITH_GAS[each.hederaFunctionality],
+            "gas": min(max(_tinycents(entry) * rate.hbarEquiv // rate.centEquiv, 1), MAX_INT64),
+            "transaction_type": _WITH_GAS[entry.hederaFunctionality],
         }
-        for each in schedule.transactionFeeSchedule
+        for entry in schedule.transactionFeeSchedule
         if rate.centEquiv
-        and each.hederaFunctionality in _WITH_GAS
-        and each.fees
-        and each.fees[0].HasField("servicedata")
+        and entry.hederaFunctionality in _WITH_GAS
+        and entry.fees
+        and entry.fees[0].HasField("servicedata")
     ]
 
 
@@ -199,7 +199,7 @@ def _tinycents(entry: Any) -> int:
 
 
 # VIEW
-class Fees(NewerReadView):
+class Fees(SpringReadView):
     """Get the price of gas for calls and creations.
 
     In tinybars; with `timestamp` as it was at that time.
@@ -213,11 +213,11 @@ class Fees(NewerReadView):
         times = time_window(parameters.timestamp)
         schedules, at = current(system_files.FEE_SCHEDULE, times, CurrentAndNextFeeSchedule)
         rates, _ = current(system_files.EXCHANGE_RATES, times, ExchangeRateSet)
-        # Rounded up: any moment after the second of an expiry is beyond it.
+        # Rounded up: any time after the second of an expiry is beyond it.
         seconds = -(-(at if times.upper is None else times.upper) // timestamp.NANOS_PER_SECOND)
         fees = fees_json(schedule_in_force(schedules, seconds), rate_in_force(rates, seconds))
         fees.sort(key=lambda fee: fee["transaction_type"].lower(), reverse=parameters.descending)
-        return {"fees": fees, "timestamp": timestamp.newer_text(at)}
+        return {"fees": fees, "timestamp": timestamp.spring_text(at)}
 
     def estimate(self, request: Request) -> Response:
         """Estimate the fee of a transaction.

@@ -14,9 +14,9 @@ from ledger.queries.system_files import system_id
 from mirror.core import config
 from mirror.core.db.reading.sql import Comparison, Where
 from mirror.core.rest.answers.errors import BadRequest
-from mirror.core.rest.answers.views import Answer, NewerReadView
-from mirror.core.rest.parameters.newer import NewerIdParameter, NewerOrderParameter
+from mirror.core.rest.answers.views import Answer, SpringReadView
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, OPERATORS, InvalidValue
+from mirror.core.rest.parameters.spring import SpringIdParameter, SpringOrderParameter
 from mirror.core.rest.parameters.strict import (
     CappedLimitParameter,
     StrictIdParameter,
@@ -26,7 +26,7 @@ from mirror.core.rest.parameters.strict import (
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import EntityId, Int32, Int64, KeyJson, Page, TimestampRangeJson
 from mirror.core.values.keys import key_json
-from mirror.core.values.timestamp import newer_staking_period_json
+from mirror.core.values.timestamp import spring_staking_period_json
 from network.queries import nodes as queries
 from network.queries.nodes import Node
 
@@ -35,7 +35,7 @@ _MOST_NODE_IDS = 100
 
 
 # PARAMETERS
-class AddressBookParameter(NewerIdParameter):
+class AddressBookParameter(SpringIdParameter):
     """A file by its id; becomes a Comparison, None when absent. Only 101 and 102 are address books."""
 
     many: ClassVar[bool] = False
@@ -56,7 +56,7 @@ class NodeParameters(StrictParameterSet):
     )
     limit = CappedLimitParameter("rest.network.nodes.limit.default", "rest.network.nodes.limit.max")
     node_id = StrictIdParameter("node.id", variable="nodeId", most=_MOST_NODE_IDS, help="Node id.")
-    order = NewerOrderParameter()
+    order = SpringOrderParameter()
 
 
 def address_book(parameters: NodeParameters) -> int:
@@ -124,9 +124,9 @@ def nodes_json(nodes: list[Node], *, with_admin_key: bool) -> list[Answer]:
         return []
     book = nodes[0]
     file_id = entity_id.text(book.file_id)
-    valid = timestamp.newer_range_json(book.since, book.until)
+    valid = timestamp.spring_range_json(book.since, book.until)
     ends = {node.staking_period for node in nodes}
-    periods = {end: None if end is None else newer_staking_period_json(end) for end in ends}
+    periods = {end: None if end is None else spring_staking_period_json(end) for end in ends}
     return [
         ({"admin_key": key_json(node.admin_key)} if with_admin_key else {})
         | {
@@ -156,7 +156,7 @@ def nodes_json(nodes: list[Node], *, with_admin_key: bool) -> list[Answer]:
 
 
 def endpoint_json(endpoint: dict[str, Any] | None) -> Answer | None:
-    """Return a stored endpoint, with empty text for what it lacks."""
+    """Return a stored endpoint, with empty text for missing parts."""
     if endpoint is None:
         return None
     return {
@@ -172,7 +172,7 @@ def _known(amount: int | None) -> int | None:
 
 
 # VIEW
-class Nodes(NewerReadView):
+class Nodes(SpringReadView):
     """List the consensus nodes of the address book.
 
     With their keys, endpoints and stakes.

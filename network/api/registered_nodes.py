@@ -13,9 +13,13 @@ from rest_framework.response import Response
 
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.rest.answers.errors import BadRequest
-from mirror.core.rest.answers.views import Answer, NewerReadView
-from mirror.core.rest.parameters.newer import NewerChoiceParameter, NewerLimitParameter, NewerOrderParameter
+from mirror.core.rest.answers.views import Answer, SpringReadView
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
+from mirror.core.rest.parameters.spring import (
+    SpringChoiceParameter,
+    SpringLimitParameter,
+    SpringOrderParameter,
+)
 from mirror.core.rest.parameters.strict import StrictIdParameter, StrictParameterSet, id_bounds
 from mirror.core.values import timestamp
 from mirror.core.values.json_types import Int32, Int64, KeyJson, Page, Timestamp, TimestampRangeJson
@@ -40,7 +44,7 @@ class RegisteredNodeIdParameter(StrictIdParameter):
         return super().comparison(text, split)
 
 
-class KindParameter(NewerChoiceParameter):
+class KindParameter(SpringChoiceParameter):
     """A kind of endpoint; becomes None when absent."""
 
     def __init__(self) -> None:
@@ -60,8 +64,8 @@ class KindParameter(NewerChoiceParameter):
 
 
 class RegisteredNodeParameters(StrictParameterSet):
-    limit = NewerLimitParameter()
-    order = NewerOrderParameter()
+    limit = SpringLimitParameter()
+    order = SpringOrderParameter()
     registered_node_id = RegisteredNodeIdParameter(
         "registerednode.id",
         variable="registeredNodeIds",
@@ -125,16 +129,16 @@ class RegisteredNodesJson(Page):
 def registered_node_json(node: RegisteredNode) -> Answer:
     return {
         "admin_key": key_json(node.admin_key),
-        "created_timestamp": timestamp.newer_text(node.created_timestamp),
+        "created_timestamp": timestamp.spring_text(node.created_timestamp),
         "description": node.description,
         "registered_node_id": node.registered_node_id,
         "service_endpoints": [endpoint_json(endpoint) for endpoint in node.service_endpoints or ()],
-        "timestamp": timestamp.newer_range_json(node.since, node.until),
+        "timestamp": timestamp.spring_range_json(node.since, node.until),
     }
 
 
 def endpoint_json(endpoint: dict[str, Any]) -> Answer:
-    """Return a stored endpoint, with null for what it lacks; one of no kind is a general service."""
+    """Return a stored endpoint, with null for missing parts; one of no kind is a general service."""
     kinds = (kind for member, kind in _KINDS.items() if endpoint.get(member) is not None)
     block_node, general_service = endpoint.get("block_node"), endpoint.get("general_service")
     return {
@@ -155,7 +159,7 @@ def endpoint_json(endpoint: dict[str, Any]) -> Answer:
 
 
 # VIEW
-class RegisteredNodes(NewerReadView):
+class RegisteredNodes(SpringReadView):
     """List the nodes that people have registered.
 
     Block nodes, mirror nodes, relays and other services, so that clients find them.

@@ -11,17 +11,17 @@ from typing import NamedTuple, TypedDict
 from mirror.core.db.reading.sql import fetch_one
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
-from mirror.core.rest.answers.views import NewerReadView
-from mirror.core.rest.parameters.newer import NewerParameterSet
+from mirror.core.rest.answers.views import SpringReadView
+from mirror.core.rest.parameters.spring import SpringParameterSet
 from mirror.core.values.json_types import Int64, TimestampRangeJson
-from mirror.core.values.timestamp import newer_staking_period_json
+from mirror.core.values.timestamp import spring_staking_period_json
 
 _NINE_DECIMALS = Decimal("1e-9")
 _FLOAT_DIGITS = 9  # that name every 32-bit float
 
 
 # PARAMETERS
-class StakeParameters(NewerParameterSet):
+class StakeParameters(SpringParameterSet):
     """No parameters; the query string is ignored."""
 
 
@@ -83,7 +83,7 @@ def stake_json(stakes: Stakes) -> StakeJson:
         "reserved_staking_rewards": stakes.reserved_staking_rewards,
         "reward_balance_threshold": stakes.reward_balance_threshold,
         "stake_total": stakes.stake_total,
-        "staking_period": newer_staking_period_json(stakes.staking_period),
+        "staking_period": spring_staking_period_json(stakes.staking_period),
         "staking_period_duration": stakes.staking_period_duration,
         "staking_periods_stored": stakes.staking_periods_stored,
         "staking_reward_fee_fraction": fraction(
@@ -114,7 +114,7 @@ def _as_single(number: float) -> float:
 
 
 # VIEW
-class Stake(NewerReadView):
+class Stake(SpringReadView):
     """Get the staking figures of the network.
 
     The stakes, the rates and limits of rewards, and the staking period.

@@ -14,11 +14,11 @@ from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import BadRequest, NotFound
 from mirror.core.rest.answers.rendering import PlainTextRenderer
 from mirror.core.rest.answers.response import ApiResponse
-from mirror.core.rest.answers.views import NewerReadView
-from mirror.core.rest.parameters.newer import (
-    NewerChoiceParameter,
-    NewerParameterSet,
-    NewerTimestampParameter,
+from mirror.core.rest.answers.views import SpringReadView
+from mirror.core.rest.parameters.spring import (
+    SpringChoiceParameter,
+    SpringParameterSet,
+    SpringTimestampParameter,
     time_window,
 )
 from mirror.core.values import timestamp
@@ -32,9 +32,9 @@ _HBAR_DECIMALS = 8
 
 
 # PARAMETERS
-class SupplyParameters(NewerParameterSet):
-    timestamp = NewerTimestampParameter(help="Time of the supply: the last snapshot counts.")
-    q = NewerChoiceParameter(
+class SupplyParameters(SpringParameterSet):
+    timestamp = SpringTimestampParameter(help="Time of the supply: the last snapshot counts.")
+    q = SpringChoiceParameter(
         "q",
         ("circulating", "totalcoins"),
         "",
@@ -48,7 +48,7 @@ def unreleased(parameters: SupplyParameters) -> Unreleased | None:
     if not parameters.timestamp:
         return queries.unreleased_now()
     times = time_window(parameters.timestamp)
-    # A lower bound alone ends with the last moment there is: the month before it has no snapshots.
+    # A lower bound alone ends with the largest timestamp: the month before it has no snapshots.
     lower, upper = times.lower or 0, MAX_INT64 if times.upper is None else times.upper
     if lower > upper:
         raise BadRequest("Invalid range provided for timestamp")
@@ -69,7 +69,7 @@ _HBARS = Annotated[str, SchemaMetadata(pattern=r"^-?[0-9]+\.[0-9]{8}$")]
 def supply_json(unreleased: Unreleased) -> SupplyJson:
     return {
         "released_supply": str(TOTAL - unreleased.balance),
-        "timestamp": timestamp.newer_text(unreleased.timestamp),
+        "timestamp": timestamp.spring_text(unreleased.timestamp),
         "total_supply": str(TOTAL),
     }
 
@@ -82,7 +82,7 @@ def hbars(tinybars: int) -> str:
 
 
 # VIEW
-class Supply(NewerReadView):
+class Supply(SpringReadView):
     """Get the total and the released supply of hbars.
 
     In tinybars; with `q` the circulating or the total supply alone, as plain text in hbars.
@@ -92,10 +92,10 @@ class Supply(NewerReadView):
     answers = {"application/json": SupplyJson, "text/plain": _HBARS}
 
     def read(self, parameters: SupplyParameters) -> SupplyJson | Response:
-        found = unreleased(parameters)
-        if found is None:
+        balances = unreleased(parameters)
+        if balances is None:
             raise NotFound("Network supply not found", detail=not_loaded.entity())
         if not parameters.q:
-            return supply_json(found)
+            return supply_json(balances)
         self.renderer = PlainTextRenderer()
-        return ApiResponse(hbars(TOTAL if parameters.q == "totalcoins" else TOTAL - found.balance))
+        return ApiResponse(hbars(TOTAL if parameters.q == "totalcoins" else TOTAL - balances.balance))

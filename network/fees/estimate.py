@@ -88,16 +88,16 @@ class Schedule:
         self._node = _Entry(message.node.base_fee, _prices(message.node, fees))
         self._network_multiplier = message.network.multiplier
         self._entries = {
-            HederaFunctionality.Name(each.name): _Entry(
-                each.base_fee,
-                _prices(each, fees),
-                each.free,
-                each.node_network_fee_exempt,
-                each.high_volume_rates if each.HasField("high_volume_rates") else None,
+            HederaFunctionality.Name(entry.name): _Entry(
+                entry.base_fee,
+                _prices(entry, fees),
+                entry.free,
+                entry.node_network_fee_exempt,
+                entry.high_volume_rates if entry.HasField("high_volume_rates") else None,
             )
             for service in message.services
-            for each in service.schedule
-            if each.name in HederaFunctionality.values()
+            for entry in service.schedule
+            if entry.name in HederaFunctionality.values()
         }
         if not self._entries:
             raise ValueError("a schedule of fees without entries")

@@ -1,4 +1,4 @@
-"""GET /api/v1/accounts/{id}/airdrops/outstanding and .../pending: airdrops that nobody has claimed yet.
+"""GET /api/v1/accounts/{id}/airdrops/outstanding and .../pending: unclaimed airdrops.
 
 Source: token_airdrop; outstanding are those the account sent, pending those it may claim.
 Amounts: int64 in the token's smallest unit. Errors: 400 malformed parameter; 404 unknown alias or EVM
@@ -9,17 +9,17 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import NewerOfAccount, newer_account_id
+from ledger.api.names.accounts import SpringOfAccount, spring_account_id
 from mirror.core.db.sql.bounds import Ends
 from mirror.core.db.sql.query import Query
-from mirror.core.rest.paging.pairs import check_newer_range
+from mirror.core.rest.paging.pairs import check_spring_range
 from mirror.core.rest.parameters.entity_ids import AccountName
-from mirror.core.rest.parameters.newer import (
-    NewerEntityIdParameter,
-    NewerLimitParameter,
-    NewerNumberParameter,
-    NewerOrderParameter,
-    NewerParameterSet,
+from mirror.core.rest.parameters.spring import (
+    SpringEntityIdParameter,
+    SpringLimitParameter,
+    SpringNumberParameter,
+    SpringOrderParameter,
+    SpringParameterSet,
 )
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import EntityId, Int64, Page, TimestampRangeJson
@@ -28,26 +28,28 @@ from tokens.queries.airdrops import Airdrop
 
 
 # PARAMETERS
-class OutstandingParameters(NewerParameterSet):
-    limit = NewerLimitParameter()
-    order = NewerOrderParameter()
-    other_id = NewerEntityIdParameter("receiver.id", variable="receiverIds", help="The receiver.")
-    serial_number = NewerNumberParameter(
+class OutstandingParameters(SpringParameterSet):
+    limit = SpringLimitParameter()
+    order = SpringOrderParameter()
+    other_id = SpringEntityIdParameter("receiver.id", variable="receiverIds", help="The receiver.")
+    serial_number = SpringNumberParameter(
         "serialnumber", variable="serialNumbers", help="Serial number, within those of tokens."
     )
-    token_id = NewerEntityIdParameter(
+    token_id = SpringEntityIdParameter(
         "token.id", variable="tokenIds", help="Token, within those of receivers."
     )
 
 
-class PendingParameters(NewerParameterSet):
-    limit = NewerLimitParameter()
-    order = NewerOrderParameter()
-    other_id = NewerEntityIdParameter("sender.id", variable="senderIds", help="The sender.")
-    serial_number = NewerNumberParameter(
+class PendingParameters(SpringParameterSet):
+    limit = SpringLimitParameter()
+    order = SpringOrderParameter()
+    other_id = SpringEntityIdParameter("sender.id", variable="senderIds", help="The sender.")
+    serial_number = SpringNumberParameter(
         "serialnumber", variable="serialNumbers", help="Serial number, within those of tokens."
     )
-    token_id = NewerEntityIdParameter("token.id", variable="tokenIds", help="Token, within those of senders.")
+    token_id = SpringEntityIdParameter(
+        "token.id", variable="tokenIds", help="Token, within those of senders."
+    )
 
 
 Parameters = OutstandingParameters | PendingParameters
@@ -59,13 +61,13 @@ def airdrops(
 ) -> list[Airdrop]:
     """`own` is the column of the account in the path, `other` that of the other party. Errors: BadRequest."""
     # Clients expect that both endpoints call the other party account.id here.
-    check_newer_range("account.id", parameters.other_id)
+    check_spring_range("account.id", parameters.other_id)
     ranges = [
         (other, Ends.of(parameters.other_id)),
         ("token_id", Ends.of(parameters.token_id)),
         ("serial_number", Ends.of(parameters.serial_number)),
     ]
-    return queries.pending((own, newer_account_id(account)), ranges, query)
+    return queries.pending((own, spring_account_id(account)), ranges, query)
 
 
 # JSON
@@ -90,13 +92,13 @@ def airdrop_json(airdrop: Airdrop) -> AirdropJson:
         "receiver_id": entity_id.text(airdrop.receiver_id),
         "sender_id": entity_id.text(airdrop.sender_id),
         "serial_number": airdrop.serial_number or None,
-        "timestamp": timestamp.newer_range_json(airdrop.since, airdrop.until),
+        "timestamp": timestamp.spring_range_json(airdrop.since, airdrop.until),
         "token_id": entity_id.text(airdrop.token_id),
     }
 
 
 # VIEWS
-class OutstandingAirdrops(NewerOfAccount):
+class OutstandingAirdrops(SpringOfAccount):
     """List the airdrops an account sent that nobody has claimed yet.
 
     The sender may still cancel them.
@@ -110,7 +112,7 @@ class OutstandingAirdrops(NewerOfAccount):
         return self.page("airdrops", [airdrop_json(row) for row in rows])
 
 
-class PendingAirdrops(NewerOfAccount):
+class PendingAirdrops(SpringOfAccount):
     """List the airdrops an account may claim.
 
     Each was sent to it without being associated with the token.

@@ -11,20 +11,20 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import NewerOfAccount, OfAccount, newer_account_id
+from ledger.api.names.accounts import OfAccount, SpringOfAccount, spring_account_id
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
 from mirror.core.db.sql.pair_bounds import PairBounds, page_of_pairs
 from mirror.core.db.sql.query import Query
-from mirror.core.rest.paging.pairs import classic_pair, newer_pair
+from mirror.core.rest.paging.pairs import classic_pair, spring_pair
 from mirror.core.rest.parameters.entity_ids import AccountName
-from mirror.core.rest.parameters.newer import (
-    NewerBooleanParameter,
-    NewerEntityIdParameter,
-    NewerLimitParameter,
-    NewerOrderParameter,
-    NewerParameterSet,
-)
 from mirror.core.rest.parameters.parameter_set import ParameterSet
+from mirror.core.rest.parameters.spring import (
+    SpringBooleanParameter,
+    SpringEntityIdParameter,
+    SpringLimitParameter,
+    SpringOrderParameter,
+    SpringParameterSet,
+)
 from mirror.core.rest.parameters.types import (
     EntityIdParameter,
     LimitParameter,
@@ -43,16 +43,16 @@ class TokenAllowanceParameters(ParameterSet):
     token_id = TokenIdParameter("token.id", help="Token, within the range of spenders.")
 
 
-class NftAllowanceParameters(NewerParameterSet):
-    account_id = NewerEntityIdParameter(
+class NftAllowanceParameters(SpringParameterSet):
+    account_id = SpringEntityIdParameter(
         "account.id",
         variable="accountIds",
         help="The other party: the spender, or with owner=false the owner.",
     )
-    limit = NewerLimitParameter()
-    order = NewerOrderParameter()
-    owner = NewerBooleanParameter("owner", True, help="Whether the account in the path owns or spends.")
-    token_id = NewerEntityIdParameter(
+    limit = SpringLimitParameter()
+    order = SpringOrderParameter()
+    owner = SpringBooleanParameter("owner", True, help="Whether the account in the path owns or spends.")
+    token_id = SpringEntityIdParameter(
         "token.id", variable="tokenIds", help="Token, within those of accounts."
     )
 
@@ -133,7 +133,7 @@ def nft_allowance_json(row: Row) -> NftAllowanceJson:
         "approved_for_all": True,
         "owner": entity_id.text(owner),
         "spender": entity_id.text(spender),
-        "timestamp": timestamp.newer_range_json(since, until),
+        "timestamp": timestamp.spring_range_json(since, until),
         "token_id": entity_id.text(token),
     }
 
@@ -154,7 +154,7 @@ class TokenAllowances(OfAccount):
         return self.page("allowances", [token_allowance_json(row) for row in rows])
 
 
-class NftAllowances(NewerOfAccount):
+class NftAllowances(SpringOfAccount):
     """List the allowances for all NFTs of a token that an account gave.
 
     With `owner=false` those that it got.
@@ -163,7 +163,7 @@ class NftAllowances(NewerOfAccount):
     parameters, max_age, answers = NftAllowanceParameters, 1, NftAllowancesJson
 
     def read(self, parameters: NftAllowanceParameters, account: AccountName) -> Response:
-        bounds = newer_pair(parameters, "account_id", "token_id")
+        bounds = spring_pair(parameters, "account_id", "token_id")
         self.paging = {"account.id": "spender" if parameters.owner else "owner", "token.id": "token_id"}
-        rows = nft_allowances_of(newer_account_id(account), bounds, self.query, as_owner=parameters.owner)
+        rows = nft_allowances_of(spring_account_id(account), bounds, self.query, as_owner=parameters.owner)
         return self.page("allowances", [nft_allowance_json(row) for row in rows])

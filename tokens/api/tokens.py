@@ -34,7 +34,7 @@ from mirror.core.values.json_types import Base64, DecimalText, EntityId, Int64, 
 from mirror.core.values.keys import key_json
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from tokens.queries import tokens as queries
-from tokens.queries.tokens import ListedToken, Selection
+from tokens.queries.listed_tokens import ListedToken, Selection
 from tokens.queries.tokens import Token as TokenRow
 
 _SHORTEST_NAME, _LONGEST_NAME = 3, 100  # bytes
@@ -395,5 +395,5 @@ class Token(OfToken):
 
 
 def _until(parameters: TokenAtParameters) -> Comparison:
-    operator, moment = parameters.timestamp[-1]
-    return Comparison("lt" if operator == "lt" else "lte", moment)
+    operator, at = parameters.timestamp[-1]
+    return Comparison("lt" if operator == "lt" else "lte", at)

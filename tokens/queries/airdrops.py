@@ -41,37 +41,37 @@ def pending(account: tuple[str, int], ranges: Sequence[tuple[str, Ends]], query:
 def within(ranges: Sequence[tuple[str, Ends]]) -> Where:
     """Return the condition of rows within the ranges of ordered columns. Columns without one don't count.
 
-    An equality holds for every row. Beside a single value of the first column all ends do. Otherwise an end
+    An equality holds for every row. Next to a single value of the first column all ends do. Otherwise an end
     counts only where the columns before it are at their own, inclusive end of the same side, and only if the
     first column has one.
     """
-    given = [(column, ends) for column, ends in ranges if ends.lower or ends.upper]
+    limited = [(column, ends) for column, ends in ranges if ends.lower or ends.upper]
     where = Where()
-    beside_one = bool(given) and given[0][1].single
-    if beside_one:
-        (column, ends), *given = given
+    after_single = bool(limited) and limited[0][1].single
+    if after_single:
+        (column, ends), *limited = limited
         where += compare(column, list(filter(None, ends)))
-    for column, ends in given:
+    for column, ends in limited:
         if ends.equal:
             where += compare(column, list(filter(None, ends[:1])))
-    others = [(column, ends) for column, ends in given if not ends.equal]
+    others = [(column, ends) for column, ends in limited if not ends.equal]
     for side in ("lower", "upper"):
-        where += _side([(column, getattr(ends, side)) for column, ends in others], beside_one)
+        where += _side([(column, getattr(ends, side)) for column, ends in others], after_single)
     return where
 
 
-def _side(ends: Sequence[tuple[str, Comparison | None]], beside_one: bool) -> Where:
-    """Return the condition of the ends of one side, maybe beside a single value of the first column."""
-    found = [(column, end) for column, end in ends if end is not None]
-    if not found or not (beside_one or ends[0][1]):
+def _side(ends: Sequence[tuple[str, Comparison | None]], after_single: bool) -> Where:
+    """Return the condition of the ends of one side, maybe next to a single value of the first column."""
+    bounded = [(column, end) for column, end in ends if end is not None]
+    if not bounded or not (after_single or ends[0][1]):
         return Where()
-    # Links go on like this after a serial number. Serial numbers of the tokens that follow begin anew.
-    goes_on = [end.operator for _, end in found] in (["gte", "gt"], ["lte", "lt"])
-    if beside_one and not goes_on:
-        return reduce(Where.__add__, (compare(column, [end]) for column, end in found))
-    exclusive = (place for place, (_, end) in enumerate(found, 1) if end.operator in ("gt", "lt"))
-    found = found[: next(exclusive, None)]
-    symbol = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}[found[-1][1].operator]
-    places = ", ".join(["%s"] * len(found))
-    columns, values = zip(*((column, end.value) for column, end in found), strict=True)
+    # Links continue like this after a serial number. Serial numbers of the tokens that follow begin anew.
+    continues = [end.operator for _, end in bounded] in (["gte", "gt"], ["lte", "lt"])
+    if after_single and not continues:
+        return reduce(Where.__add__, (compare(column, [end]) for column, end in bounded))
+    exclusive = (place for place, (_, end) in enumerate(bounded, 1) if end.operator in ("gt", "lt"))
+    bounded = bounded[: next(exclusive, None)]
+    symbol = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}[bounded[-1][1].operator]
+    places = ", ".join(["%s"] * len(bounded))
+    columns, values = zip(*((column, end.value) for column, end in bounded), strict=True)
     return Where((f"({', '.join(columns)}) {symbol} ({places})",), values)

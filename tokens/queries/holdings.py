@@ -21,6 +21,7 @@ from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.selective_page import page_of_few
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
+from tokens.queries.distributed import holdings as distributed
 
 _BALANCE_INDEX = "token_account__token_balance_account"
 _PAST_BALANCE_INDEX = "token_balance__token_balance_account"
@@ -67,24 +68,21 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
     if selection.public_key is None and (not selection.balances or names_few(ids)):
         return _fetched(_holders(selection, None, query), selection, query), None
     candidates = _candidates(selection)
+    where = selection.of_token + Where(("associated",)) + selection.with_balance
+    where += selection.among("account_id")
+    index = "" if selection.public_key else _BALANCE_INDEX
     if candidates and is_distributed():
-        from tokens.queries.distributed import holdings as distributed
-
-        index = "" if selection.public_key else _BALANCE_INDEX
-        found = distributed.page_of_few(selection, query, candidates, index=index)
-        if found is not None:
-            return _with_known_decimals(found, selection), None
+        rows = distributed.page_of_few(where, query, candidates, index=index)
+        if rows is not None:
+            return _with_known_decimals(rows, selection), None
     elif candidates:
         # Index: the primary key (account_id, token_id), for one account at a time.
-        where = selection.of_token + Where(("associated",)) + selection.with_balance
-        where += selection.among("account_id")
         page = f"""
             select holding.* from few cross join lateral (
                 select account_id, balance, balance_timestamp from token_account
                 where account_id = few.id {where.and_sql} limit 1
             ) holding order by few.id {query.direction} limit {query.limit:d}
         """
-        index = "" if selection.public_key else _BALANCE_INDEX
         rows = page_of_few(
             candidates, _with_decimals(Statement(page, where.values), selection, query), query, index=index
         )
@@ -128,7 +126,7 @@ def _holders(selection: Holders, window: Bounds | None, query: Query) -> Stateme
 
 
 def _having_key(selection: Holders) -> Where:
-    """Return the condition that an account has the public key, asked for one account at a time."""
+    """Return the condition that an account has the public key, checked one account at a time."""
     if selection.public_key is None:
         return Where()
     # Index: the primary key (id). A scalar, as PostgreSQL might answer `exists` by all accounts of the key.
@@ -152,9 +150,9 @@ def holders_at(selection: Holders, at: Window, query: Query) -> Holdings:
         page = _latest_of(Statement(f"select id from few {among.sql}", among.values), selection, rows, query)
         index = "" if selection.public_key is not None else _PAST_BALANCE_INDEX
         if is_distributed():
-            found = page_of_few(candidates, page, query, index=index)
-            if found is not None:
-                return _with_known_decimals(found, selection), None
+            holdings = page_of_few(candidates, page, query, index=index)
+            if holdings is not None:
+                return _with_known_decimals(holdings, selection), None
         else:
             few = page_of_few(candidates, _with_decimals(page, selection, query), query, index=index)
             if few is not None:
@@ -220,13 +218,13 @@ def _latest_of(known: Statement, selection: Holders, rows: Where, query: Query) 
 def _known_holders(selection: Holders, rows: Where, query: Query) -> Statement:
     """Return SQL of the page of all holders.
 
-    It goes from each account straight to the next, as a busy account has a row per snapshot. The bound at the
-    far end is looked at after each step: between two bounds PostgreSQL expects so few rows that it would read
-    and sort all of the token's, by an index of other order.
+    It skips from each account straight to the next, as a busy account has a row per snapshot. The bound at
+    the far end is looked at after each step: between two bounds PostgreSQL expects so few rows that it would
+    read and sort all of the token's, by an index of other order.
     """
     far = ("gt", "gte") if query.descending else ("lt", "lte")
-    ahead = [each for each in selection.accounts if each.operator not in far]
-    until = [each for each in selection.accounts if each.operator in far]
+    ahead = [comparison for comparison in selection.accounts if comparison.operator not in far]
+    until = [comparison for comparison in selection.accounts if comparison.operator in far]
     where = rows + compare("account_id", ahead, any_equal=False)
     end = compare("account_id", until, any_equal=False)
     next_row = f"order by account_id {query.direction} limit 1"

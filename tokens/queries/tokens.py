@@ -1,6 +1,5 @@
 """Tokens: pages of them, one now, one as it was at a time."""
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,35 +11,12 @@ from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.selective_page import page_of_few
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
+from tokens.queries.distributed import tokens as distributed
+from tokens.queries.listed_tokens import TRIGRAM, ListedToken, Selection
 
 # The first tokens, in order of id, that are searched for a name before the index of names is: more of them if
 # that is likely to fill the page, as the index knows all tokens of a common name in no order.
 _SEARCHED_FIRST, _SEARCHED_MOST = 1000, 10_000
-# A pattern without this part is no help to the index of names.
-TRIGRAM = re.compile(r"\w{3}")
-
-
-class Selection(NamedTuple):
-    """The choice of a page's tokens.
-
-    `names` are patterns for ILIKE, which must all match. `account_id` is an account associated with them.
-    """
-
-    tokens: Sequence[Comparison] = ()
-    type: str | None = None
-    names: Sequence[str] = ()
-    public_keys: Sequence[Comparison] = ()
-    account_id: int | None = None
-
-
-class ListedToken(NamedTuple):
-    token_id: int
-    decimals: int
-    admin_key: bytes | None
-    metadata: bytes | None
-    name: str
-    symbol: str
-    type: str
 
 
 class _Source(NamedTuple):
@@ -64,11 +40,9 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
     if is_distributed():
-        from tokens.queries.distributed import tokens as distributed
-
-        found = distributed.tokens(selection, query)
-        if found is not None:
-            return found, None
+        page = distributed.tokens(selection, query)
+        if page is not None:
+            return page, None
     elif is_selective(selection.public_keys):
         rows = _page_of_few(entities_of_keys(selection.public_keys, "type = 'TOKEN'"), selection, query)
         if rows is not None:
@@ -86,8 +60,6 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
 
 def _by_id(selection: Selection, query: Query) -> list[ListedToken]:
     if is_distributed():
-        from tokens.queries.distributed import tokens as distributed
-
         return distributed.by_id(selection, query)
     if selection.account_id is not None:
         # Index: the primary key (account_id, token_id).
@@ -97,7 +69,7 @@ def _by_id(selection: Selection, query: Query) -> list[ListedToken]:
         source = _Source(f"from ({ids}) chosen {_TOKEN_OF_CHOSEN}", where.values)
     elif selection.type is not None:
         # Index: token__type_id (type, token_id).
-        where = of_type("type", selection) + compare("token_id", selection.tokens)
+        where = selection.of_type("type") + compare("token_id", selection.tokens)
         typed = f"select token_id as id, * from token {where.sql}"
         source = _Source(f"from ({typed}) t", where.values, ("t.type", "t.id"))
     else:
@@ -118,7 +90,7 @@ def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
         return page
     # Index: token__name, trigrams of the name.
     if any(TRIGRAM.search(name) for name in selection.names):
-        like = named("name", selection)
+        like = selection.named("name")
         candidates = Statement(f"select token_id as id from token {like.sql}", like.values)
         rows = _page_of_few(candidates, selection, query)
         if rows is not None:
@@ -136,7 +108,7 @@ def _search_first(
     # Index: the primary key (token_id), or token__type_id (type, token_id).
     columns = ("t.id",) if selection.type is None else ("t.type", "t.id")
     order = ", ".join(f"{column} {query.direction}" for column in columns)
-    where = of_type("t.type", selection)
+    where = selection.of_type("t.type")
     if behind is not None:
         where += compare("t.id", [Comparison("lt" if query.descending else "gt", behind)])
     first = f"""
@@ -161,8 +133,8 @@ def _page_of_few(candidates: Statement, selection: Selection, query: Query) -> l
 
 def _page(source: _Source, selection: Selection, query: Query, among: Where | None = None) -> Statement:
     # Index: the primary key of entity (id).
-    where = of_type("t.type", selection) + named("t.name", selection) + (among or Where())
-    where += having_key("e.public_key", selection)
+    where = selection.of_type("t.type") + selection.named("t.name") + (among or Where())
+    where += selection.having_key("e.public_key")
     order = ", ".join(f"{column} {query.direction}" for column in source.order)
     statement = f"""
         select t.token_id, t.decimals, e.key, t.metadata, t.name, t.symbol, t.type::text
@@ -182,24 +154,6 @@ def _ends() -> tuple[int, int] | None:
     # Index: the primary key (token_id).
     row = fetch_one("select min(token_id), max(token_id) from token")
     return None if row is None or row[0] is None else (row[0], row[1])
-
-
-def of_type(column: str, selection: Selection) -> Where:
-    """Return the condition of the type, if one is selected.
-
-    `any`, as for `type = ...` PostgreSQL may walk the primary key past tokens of the other type.
-    """
-    if selection.type is None:
-        return Where()
-    return Where((f"{column} = any('{{{selection.type}}}'::token_type[])",))
-
-
-def named(column: str, selection: Selection) -> Where:
-    return Where((f"{column} ilike %s",) * len(selection.names), tuple(selection.names))
-
-
-def having_key(column: str, selection: Selection) -> Where:
-    return compare(column, selection.public_keys, any_equal=False)
 
 
 def _associated(column: str, selection: Selection) -> Where:

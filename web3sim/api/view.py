@@ -6,9 +6,9 @@ from typing import Any, TypedDict
 
 from django.http import HttpResponse
 
-from mirror.core.rest.answers.errors import Failure, Unavailable, WrongMethod, newer_texts
+from mirror.core.rest.answers.errors import Failure, Unavailable, WrongMethod, spring_texts
 from mirror.core.rest.answers.rendering import PlainJsonRenderer, render
-from mirror.core.rest.answers.views import NewerReadView
+from mirror.core.rest.answers.views import SpringReadView
 from web3sim.calls.call import Answer, Problem
 
 
@@ -40,7 +40,7 @@ def _problems(failure: Failure) -> Iterable[Problem]:
         texts = [problem.detail or "" for problem in failure.problems]
     else:
         hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        texts = [""] * len(failure.problems) if hidden else newer_texts(failure)
+        texts = [""] * len(failure.problems) if hidden else spring_texts(failure)
     return [Problem(failure.status.phrase, text) for text in texts]
 
 
@@ -57,7 +57,7 @@ class Unsuccessful(Failure):
 
 
 # VIEW
-class SimulationView(NewerReadView):
+class SimulationView(SpringReadView):
     """An endpoint that simulates."""
 
     renderer = PlainJsonRenderer()

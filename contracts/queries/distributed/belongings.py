@@ -26,13 +26,13 @@ def blocks(times: Sequence[int], longest: int | None = None) -> dict[int, Row]:
     if not times:
         return {}
     # Index: the primary key of record_file (consensus_end).
-    shown = "" if longest is None else "where b.consensus_start <= moment.at and b.consensus_end <= %s"
+    shown = "" if longest is None else "where b.consensus_start <= wanted.at and b.consensus_end <= %s"
     rows = fetch(
         f"""
-        select moment.at, b.index, b.hash, b.gas_used
-        from (select distinct at from unnest(%s::bigint[]) at) moment
+        select wanted.at, b.index, b.hash, b.gas_used
+        from (select distinct at from unnest(%s::bigint[]) at) wanted
         cross join lateral (
-            select * from record_file where consensus_end >= moment.at order by consensus_end limit 1
+            select * from record_file where consensus_end >= wanted.at order by consensus_end limit 1
         ) b {shown}
         """,
         (list(times), *(() if longest is None else (max(times) + longest,))),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from contracts.queries import ethereum
 from contracts.queries.distributed import belongings
-from contracts.queries.results import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders
+from contracts.queries.result_rows import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders, result_columns
 from contracts.queries.searches import Search
 from mirror.core.db.partitions.reading import also
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
@@ -15,12 +15,7 @@ from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.built_indexes import built
 from mirror.core.db.sql.query import Query
 
-_RESULT = """
-    r.amount, r.bloom, r.call_result, r.consensus_timestamp, r.contract_id, r.created_contract_ids,
-    r.error_message, null::bytea, r.failed_initcode, r.function_parameters,
-    case when r.sender_id is null then r.function_result end, r.gas_consumed, r.gas_limit, r.gas_used,
-    r.sender_id, r.transaction_hash, r.transaction_index, r.transaction_result, r.payer_account_id
-"""
+_RESULT = result_columns("null::bytea")
 
 
 def results(query: Query, senders: Senders) -> list[Result]:
@@ -32,12 +27,12 @@ def full_results(
     query: Query, senders: Senders, times: Bounds, synthetic: Query | None, *, longest_block: int
 ) -> list[Result]:
     """Return the same with their blocks and Ethereum transactions, and synthetic results among them."""
-    found = _page(query, senders)
+    results = _page(query, senders)
     if synthetic is not None:
-        found += _synthetic(query, synthetic, found)
-        found.sort(key=lambda result: result.consensus_timestamp, reverse=query.descending)
-        found = found[: query.limit]
-    return _with_the_rest(_with_addresses(found), times, longest_block)
+        results += _synthetic(query, synthetic, results)
+        results.sort(key=lambda result: result.consensus_timestamp, reverse=query.descending)
+        results = results[: query.limit]
+    return _with_the_rest(_with_addresses(results), times, longest_block)
 
 
 def _page(query: Query, senders: Senders) -> list[Result]:
@@ -69,7 +64,7 @@ def _synthetic(query: Query, synthetic: Query, real: Sequence[Result]) -> list[R
     where = Where(("synthetic",)) + synthetic.where
     if len(real) == query.limit:
         where += Where((f"l.consensus_timestamp {until} %s",), (real[-1].consensus_timestamp,))
-    found: list[Result] = []
+    results: list[Result] = []
     rest = where
     while True:
         statement = f"""
@@ -83,9 +78,9 @@ def _synthetic(query: Query, synthetic: Query, real: Sequence[Result]) -> list[R
             first.setdefault(result.consensus_timestamp, result)
         # Of a time that has a result, that alone is shown.
         own = _times_with_results(query, list(first))
-        found += [result for at, result in first.items() if at not in own]
-        if len(rows) < query.limit or len(found) >= query.limit:
-            return found
+        results += [result for at, result in first.items() if at not in own]
+        if len(rows) < query.limit or len(results) >= query.limit:
+            return results
         last = rows[-1][Result._fields.index("consensus_timestamp")]
         rest = where + Where((f"l.consensus_timestamp {beyond} %s",), (last,))
 
@@ -101,19 +96,19 @@ def _times_with_results(query: Query, times: Sequence[int]) -> set[int]:
     }
 
 
-def _with_addresses(found: Sequence[Result]) -> list[Result]:
-    addresses = belongings.evm_addresses(result.contract_id for result in found)
-    return [result._replace(evm_address=addresses.get(result.contract_id)) for result in found]
+def _with_addresses(results: Sequence[Result]) -> list[Result]:
+    addresses = belongings.evm_addresses(result.contract_id for result in results)
+    return [result._replace(evm_address=addresses.get(result.contract_id)) for result in results]
 
 
-def _with_the_rest(found: Sequence[Result], times: Bounds, longest_block: int) -> list[Result]:
+def _with_the_rest(results: Sequence[Result], times: Bounds, longest_block: int) -> list[Result]:
     """Return results with their Ethereum transactions and blocks."""
-    keys = [(result.consensus_timestamp, result.payer_account_id) for result in found]
+    keys = [(result.consensus_timestamp, result.payer_account_id) for result in results]
     transactions = belongings.ethereum_transactions(keys, times)
     blocks = belongings.blocks([at for at, _ in keys], longest_block)
     return [
         _full(result, blocks.get(result.consensus_timestamp), transactions.get(result.consensus_timestamp))
-        for result in found
+        for result in results
     ]
 
 
@@ -126,10 +121,10 @@ def _full(result: Result, block: Row | None, transaction: Row | None) -> Result:
 
 def result_of(search: Search) -> tuple[Result, list[int]] | None:
     """Return the result of a contract transaction, and the ids of all that took part in it."""
-    found = fetch_one(search.sql, search.values)
-    if found is None:
+    key = fetch_one(search.sql, search.values)
+    if key is None:
         return None
-    at, entity_id, payer = found
+    at, entity_id, payer = key
     # Index: the primary key (consensus_timestamp, entity_id), on the entity's machine.
     transaction = fetch_one(
         f"""

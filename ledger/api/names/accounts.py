@@ -13,23 +13,23 @@ from rest_framework.response import Response
 from ledger.queries import entities
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NOT_FOUND, BadRequest, InternalError, NotFound
-from mirror.core.rest.answers.views import NewerReadView, ReadView, Record
+from mirror.core.rest.answers.views import ReadView, Record, SpringReadView
 from mirror.core.rest.parameters.entity_ids import (
     AccountName,
     Alias,
     EvmAddress,
     read_account,
     read_in_path,
-    read_newer_account,
+    read_spring_account,
 )
-from mirror.core.rest.parameters.newer import read_newer_in_path
+from mirror.core.rest.parameters.spring import read_spring_in_path
 from mirror.core.rest.routes import snake_case
 
 _NO_ALIAS = "No account with a matching alias found"
 _NO_ACCOUNT = "No account found for the given ID"
 
-#: The paths of newer endpoints, for `route`: others are unknown routes.
-NEWER_ACCOUNT = (
+#: The paths of Spring endpoints, for `route`: others are unknown routes.
+SPRING_ACCOUNT = (
     r"(?:[0-9]+\.){0,2}"
     r"(?:[0-9]+|(?:0x)?[0-9a-fA-F]{40}|(?:[A-Z2-7]{8})*(?:[A-Z2-7]{2}|[A-Z2-7]{4,5}|[A-Z2-7]{7,8}))"
 )
@@ -38,7 +38,7 @@ NEWER_ACCOUNT = (
 def account_id(text: str) -> int:
     """Return the encoded id of the account that a path of a classic endpoint names.
 
-    Errors: InvalidParameter; NotFound for an alias or EVM address of nobody.
+    Errors: InvalidParameter; NotFound for an unknown alias or EVM address.
     """
     name = read_in_path(read_account, text, "idOrAliasOrEvmAddress")
     account_id = find_account(name)
@@ -58,8 +58,8 @@ def find_account(name: AccountName) -> int | None:
     return _only(entities.ids_of_evm_address(name)) if isinstance(name, EvmAddress) else name
 
 
-def newer_account_id(name: AccountName) -> int:
-    """Return the same for newer endpoints. Errors: NotFound."""
+def spring_account_id(name: AccountName) -> int:
+    """Return the same for Spring endpoints. Errors: NotFound."""
     if isinstance(name, int):
         return name
     is_alias = isinstance(name, Alias)
@@ -110,10 +110,10 @@ class OfAccount(ReadView):
             raise NotFound(detail=not_loaded.entity())
 
 
-class NewerOfAccount(NewerReadView):
-    """A newer endpoint below an account.
+class SpringOfAccount(SpringReadView):
+    """A Spring endpoint below an account.
 
-    `read` gets the account's name as `account`, and turns it into an id by newer_account_id once everything
+    `read` gets the account's name as `account`, and turns it into an id by spring_account_id once everything
     else in the request has proved right.
     """
 
@@ -122,5 +122,5 @@ class NewerOfAccount(NewerReadView):
 
     def resolve(self, **path: str) -> dict[str, Any]:
         key = snake_case(self.account_part)
-        account = read_newer_in_path(read_newer_account, path.pop(key), self.account_part)
+        account = read_spring_in_path(read_spring_account, path.pop(key), self.account_part)
         return {"account": account, **path}

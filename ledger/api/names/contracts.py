@@ -47,7 +47,7 @@ def read_contract(text: str) -> ContractName:
 
 
 def find_contract(text: str) -> int | None:
-    """Return the encoded id of the contract or account in the path; None for an address of nobody.
+    """Return the encoded id of the contract or account in the path; None for an unknown address.
 
     Errors: InvalidParameter for an id out of range.
     """
@@ -57,7 +57,7 @@ def find_contract(text: str) -> int | None:
 
 
 def find_contracts(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons with encoded ids in place of names; None for an address of nobody."""
+    """Return the comparisons with encoded ids in place of names; None for an unknown address."""
     addresses = {name.evm_address for _, name in comparisons if isinstance(name, ContractAddress)}
     ids = entities.contracts_and_accounts_of_evm_addresses(list(addresses)) if addresses else {}
     for evm_address, several in ids.items():

@@ -1,7 +1,7 @@
 """The token in the path: `tokens/{tokenId}` and what is below it.
 
 A number and a long-zero address stand for themselves, whether or not there is such a token. Another EVM
-address stands for the entity that bears it now; one of nobody is no token id. Before any of them 0x counts
+address stands for the entity that bears it now; an unknown one is no token id. Before any of them 0x counts
 for nothing.
 """
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from ledger.queries.account_pages import IS_ACCOUNT
 from mirror.core.db.reading.sql import Row, Where, fetch
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
@@ -16,21 +15,21 @@ def page_of_few(
     ids = few_ids(candidates, index=index)
     if not ids:
         return None if ids is None else []
-    where = Where(("id = any(%s)", IS_ACCOUNT), (ids,)) + query.where
+    where = Where(("id = any(%s)",), (ids,)) + query.where
     # Index: the primary key (id).
     return _rows(columns, joins, query, _ids(where, "id", query))
 
 
 def by_id(columns: str, joins: str, query: Query) -> list[Row]:
     # Index: entity__type_id (type, id), once per type.
-    found: list[int] = []
+    ids: list[int] = []
     for kind in ("ACCOUNT", "CONTRACT"):
         where = Where((f"type = any('{{{kind}}}'::entity_type[])",)) + query.where
-        if len(found) == query.limit:
+        if len(ids) == query.limit:
             # No contract after the accounts of a full page.
-            where += Where((f"id {'>' if query.descending else '<'} %s",), (found[-1],))
-        found += _ids(where, f"type {query.direction}, id", query)
-    return _rows(columns, joins, query, sorted(found, reverse=query.descending)[: query.limit])
+            where += Where((f"id {'>' if query.descending else '<'} %s",), (ids[-1],))
+        ids += _ids(where, f"type {query.direction}, id", query)
+    return _rows(columns, joins, query, sorted(ids, reverse=query.descending)[: query.limit])
 
 
 def _ids(where: Where, order: str, query: Query) -> list[int]:

@@ -1,7 +1,7 @@
 """Lists of transactions where tables are distributed: times and payers first, then the rows.
 
 Transactions and their transfers are with their payer, so every probe names it. Each stream is a statement of
-its own, which goes to one machine or to all: together they would have to send each other what they find.
+its own, which runs on one machine or on all: together they would have to send each other what they find.
 """
 
 from collections.abc import Sequence
@@ -26,29 +26,32 @@ _MOST_BLOCKS = 1000
 
 def page(side: Side, window: Window, query: Query) -> list[FullTransaction]:
     """Return the first transactions of a side."""
-    found = set[Key]()
-    # Conditions that need the times are asked for those that the streams have, of which a step knows the end.
-    keep, limit = (NOTHING, "") if TIMES in side.keep.values else (side.keep, f"limit {query.limit:d}")
+    keys = set[Key]()
+    # Conditions that need the times are checked for those of the streams, whose end a step knows.
+    recheck, limit = (
+        (NOTHING, "") if TIMES in side.recheck.values else (side.recheck, f"limit {query.limit:d}")
+    )
     for stream in side.streams:
         for part in _parts(stream):
-            statement = _keys(part, window, keep, limit)
-            found.update(fetch(statement.text, statement.values))
-    first = sorted(found, reverse=query.descending)
-    if keep is not side.keep:
-        first = _meeting(side.keep, first, window, query)
+            statement = _keys(part, window, recheck, limit)
+            keys.update(fetch(statement.text, statement.values))
+    first = sorted(keys, reverse=query.descending)
+    if recheck is not side.recheck:
+        first = _meeting(side.recheck, first, window, query)
     return _rows(first[: query.limit], window.bounds, query)
 
 
 def edge(side: Side, window: Window, number: int) -> int | None:
     """Return the time that is reached by looking at so many rows of a stream; None for all the way."""
-    found = []
+    times = []
     at = None
     for stream in side.streams:
         if not stream.where.conditions and not stream.first:
-            # It has all rows of its table: blocks tell how many these are, without asking all machines.
+            # It has all rows of its table: blocks have the number of these, without a statement on all
+            # machines.
             at = at or _edge_by_blocks(window, number)
             if at is not None:
-                found.append(at)
+                times.append(at)
                 continue
         parts = _parts(stream)
         offset = max(1, number >> (len(parts) - 1).bit_length())
@@ -58,10 +61,10 @@ def edge(side: Side, window: Window, number: int) -> int | None:
                 select {part.time} from {part.table} {where.sql}
                 order by {part.order(window)} offset {offset:d} limit 1
             """
-            found += [at for (at,) in fetch(statement, where.values)]
-    if not found:
+            times += [at for (at,) in fetch(statement, where.values)]
+    if not times:
         return None
-    nearest: int = max(found) if window.direction == "desc" else min(found)
+    nearest: int = max(times) if window.direction == "desc" else min(times)
     return nearest
 
 
@@ -93,11 +96,11 @@ def meetings(one: Side, other: Side, window: Window, query: Query) -> list[FullT
         joined(" union all ", [_all(stream, window) for stream in side.streams]) for side in (one, other)
     ]
     both = joined(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
-    found = [(at, payer) for at, payer in fetch(both.text, both.values)]
-    return _rows(_meeting(other.keep, found, window, query), window.bounds, query)
+    keys = [(at, payer) for at, payer in fetch(both.text, both.values)]
+    return _rows(_meeting(other.recheck, keys, window, query), window.bounds, query)
 
 
-def _meeting(keep: Where, keys: Sequence[Key], window: Window, query: Query) -> list[Key]:
+def _meeting(recheck: Where, keys: Sequence[Key], window: Window, query: Query) -> list[Key]:
     """Return the first of the transactions that meet conditions."""
     if not keys:
         return []
@@ -106,10 +109,10 @@ def _meeting(keep: Where, keys: Sequence[Key], window: Window, query: Query) -> 
     statement = f"""
         select t.consensus_timestamp, t.payer_account_id from {TRANSACTION}
         where t.consensus_timestamp = any(%s) and t.payer_account_id = any(%s)
-            {also(window.bounds, "t.consensus_timestamp")} {keep.and_sql}
+            {also(window.bounds, "t.consensus_timestamp")} {recheck.and_sql}
         order by t.consensus_timestamp {window.direction} limit {query.limit:d}
     """
-    values = (times if value is TIMES else value for value in keep.values)
+    values = (times if value is TIMES else value for value in recheck.values)
     rows = fetch(statement, (times, sorted({payer for _, payer in keys}), *values))
     return [(at, payer) for at, payer in rows]
 
@@ -128,14 +131,14 @@ def _rows(keys: Sequence[Key], times: Bounds, query: Query) -> list[FullTransact
     return [FullTransaction._make(row) for row in fetch(statement, values)]
 
 
-def _keys(stream: Stream, window: Window, keep: Where, limit: str) -> Sql:
+def _keys(stream: Stream, window: Window, recheck: Where, limit: str) -> Sql:
     """Return a statement of the first times of rows, with their payers."""
     payer = f"{stream.alias}.payer_account_id"
-    if keep.conditions and stream.alias != "t":
+    if recheck.conditions and stream.alias != "t":
         probe = f"select true from {TRANSACTION} where t.consensus_timestamp = {stream.time}"
         probe += f" and t.payer_account_id = {payer}" + also(window.bounds, "t.consensus_timestamp")
-        keep = Where((f"({probe}{keep.and_sql} limit 1)",), keep.values)
-    where = stream.where + stream.within(window) + stream.keep + keep
+        recheck = Where((f"({probe}{recheck.and_sql} limit 1)",), recheck.values)
+    where = stream.where + stream.within(window) + stream.recheck + recheck
     distinct = "" if stream.table.startswith("transaction ") else "distinct"
     text = f"""
         select {distinct} {stream.time}, {payer} from {stream.table} {where.sql}
@@ -146,12 +149,12 @@ def _keys(stream: Stream, window: Window, keep: Where, limit: str) -> Sql:
 
 def _all(stream: Stream, window: Window) -> Sql:
     """Return a statement of the times of all rows of a window, with their payers."""
-    found = []
+    statements = []
     for part in _parts(stream):
         where = part.where + part.within(window)
         text = f"select {part.time}, {part.alias}.payer_account_id from {part.table} {where.sql}"
-        found.append(Sql(text, where.values))
-    return joined(" union all ", found)
+        statements.append(Sql(text, where.values))
+    return joined(" union all ", statements)
 
 
 def _parts(stream: Stream) -> list[Stream]:
@@ -161,8 +164,8 @@ def _parts(stream: Stream) -> list[Stream]:
         return [stream]
     if len(values) <= _MOST_APART:
         return [
-            replace(stream, where=_named(stream.where, one), value=_named(stream.value, one), each=None)
-            for one in (f"{value:d}" for value in values)
+            replace(stream, where=_named(stream.where, text), value=_named(stream.value, text), each=None)
+            for text in (f"{value:d}" for value in values)
         ]
     anyone = f"any(array[{', '.join(f'{value:d}' for value in values)}]::bigint[])"
     where = _named(stream.where, anyone)
@@ -172,4 +175,4 @@ def _parts(stream: Stream) -> list[Stream]:
 
 
 def _named(where: Where, value: str) -> Where:
-    return Where(tuple(each.replace("one.value", value) for each in where.conditions), where.values)
+    return Where(tuple(condition.replace("one.value", value) for condition in where.conditions), where.values)

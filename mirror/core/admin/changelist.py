@@ -27,7 +27,7 @@ class RowList(ChangeList):
         self.title = self.model_admin.label
 
     def get_filters_params(self, params: Any = None) -> Any:
-        """Keep only the parameters that name a column with an index and have a value."""
+        """Return only the parameters that name a column with an index and have a value."""
         values = super().get_filters_params(params)
         names = (*columns.indexed(self.model), *self.model_admin.filters_also)
         return {name: values[name] for name in names if any(values.get(name, ()))}

@@ -13,7 +13,7 @@ from django.db.models.expressions import OrderBy
 from mirror.core.admin.kinds.base import ArrayKind, Boolean, Choice, Json, Kind, Text
 from mirror.core.admin.kinds.bytes import Alias, AmountBytes, Hash, Hex, HexText, Key, TextBytes
 from mirror.core.admin.kinds.numbers import Code, Entity, Hbar, InnerTransactions, Named, Number, Result
-from mirror.core.admin.kinds.times import Between, Day, Milliseconds, Moment, Time
+from mirror.core.admin.kinds.times import Between, DateTime, Day, Milliseconds, Time
 from mirror.core.db.schema import fields, indexes
 from mirror.core.db.schema.tables import KeylessTable
 from mirror.core.values.hapi import result_codes, transaction_types
@@ -50,7 +50,7 @@ _KINDS: dict[Any, Kind] = {
     models.IntegerField: Code(),
     models.BooleanField: Boolean(),
     models.JSONField: Json(),
-    models.DateTimeField: Moment(),
+    models.DateTimeField: DateTime(),
     models.CharField: Text(),
     models.TextField: Text(),
 }
@@ -69,7 +69,7 @@ def kind(field: "Field[Any, Any]") -> Kind:
 
 
 def label(field: "Field[Any, Any]") -> str:
-    """Return the heading of a column: its name in words; an entity id's goes without the word id."""
+    """Return the heading of a column: its name in words; an entity id's omits the word id."""
     words = str(field.verbose_name).split()
     if len(words) > 1 and words[-1] == "id" and isinstance(kind(field), Entity):
         words.pop()

@@ -27,6 +27,6 @@ def of_table(model: type[Model]) -> int:
 
 def of_rows(page: QuerySet[Any]) -> int | None:
     """Return the number of rows without the limit of `page`, as planned; nothing is read."""
-    (found,) = json.loads(page.explain(format="json"))
-    plan = found["Plan"]
+    (explained,) = json.loads(page.explain(format="json"))
+    plan = explained["Plan"]
     return int(plan["Plans"][0]["Plan Rows"]) if plan["Node Type"] == "Limit" else None

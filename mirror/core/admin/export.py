@@ -2,8 +2,8 @@
 
 Columns of raw bytes that the list does not show are left out: one of them may have megabytes. The rows come
 by a cursor of PostgreSQL on a connection of its own, a few at a time, as fast as the client takes them. Each
-statement has the time limit of the pages. A client that takes nothing for a while loses its cursor: its
-transaction would keep others from dropping rows.
+statement has the time limit of the pages. A client that reads nothing for a while loses its cursor: its
+transaction would prevent others from dropping rows.
 """
 
 import csv
@@ -76,8 +76,8 @@ class _Export:
             self._begin()
             limited = rows.values_list(*(field.name for field in fields))[: config.value("web.exportRows")]
             compiler = limited.query.get_compiler(connection=self._connection)
-            found = compiler.results_iter(chunked_fetch=True, chunk_size=_ROWS_OF_A_PIECE)
-            self._pieces = pieces(found, fields, form)
+            results = compiler.results_iter(chunked_fetch=True, chunk_size=_ROWS_OF_A_PIECE)
+            self._pieces = pieces(results, fields, form)
             self._first: bytes | None = next(self._pieces, b"")
         except BaseException:
             self.close()

@@ -34,8 +34,8 @@ def find(site: AdminSite, text: str) -> list[SearchMatch]:
     text = text.strip()[:MOST_CHARACTERS]
     if not text:
         return []
-    found = [line for page in _pages(site) for line in _rows(page, text)]
-    return [*dict.fromkeys(found), *_tables(site, text)]
+    matches = [line for page in _pages(site) for line in _rows(page, text)]
+    return [*dict.fromkeys(matches), *_tables(site, text)]
 
 
 def _pages(site: AdminSite) -> Iterator[Any]:

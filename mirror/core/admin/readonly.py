@@ -50,9 +50,9 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     everywhere: Sequence[str] = ()
     """Columns that the search of all tables compares."""
     summary_columns: Sequence[str] = ()
-    """Columns that its results show beside those of the list."""
+    """Columns that its results show besides those of the list."""
     inputs: Sequence[str] = ()
-    """Columns that have a field of their own beside the search field."""
+    """Columns that have a field of their own next to the search field."""
     filters_also: Mapping[str, type[ColumnFilter]] = {}
     """Filters of columns that no index begins with, by the column: they find another way."""
     related: Sequence[Related] = ()
@@ -173,7 +173,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         for name in self.search_fields or ():
             field: Any = self.opts.get_field(name)
             kind = columns.kind(field)
-            # A few named values are offered beside the search field.
+            # A few named values are offered next to the search field.
             if (example := kind.example) and not isinstance(kind, Choice | Named):
                 ways.append(f"{columns.label(field).lower()} ({example})")
         return f"Search for {', '.join(ways)}." if ways else ""

@@ -42,8 +42,8 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Return the apps in the order of `app_order`, their tables by name."""
-        if app_label is None and (kept := getattr(request, "admin_tables", None)) is not None:
-            return list(kept)
+        if app_label is None and (cached := getattr(request, "admin_tables", None)) is not None:
+            return list(cached)
         apps = self._build_app_dict(request, app_label)
         labels = [*self.app_order, *apps]
         app_list = sorted(apps.values(), key=lambda app: labels.index(app["app_label"]))
@@ -115,7 +115,7 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
         return super().admin_view(guarded, cacheable)
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
-        """Redirect an address that lacks its last slash; any other unknown address is not found."""
+        """Redirect an address without its last slash; any other unknown address is not found."""
         if not request.path_info.endswith("/") and request.method in ("GET", "HEAD"):
             try:
                 match = resolve(f"{request.path_info}/")

@@ -1,7 +1,7 @@
 """One line per endpoint: its documented path and its view.
 
-Classic paths match in any case and with one trailing slash. Newer paths match exactly; `id="..."` narrows a
-part of the path to a pattern, and all other texts make it an unknown route.
+Classic paths match in any case and with one trailing slash. Paths of Spring endpoints match exactly;
+`id="..."` narrows a part of the path to a pattern, and all other texts make it an unknown route.
 """
 
 import re
@@ -15,7 +15,7 @@ from django.urls.resolvers import RegexPattern
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import get_language
 
-from mirror.core.rest.answers.views import NewerReadView, NewerUnknownRoute, ReadView, UnknownRoute
+from mirror.core.rest.answers.views import ReadView, SpringReadView, SpringUnknownRoute, UnknownRoute
 
 PREFIX = "api/v1/"
 
@@ -32,7 +32,7 @@ def route(path: str, view: type[ReadView], **patterns: str) -> URLPattern:
             pattern += f"(?P<{name}>{patterns.get(name, _ANY)})"
         else:
             pattern += re.escape(piece)
-    if issubclass(view, NewerReadView):
+    if issubclass(view, SpringReadView):
         regex = rf"^{re.escape(PREFIX)}{pattern}\Z"
     else:
         regex = rf"^(?ai:{re.escape(PREFIX)}{pattern}/?)\Z"
@@ -46,10 +46,14 @@ class Routes(URLResolver):
         self.routes: list[Any] = list(routes)
         super().__init__(RegexPattern(""), self.routes)
         #: Documented path, below /api/v1/ -> view.
-        self.views: Mapping[str, type[ReadView]] = {str(each.name): each.callback.cls for each in self.routes}
+        self.views: Mapping[str, type[ReadView]] = {
+            str(pattern.name): pattern.callback.cls for pattern in self.routes
+        }
         self._beginning: dict[str, list[tuple[URLPattern, Any]]] = defaultdict(list)
-        for each in self.routes:
-            self._beginning[str(each.name).partition("/")[0]].append((each, each.pattern.regex.match))
+        for pattern in self.routes:
+            self._beginning[str(pattern.name).partition("/")[0]].append(
+                (pattern, pattern.pattern.regex.match)
+            )
 
     def resolve(self, path: str) -> ResolverMatch:
         pattern, _ = self._match(path)
@@ -104,6 +108,6 @@ def unknown_route() -> URLPattern:
     return re_path("", UnknownRoute.as_view({"get": "answer"}))
 
 
-def newer_unknown_route(pattern: str) -> URLPattern:
+def spring_unknown_route(pattern: str) -> URLPattern:
     """Route the remaining paths that begin like this, below /api/v1/."""
-    return re_path(rf"^{re.escape(PREFIX)}{pattern}", NewerUnknownRoute.as_view({"get": "answer"}))
+    return re_path(rf"^{re.escape(PREFIX)}{pattern}", SpringUnknownRoute.as_view({"get": "answer"}))

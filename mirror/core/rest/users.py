@@ -1,7 +1,7 @@
 """Users of the API: clients that sign in by HTTP basic authentication, and get pages of a size of their own.
 
-Users come from the setting `rest.users`. They concern classic endpoints alone: newer ones and simulations
-ignore credentials. A request without credentials is anonymous.
+Users come from the setting `rest.users`. They concern classic endpoints alone: Spring endpoints and
+simulations ignore credentials. A request without credentials is anonymous.
 """
 
 import base64
@@ -71,8 +71,8 @@ def configured() -> Users | None:
     if not isinstance(listed, list):
         raise _invalid("it is no JSON list")
     users: dict[bytes, User] = {}
-    for position, each in enumerate(listed, 1):
-        name, user = _user(each, position)
+    for position, entry in enumerate(listed, 1):
+        name, user = _user(entry, position)
         if name in users:
             raise _invalid(f"two users are called {name.decode()}")
         users[name] = user

@@ -74,14 +74,14 @@ def range_json(lower: int | None, upper: int | None) -> TimestampRangeJson:
     return {"from": text(lower), "to": text(upper)}
 
 
-def newer_text(nanoseconds: int | None) -> str | None:
-    """Return the text of newer endpoints, which write 0 as `0.0`."""
+def spring_text(nanoseconds: int | None) -> str | None:
+    """Return the text of Spring endpoints, which write 0 as `0.0`."""
     return "0.0" if nanoseconds == 0 else text(nanoseconds)
 
 
-def newer_range_json(lower: int | None, upper: int | None) -> TimestampRangeJson:
-    """Return the JSON of a range as newer endpoints write it."""
-    return {"from": newer_text(lower), "to": newer_text(upper)}
+def spring_range_json(lower: int | None, upper: int | None) -> TimestampRangeJson:
+    """Return the JSON of a range as Spring endpoints write it."""
+    return {"from": spring_text(lower), "to": spring_text(upper)}
 
 
 def staking_period_json(last: int) -> TimestampRangeJson:
@@ -89,9 +89,9 @@ def staking_period_json(last: int) -> TimestampRangeJson:
     return range_json(last + 1, last + 1 + NANOS_PER_DAY)
 
 
-def newer_staking_period_json(last: int) -> TimestampRangeJson:
-    """Return the JSON of that day as newer endpoints write it."""
-    return newer_range_json(last + 1, last + 1 + NANOS_PER_DAY)
+def spring_staking_period_json(last: int) -> TimestampRangeJson:
+    """Return the JSON of that day as Spring endpoints write it."""
+    return spring_range_json(last + 1, last + 1 + NANOS_PER_DAY)
 
 
 def month_start(nanoseconds: int, months_later: int = 0) -> int:

@@ -92,6 +92,6 @@ def test_other_methods_are_not_supported(api, method):
     assert answer.json()["_status"]["messages"][0]["detail"] == f"Request method '{method}' is not supported"
 
 
-def test_a_period_that_begins_at_time_zero_is_written_as_newer_endpoints_write_it(api, build):
+def test_a_period_that_begins_at_time_zero_is_written_as_spring_endpoints_write_it(api, build):
     stake(staking_period=-1)
     assert api.get(URL).json()["staking_period"] == {"from": "0.0", "to": "86400.000000000"}

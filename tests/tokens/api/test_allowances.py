@@ -107,7 +107,7 @@ def test_all_pages_together_have_every_nft_allowance_once(api, five, order, narr
     assert api.pages(f"{query}&limit={limit}", "allowances") == whole
 
 
-def test_a_newer_list_has_no_link_from_a_full_page_where_the_range_ends(api, five):
+def test_a_spring_list_has_no_link_from_a_full_page_where_the_range_ends(api, five):
     answer = api.get(f"{NFTS}?account.id=gt:22&account.id=lt:24&token.id=31&limit=1")
     assert listed(answer) == [(23, 31)]
     assert (answer.json()["links"]["next"], answer.headers.get("link")) == (None, None)

@@ -40,14 +40,14 @@ def relationships(page: str, direction: str, values: Sequence[Any]) -> list[Row]
         ([row[3] for row in rows],),
     )
     facts = {token_id: tuple(others) for token_id, *others in tokens}
-    found = []
+    relationships = []
     for automatic, balance, created, token_id, freeze, kyc in rows:
         decimals, token_freeze, token_kyc = facts.get(token_id, (None, None, None))
-        found.append(
+        relationships.append(
             (
                 *(automatic, balance, created, decimals, token_id),
                 token_freeze if freeze is None else freeze,
                 token_kyc if kyc is None else kyc,
             )
         )
-    return found
+    return relationships

@@ -7,7 +7,7 @@ from mirror.core.db.reading.sql import Where, compare, fetch
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.selective_page import few_ids
-from tokens.queries.tokens import TRIGRAM, ListedToken, Selection, having_key, named, of_type
+from tokens.queries.listed_tokens import TRIGRAM, ListedToken, Selection
 
 
 def tokens(selection: Selection, query: Query) -> list[ListedToken] | None:
@@ -17,7 +17,7 @@ def tokens(selection: Selection, query: Query) -> list[ListedToken] | None:
         candidates.append(entities_of_keys(selection.public_keys, "type = 'TOKEN'"))
     if any(TRIGRAM.search(name) for name in selection.names):
         # Index: token__name, trigrams of the name.
-        like = named("name", selection)
+        like = selection.named("name")
         candidates.append(Statement(f"select token_id as id from token {like.sql}", like.values))
     for candidate in candidates:
         ids = few_ids(candidate)
@@ -34,8 +34,8 @@ def by_id(selection: Selection, query: Query) -> list[ListedToken]:
 def _page(where: Where, selection: Selection, query: Query) -> list[ListedToken]:
     if selection.account_id is not None:
         where += Where(("t.token_id = any(%s)",), (_associated(selection),))
-    where += compare("t.token_id", selection.tokens) + of_type("t.type", selection)
-    where += named("t.name", selection) + having_key("e.public_key", selection)
+    where += compare("t.token_id", selection.tokens) + selection.of_type("t.type")
+    where += selection.named("t.name") + selection.having_key("e.public_key")
     statement = f"""
         select t.token_id, t.decimals, e.key, t.metadata, t.name, t.symbol, t.type::text
         from token t join entity e on e.id = t.token_id {where.sql}

@@ -3,7 +3,7 @@
 A hash takes a processor for a good part of a second, so the whole node computes one at a time. A name may
 fail a few times a minute from an address, and an address somewhat more often with different names. The answer
 to a failed or refused attempt comes after a pause that occupies no thread. Other addresses are not affected,
-so nobody can keep the operator out.
+so the operator can't be locked out.
 """
 
 import fcntl
@@ -95,7 +95,7 @@ class LoginMiddleware:
         if request.method != "POST" or not request.path_info.startswith("/admin"):
             return self.get_response(request)
         try:
-            # Read before the lock is held, so that nobody waits for a slow sender.
+            # Read before the lock is held, so that a slow sender blocks no other form.
             _ = request.POST
         except UnreadablePostError:
             return _plain(400, "The form did not arrive.")

@@ -45,7 +45,7 @@ class AmountBytes(Hex):
 
 
 class HexText(Kind):
-    """Hex kept as text, found by how it begins."""
+    """Hex stored as text, found by prefix."""
 
     example = "hex, its beginning suffices"
 

@@ -56,10 +56,10 @@ class Time(Kind):
         elif match := _UTC.fullmatch(text):
             parts = [int(part) for part in match.groups() if part is not None]
             try:
-                moment = datetime(*parts, tzinfo=UTC)  # type: ignore[misc, arg-type]
+                start = datetime(*parts, tzinfo=UTC)  # type: ignore[misc, arg-type]
             except ValueError:
                 raise Unreadable(text) from None
-            low = (moment - _EPOCH) // timedelta(microseconds=1) * 1000
+            low = (start - _EPOCH) // timedelta(microseconds=1) * 1000
             high = low + _STEPS[len(parts) - 3] // timedelta(microseconds=1) * 1000 - 1
         else:
             try:
@@ -96,7 +96,7 @@ class Day(Code):
         return format_html("{}<small>day {}</small>", utc(value * timestamp.NANOS_PER_DAY)[:10], value)
 
 
-class Moment(Kind):
+class DateTime(Kind):
     """A timestamptz."""
 
     example = "2023-11-14 22:13"

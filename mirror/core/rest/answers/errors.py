@@ -1,7 +1,7 @@
 """The errors of the API, and the JSON that reports them.
 
 Classic endpoints answer `{"_status":{"messages":[{"message": text}, ...]}}`, one entry per problem, with
-`detail` where an error carries one. Newer endpoints answer the same envelope with entries
+`detail` where an error carries one. Spring endpoints answer the same envelope with entries
 `{"detail":text,"message": <HTTP reason phrase>}`, where the detail of a 404 is another entry, but
 `{"message":text}` for an InvalidParameter. Raise early, and name the parameter. No detail of an unexpected
 failure reaches the client.
@@ -77,7 +77,7 @@ class Unauthorized(Failure):
 
 
 class NotFound(Failure):
-    """404 for something that does not exist; `detail` may say why the node lacks it though it does."""
+    """404 for something that does not exist; `detail` may say why the node does not have what exists."""
 
     status = HTTPStatus.NOT_FOUND
 
@@ -122,7 +122,7 @@ class TooEarly(Failure):
 
 
 class InternalError(Failure):
-    """500 for everything that should not happen. The reason goes to the log."""
+    """500 for everything that should not happen. The reason is logged."""
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
 
@@ -132,7 +132,7 @@ class InternalError(Failure):
 
 
 class WrongMethod(Failure):
-    """405 of the newer endpoints. Classic endpoints answer 404 to other methods."""
+    """405 of the Spring endpoints. Classic endpoints answer 404 to other methods."""
 
     status = HTTPStatus.METHOD_NOT_ALLOWED
 
@@ -166,7 +166,7 @@ def classic_envelope(failure: Failure) -> dict[str, Any]:
     )
 
 
-def newer_envelope(failure: Failure) -> dict[str, Any]:
+def spring_envelope(failure: Failure) -> dict[str, Any]:
     if isinstance(failure, InvalidParameter):
         return classic_envelope(failure)
     if isinstance(failure, Unavailable):
@@ -176,12 +176,12 @@ def newer_envelope(failure: Failure) -> dict[str, Any]:
     ):
         texts = [""] * len(failure.problems)
     else:
-        texts = newer_texts(failure)
+        texts = spring_texts(failure)
     return _envelope({"detail": text, "message": failure.status.phrase} for text in texts)
 
 
-def newer_texts(failure: Failure) -> list[str]:
-    """Return what newer endpoints say of a failure: its messages, and why something may be missing."""
+def spring_texts(failure: Failure) -> list[str]:
+    """Return what Spring endpoints say of a failure: its messages, and why something may be missing."""
     details = [problem.detail for problem in failure.problems if isinstance(failure, NotFound)]
     return [*(problem.message for problem in failure.problems), *filter(None, details)]
 
@@ -191,7 +191,7 @@ def _envelope(messages: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def failure_of(error: Exception, request: HttpRequest) -> Failure:
-    """Return what the client is told of an exception. The rest is logged."""
+    """Return what the answer says of an exception. The rest is logged."""
     if isinstance(error, Failure):
         if isinstance(error, InternalError):
             log.error("internal_error", method=request.method, path=request.path, reason=error.reason)
@@ -260,7 +260,7 @@ def unauthorized() -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer a failure after the view, such as in a renderer. Django's own log line goes nowhere."""
+    """Answer a failure after the view, such as in a renderer. Django's own log line is discarded."""
     log.error("unexpected_error", method=request.method, path=request.path, exc_info=sys.exception())
     return page(InternalError())
 

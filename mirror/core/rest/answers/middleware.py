@@ -18,7 +18,7 @@ from mirror.core.db.replicas import servers, watermark
 from mirror.core.metrics import http
 from mirror.core.rest import users
 from mirror.core.rest.answers import compression, errors, etag, mirror_block
-from mirror.core.rest.answers.views import NewerReadView
+from mirror.core.rest.answers.views import SpringReadView
 from mirror.core.rest.cache import responses
 from mirror.core.rest.cache.responses import CachedResponse
 from mirror.core.rest.users import WrongCredentials
@@ -40,7 +40,7 @@ _UNCHANGED = (
     ),
     *("mirror-loaded", mirror_block.HEADER),
 )
-# What scripts of other sites may read of an answer that has it, beside what browsers let them read anyway.
+# Headers that scripts of other sites may read, besides those that browsers allow anyway.
 _EXPOSED = (mirror_block.NAME, coverage.HEADER)
 
 
@@ -67,11 +67,11 @@ class ApiMiddleware:
             return self._completed(request, errors.unauthorized(), None)
         if self._cache is None or (key := self._cache.key(request)) is None:
             return self._completed(request, self._response(request)[0], None)
-        found = self._cache.find(key)
-        block = watermark.refreshed(for_cached=found is not None)
-        if found is not None and self._is_new_enough(found[0], request.META):
+        hit = self._cache.find(key)
+        block = watermark.refreshed(for_cached=hit is not None)
+        if hit is not None and self._is_new_enough(hit[0], request.META):
             http.CACHE.add("hit")
-            return self._from_cache(request, *found)
+            return self._from_cache(request, *hit)
         http.CACHE.add("miss")
         response, may_cache = self._response(request)
         cached = None
@@ -82,7 +82,7 @@ class ApiMiddleware:
         return self._completed(request, response, cached)
 
     def _response(self, request: HttpRequest) -> tuple[HttpResponseBase, bool]:
-        """Return the answer, and whether it may be kept."""
+        """Return the answer, and whether it may be cached."""
         if mirror_block.is_wanted(request.META):
             response, may_cache = mirror_block.answered(request, self.get_response)
         else:
@@ -105,7 +105,7 @@ class ApiMiddleware:
         )
 
     def _admits(self, request: HttpRequest) -> bool:
-        """Return whether the request may go on; for a user, note the most rows of a page.
+        """Return whether the request is admitted; for a user, note the most rows of a page.
 
         Only classic endpoints know users. The endpoint is looked up only for wrong credentials.
         """
@@ -152,7 +152,7 @@ class ApiMiddleware:
     def _compressed_stream(
         self, request: HttpRequest, response: StreamingHttpResponse
     ) -> StreamingHttpResponse:
-        """Compress a body whose length nobody knows yet, and which therefore has no entity tag either."""
+        """Compress a body of unknown length, which therefore has no entity tag."""
         if self._compresses and compression.accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", "")):
             response.headers["content-encoding"] = "gzip"
             pieces = cast(Iterator[bytes], response.streaming_content)
@@ -169,11 +169,11 @@ class ApiMiddleware:
         """Return headers and body of a successful answer to a WSGI environment, if they are at hand."""
         if self._cache is None or "HTTP_IF_NONE_MATCH" in environ:
             return None
-        found = self._cache.find_at_once(environ)
-        if found is None or not self._is_new_enough(found[0], environ):
+        hit = self._cache.find_at_once(environ)
+        if hit is None or not self._is_new_enough(hit[0], environ):
             return None
         http.CACHE.add("hit")
-        return self._cached(environ, *found)
+        return self._cached(environ, *hit)
 
     def _cached(
         self, sent: Mapping[str, Any], cached: CachedResponse, max_age: int
@@ -201,7 +201,7 @@ def _ignores_users(path: str) -> bool:
         view = getattr(resolve(path).func, "cls", None)
     except Resolver404:
         return False
-    return isinstance(view, type) and issubclass(view, NewerReadView)
+    return isinstance(view, type) and issubclass(view, SpringReadView)
 
 
 def _preflight(request: HttpRequest) -> HttpResponse:

@@ -1,7 +1,7 @@
 """The header Mirror-Block: the newest block that an answer rests on, which a client may give back.
 
 A request with it is answered from that block or a later one, whichever server of the database it is read
-from. Where that block has yet to come the request waits for a moment, and then gets 503 with Retry-After.
+from. Where that block has yet to come the request waits briefly, and then gets 503 with Retry-After.
 Answers have the header where the node reads from replicas, and otherwise if the request has it.
 """
 
@@ -35,7 +35,7 @@ def is_wanted(sent: Mapping[str, Any]) -> bool:
 
 
 def is_new_enough(cached: CachedResponse, sent: Mapping[str, Any]) -> bool:
-    """Return whether a kept answer may be given to a client."""
+    """Return whether a cached answer is new enough for a client."""
     since = _since(sent)
     if since is None:
         # It is refused.
@@ -49,7 +49,7 @@ def answered(
 ) -> tuple[HttpResponseBase, bool]:
     """Answer a request with the header, from a state that is new enough for its client.
 
-    Also return whether the answer may be kept for others: all of it has to be as new as the header says.
+    Also return whether the answer may be cached: all of it has to be as new as the header says.
     """
     since = _since(request.META)
     if since is None:
@@ -70,16 +70,16 @@ def _answered_since(
 ) -> tuple[HttpResponseBase, int, bool]:
     """Return the answer, its newest block, and whether all of it rests on that."""
     try:
-        moment = block_requirement.begin(since)
+        requirement = block_requirement.begin(since)
     except _NOT_READ as error:
         return errors.before_view(error, request), NO_BLOCK, False
     response = answer(request)
     try:
-        newest = block_requirement.newest(moment)
+        newest = block_requirement.newest(requirement)
     except _NOT_READ:
         # The answer is complete, and as right without the header.
         return response, NO_BLOCK, False
-    return response, newest, moment.rests_on_one(newest)
+    return response, newest, requirement.rests_on_one(newest)
 
 
 def _since(sent: Mapping[str, Any]) -> int | None:

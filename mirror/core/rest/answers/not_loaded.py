@@ -1,7 +1,7 @@
 """Why something may be missing: it is not loaded, was left out by filters, or was dropped.
 
 The texts are details of 404s. There is none where everything from the network's first file on is loaded, and
-where nobody knows what is.
+where the range is unknown.
 """
 
 from mirror.core.db import coverage
@@ -22,7 +22,7 @@ _OF_TABLE = {
 
 
 def at(time: int, table: str = "transaction") -> str | None:
-    """Return why the node may lack what happened at a time (ns), and is stored in a table."""
+    """Return why a table may be without rows of a time (ns)."""
     loaded = coverage.loaded()
     if not loaded.is_known or loaded.is_whole:
         return None
@@ -32,7 +32,7 @@ def at(time: int, table: str = "transaction") -> str | None:
 
 
 def transaction(valid_start: int, table: str = "transaction") -> str | None:
-    """Return why the node may lack a transaction with this valid start (ns)."""
+    """Return why a transaction with this valid start (ns) may be missing."""
     loaded = coverage.loaded()
     if not loaded.is_known or loaded.is_whole:
         return None
@@ -43,18 +43,18 @@ def transaction(valid_start: int, table: str = "transaction") -> str | None:
 
 
 def block(number: int) -> str | None:
-    """Return why the node lacks a block of this number."""
+    """Return why the block of this number is missing."""
     loaded = coverage.loaded()
     if not loaded.is_known or loaded.is_whole:
         return None
     before = after = None
-    for each in loaded.intervals:
-        if each.first_block <= number <= each.last_block:
+    for interval in loaded.intervals:
+        if interval.first_block <= number <= interval.last_block:
             return None
-        if each.last_block < number:
-            before = each
+        if interval.last_block < number:
+            before = interval
         elif after is None:
-            after = each
+            after = interval
     return f"Not loaded: {_no_block_between(before, after)}."
 
 
@@ -68,7 +68,7 @@ def entity() -> str | None:
 
 
 def anything(table: str | None = "transaction") -> str | None:
-    """Return why the node may lack something of which nobody knows when it happened, such as a hash.
+    """Return why something of unknown time may be missing, such as a hash.
 
     It would be stored in a table of which rows are left out by filters and dropped by age, or in none such.
     """
@@ -97,15 +97,15 @@ def _first(interval: Interval | None) -> str:
 
 def _not_everything(loaded: Loaded, then: str) -> str | None:
     gaps = loaded.gaps
-    lacks = " and ".join(gap_text(*gap) for gap in gaps[:_MOST_GAPS])
+    missing = " and ".join(gap_text(*gap) for gap in gaps[:_MOST_GAPS])
     if more := len(gaps) - _MOST_GAPS:
-        lacks += f" and {more} more gaps" if more > 1 else " and one more gap" if more > 0 else ""
+        missing += f" and {more} more gaps" if more > 1 else " and one more gap" if more > 0 else ""
     if not loaded.from_genesis:
         first = loaded.intervals[0]
-        without = f", without {lacks}" if gaps else ""
+        without = f", without {missing}" if gaps else ""
         before = f", and before that what {first.basis} says" if first.basis else ""
         return f"{then}: the node knows the ledger from block {_first(first)} on{without}{before}."
-    return f"{then}: the node lacks {lacks}." if gaps else None
+    return f"{then}: the node lacks {missing}." if gaps else None
 
 
 def _dropped(loaded: Loaded, time: int, table: str) -> str | None:

@@ -31,15 +31,15 @@ class JsonRenderer(BaseRenderer):
         return render(data)
 
 
-class NewerJsonRenderer(JsonRenderer):
-    """`application/json;charset=UTF-8`, written as it stands, for newer endpoints."""
+class SpringJsonRenderer(JsonRenderer):
+    """`application/json;charset=UTF-8`, written as it stands, for Spring endpoints."""
 
     media_type = "application/json;charset=UTF-8"
     charset = None
 
 
 class PlainJsonRenderer(JsonRenderer):
-    """`application/json` without charset, for simulations and for errors of newer endpoints."""
+    """`application/json` without charset, for simulations and for errors of Spring endpoints."""
 
     charset = None
 

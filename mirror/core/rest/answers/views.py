@@ -12,7 +12,7 @@ A request takes DRF's steps: the filter backend reads its parameters and narrows
 formats the rows, the paginator links to the next page, the renderer writes JSON, the exception handler
 answers errors. Steps that a public read-only API doesn't need (a request of DRF's own, negotiation,
 authentication, permissions, throttles, parsers) are left out: they took most of the time of a short request.
-Nothing of a request may refer to itself in a circle, as its bound methods would if the view kept them: what
+Nothing of a request may refer to itself in a circle, as its bound methods would if the view held them: what
 only the garbage collector finds makes it stop all requests for a tenth of a second every thousand requests.
 """
 
@@ -36,11 +36,11 @@ from mirror.core.rest.answers.errors import (
     WrongMethod,
     answer,
     classic_envelope,
-    newer_envelope,
+    spring_envelope,
 )
-from mirror.core.rest.answers.rendering import JsonRenderer, NewerJsonRenderer, PlainJsonRenderer
+from mirror.core.rest.answers.rendering import JsonRenderer, PlainJsonRenderer, SpringJsonRenderer
 from mirror.core.rest.answers.response import ApiResponse
-from mirror.core.rest.paging.keyset import KeysetPagination, NewerPagination
+from mirror.core.rest.paging.keyset import KeysetPagination, SpringPagination
 from mirror.core.rest.parameters.filter_backend import ParameterBackend
 from mirror.core.rest.parameters.parameter_set import NoParameters, ParameterSet
 
@@ -72,7 +72,7 @@ class ReadView(GenericViewSet[Any]):
     parameters: ClassVar[type[ParameterSet]] = NoParameters
     #: Paging parameter -> member of a row that holds its value, the most significant first.
     paging: Mapping[str, str] = {}
-    #: Seconds a client or proxy may keep a successful answer; `read` may set it on the instance.
+    #: Seconds for which a client or proxy may cache a successful answer; `read` may set it on the instance.
     max_age: int = 1
     #: The setting that switches the endpoint on, if there is one. It is described only while it is on.
     enabled_by: ClassVar[str] = ""
@@ -167,7 +167,7 @@ class ReadView(GenericViewSet[Any]):
         """Answer a request of Django's: nothing needs the parts that DRF's request adds."""
         self.request, self.headers = request, self.default_response_headers
         try:
-            # Before any row is read: what is loaded meanwhile may be told too late, but never too early.
+            # Before any row is read: what is loaded meanwhile may be reported too late, but never too early.
             if self.tells_loaded and (header := loaded().header):
                 self.headers[HEADER] = header
             response = self._handler(request.method)(request, **path)
@@ -199,17 +199,17 @@ class ReadView(GenericViewSet[Any]):
         return {}
 
 
-class NewerReadView(ReadView):
-    """A newer endpoint: other errors, links and headers. Its path always comes first."""
+class SpringReadView(ReadView):
+    """A Spring endpoint: other errors, links and headers. Its path always comes first."""
 
     path_first = True
-    pagination_class = NewerPagination
-    renderer: JsonRenderer = NewerJsonRenderer()
+    pagination_class = SpringPagination
+    renderer: JsonRenderer = SpringJsonRenderer()
     weak_etag = False
 
     def failed(self, failure: Failure) -> Response:
         self.renderer = PlainJsonRenderer()
-        response = ApiResponse(newer_envelope(failure), failure.status)
+        response = ApiResponse(spring_envelope(failure), failure.status)
         if isinstance(failure, WrongMethod):
             response.headers["allow"] = ", ".join(name.upper() for name in [*self.actions, "head"])
         elif isinstance(failure, UnsupportedMediaType) and self.posted is not None:
@@ -228,8 +228,8 @@ class UnknownRoute(ReadView):
         raise NotFound
 
 
-class NewerUnknownRoute(NewerReadView):
-    """Answers unknown paths next to newer endpoints."""
+class SpringUnknownRoute(SpringReadView):
+    """Answers unknown paths next to Spring endpoints."""
 
     tells_loaded = False
     max_age = 0

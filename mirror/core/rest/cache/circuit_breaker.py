@@ -1,4 +1,4 @@
-"""A circuit breaker: a service that failed is spared for a while."""
+"""Circuit breaker: a service that failed is not called for a while."""
 
 import threading
 import time
@@ -12,42 +12,42 @@ _PAUSE_SECONDS = 5.0
 
 
 class Circuit:
-    """Tells whether to call a service. After a failure nobody calls it for a while.
+    """Decides whether to call a service. After a failure it stays open for `pause` seconds.
 
-    Then one request tries, and the others wait for its result. The log reports the first failure, and the
-    recovery.
+    Then one request tries the service, while the others still skip it. The log reports the first failure, and
+    the recovery.
     """
 
     def __init__(
         self, service: str, pause: float = _PAUSE_SECONDS, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._service, self._pause, self._clock = service, pause, clock
-        self._spared_until: float | None = None
+        self._open_until: float | None = None
         self._lock = threading.Lock()
 
     def closed(self) -> bool:
         """Return whether the caller may call the service. It then reports `worked` or `failed`."""
-        if self._spared_until is None:
+        if self._open_until is None:
             return True
         with self._lock:
             now = self._clock()
-            if self._spared_until is None or now < self._spared_until:
-                return self._spared_until is None
-            self._spared_until = now + self._pause
+            if self._open_until is None or now < self._open_until:
+                return self._open_until is None
+            self._open_until = now + self._pause
             return True
 
     def worked(self) -> None:
-        if self._spared_until is None:
+        if self._open_until is None:
             return
         with self._lock:
-            if self._spared_until is not None:
-                self._spared_until = None
+            if self._open_until is not None:
+                self._open_until = None
                 log.warning("service_back", service=self._service)
 
     def failed(self, error: Exception) -> None:
         with self._lock:
-            first = self._spared_until is None
-            self._spared_until = self._clock() + self._pause
+            first = self._open_until is None
+            self._open_until = self._clock() + self._pause
         if first:
             reason = f"{type(error).__name__}: {error}"[:200]
             log.warning("service_failed", service=self._service, reason=reason, pause_s=self._pause)

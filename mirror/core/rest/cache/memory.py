@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from cachetools import LRUCache
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
 
-# Bytes that an entry takes beside its body: the key, the headers, and the objects that hold them.
+# Bytes that an entry takes besides its body: the key, the headers, and the objects that hold them.
 _OVERHEAD = 1500
 
 
@@ -17,7 +17,7 @@ class _Entry(NamedTuple):
 
 
 class MemoryCache(BaseCache):
-    """At most `MAX_BYTES` bytes of answers; the least recently used make room.
+    """At most `MAX_BYTES` bytes of answers; the least recently used are evicted.
 
     Unlike Django's own memory cache it counts bytes, and answers are not copied on their way in and out.
     """
@@ -44,7 +44,7 @@ class MemoryCache(BaseCache):
     def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
         entry = _Entry(value, time.monotonic() + timeout)
         with self._lock:
-            # An answer that is larger than the whole cache is not kept.
+            # An answer that is larger than the whole cache is not stored.
             if self._entries.getsizeof(entry) <= self._entries.maxsize:
                 self._entries[key] = entry
 

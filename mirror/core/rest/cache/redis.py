@@ -17,10 +17,10 @@ _LENGTH_BYTES = 4
 
 
 class RedisCache(django_redis.RedisCache):  # type: ignore[misc]
-    """django-redis with a circuit breaker: whatever is wrong with Redis, a request finds nothing in it.
+    """django-redis with a circuit breaker: a failure of Redis is a cache miss.
 
-    django-redis itself can only ignore that a connection broke. It would ask a silent server again for every
-    request, and wait for it.
+    django-redis itself can only ignore that a connection broke. It would call an unresponsive server again
+    for every request, and wait for it.
     """
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:

@@ -1,9 +1,9 @@
-"""The response cache: successful answers, kept for as long as their clients may keep them.
+"""The response cache: successful answers, for as long as their clients may cache them.
 
-The key is the request's path and raw query, as sent, and the most rows of a page if a user asks: GET and HEAD
+The key is the request's path and raw query, as sent, and the page limit of a user: GET and HEAD
 share an entry, and no header of a client bypasses it. The lifetime is the answer's own max-age. An entry is
 the body, compressed unless it is tiny, and the headers that don't depend on the client. Django's cache
-`responses` stores entries: see memory_cache and redis_cache.
+`responses` stores entries: see `memory` and `redis`.
 """
 
 import hashlib
@@ -29,9 +29,9 @@ _DEPENDS_ON_CLIENT = ("cache-control", "content-encoding", "content-length", "va
 
 
 class CachedResponse(NamedTuple):
-    """A successful answer as it is kept: `headers` has lower-case names, `expires` is seconds since 1970.
+    """A successful answer as it is cached: `headers` has lower-case names, `expires` is seconds since 1970.
 
-    All that it says is as new as `block`.
+    Its content is at least as new as `block`.
     """
 
     headers: Mapping[str, str]
@@ -42,7 +42,7 @@ class CachedResponse(NamedTuple):
 
 
 class ResponseCache:
-    """Finds and keeps answers in one of Django's caches."""
+    """Finds and stores answers in one of Django's caches."""
 
     def __init__(self, cache: BaseCache) -> None:
         self._cache = cache
@@ -58,7 +58,7 @@ class ResponseCache:
         )
 
     def key(self, request: HttpRequest) -> str | None:
-        """Return the key of the request's answer; None if its answer is never kept."""
+        """Return the key of the request's answer; None if its answer is never cached."""
         path: str = request.META["PATH_INFO"]
         if request.method not in _METHODS or path[: len(_API)].lower() != _API:
             return None
@@ -93,7 +93,7 @@ class ResponseCache:
         return (cached, int(seconds + 0.5)) if seconds > 0 else None
 
     def store(self, key: str, response: HttpResponseBase, body: bytes, block: int) -> CachedResponse | None:
-        """Keep the answer if it may be kept, and return it as it is kept."""
+        """Cache the answer if that is allowed; return the cached form."""
         seconds = _max_age(response)
         if response.status_code != 200 or not seconds:
             return None
@@ -108,7 +108,7 @@ class ResponseCache:
 
 
 def configured() -> ResponseCache | None:
-    """Return the cache that the settings ask for; None when it is switched off."""
+    """Return the configured cache; None when it is switched off."""
     return ResponseCache(caches["responses"]) if config.value("rest.cache.response.enabled") else None
 
 

@@ -50,10 +50,10 @@ class KeysetPagination(BasePagination):
         return ApiResponse({**data, "links": {"next": self.next_link}})
 
 
-class NewerPagination(KeysetPagination):
-    """Pagination of newer endpoints."""
+class SpringPagination(KeysetPagination):
+    """Pagination of Spring endpoints."""
 
-    link = staticmethod(links.newer_link)
+    link = staticmethod(links.spring_link)
 
     def base(self, request: Request) -> str:
         """Return a proxy's prefix alone: the setting for hosts in links is for classic endpoints."""

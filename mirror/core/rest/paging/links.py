@@ -15,9 +15,9 @@ from mirror.core import config
 from mirror.core.config import proxies
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.rest.parameters.newer import split_first
 from mirror.core.rest.parameters.parameter_set import Parameter, ParameterSet, split_last
 from mirror.core.rest.parameters.query_string import Texts
+from mirror.core.rest.parameters.spring import split_first
 
 _PORT = re.compile(r":[0-9]*\Z")
 _RANGE_OPERATORS = ("gt:", "gte:", "lt:", "lte:")
@@ -34,7 +34,7 @@ def classic_link(parameters: ParameterSet, values: Mapping[str, Any], *, by_valu
 
     There is no link when no parameter can move on, nor when the bounds of the request leave nothing; the
     latter only if rows are in the order of their values (`by_value`). A request for one value of a paging
-    parameter keeps it, so its link repeats the request.
+    parameter has it, so its link repeats the request.
     """
     query: Texts = {name: list(texts) for name, texts in parameters.texts.items()}
     direction = "lt" if parameters.descending else "gt"
@@ -73,8 +73,8 @@ def _leaves_nothing(parameters: ParameterSet, name: str, texts: Sequence[str]) -
     return Bounds.of(found for found in comparisons if found.value is not None).empty
 
 
-def newer_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | None:
-    """Link to the rows after `values`, for a newer endpoint: percent-encoded.
+def spring_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | None:
+    """Link to the rows after `values`, for a Spring endpoint: percent-encoded.
 
     There is no link when the bounds or the values of the request leave nothing. A parameter whose value is
     None only loses its bounds in the direction of the page.
@@ -157,8 +157,9 @@ def base(request: HttpRequest) -> str:
     """Return what stands before the path of a link of a classic endpoint: `https://host:port` if the settings
     say so, and the prefix of a trusted proxy.
 
-    X-Forwarded-Proto and X-Forwarded-Host are believed of trusted proxies. If none is named, anybody is
-    believed except in production, as a client could mislead only itself. The port is the configured one.
+    X-Forwarded-Proto and X-Forwarded-Host are trusted from configured proxies. If none is configured, they
+    are trusted from any client except in production, as a client could mislead only itself. The port is the
+    configured one.
     """
     if not config.value("rest.response.includeHostInLink"):
         return proxies.prefix(request.META)

@@ -21,19 +21,19 @@ def classic_pair(
     second_key: str,
     *,
     equal_within_equal: bool = False,
-    given_once: Collection[str] = (),
+    sent_once: Collection[str] = (),
 ) -> PairBounds:
     """Return the range of pairs of a classic request; the keys are attributes of `parameters`.
 
     `equal_within_equal`: one value of the second parameter needs one value of the first.
-    `given_once`: names of other parameters that the request may not repeat.
+    `sent_once`: names of other parameters that the request may not repeat.
     Errors: BadRequest, one message.
     """
     keys = {parameters.declared[key].name: key for key in (first_key, second_key)}
     for name, texts in parameters.texts.items():
         if name in keys:
             _check_classic(name, getattr(parameters, keys[name]))
-        elif name in given_once and len(texts) > 1:
+        elif name in sent_once and len(texts) > 1:
             raise BadRequest(f"Only one {name} filter is allowed")
     first_name, second_name = keys
     first: list[Comparison] = getattr(parameters, first_key)
@@ -62,17 +62,17 @@ def _check_classic(name: str, comparisons: Iterable[Comparison]) -> None:
         seen.add(kind)
 
 
-def newer_pair(parameters: ParameterSet, first_key: str, second_key: str) -> PairBounds:
-    """Return the range of pairs of a newer request. Errors: BadRequest, one message."""
+def spring_pair(parameters: ParameterSet, first_key: str, second_key: str) -> PairBounds:
+    """Return the range of pairs in a request to a Spring endpoint. Errors: BadRequest, one message."""
     first_name, second_name = parameters.declared[first_key].name, parameters.declared[second_key].name
     first: list[Comparison] = getattr(parameters, first_key)
     second: list[Comparison] = getattr(parameters, second_key)
     usable = [comparison for comparison in first if comparison.operator != "ne"]
-    check_newer_range(first_name, first)
+    check_spring_range(first_name, first)
     if _has(second, ("eq", *_LOWER, *_UPPER)) and not usable:
         raise BadRequest(f"{second_name} parameter must have {first_name} present")
-    check_newer_bound(first_name, first)
-    check_newer_bound(second_name, second)
+    check_spring_bound(first_name, first)
+    check_spring_bound(second_name, second)
     if Bounds.of(second).empty and not (_has(first, _LOWER) and _has(first, _UPPER)):
         raise BadRequest(f"Invalid range provided for {second_name}")
     for side, needed in ((_UPPER, "lte"), (_LOWER, "gte")):
@@ -81,7 +81,7 @@ def newer_pair(parameters: ParameterSet, first_key: str, second_key: str) -> Pai
     return _range(first, second)
 
 
-def check_newer_range(name: str, comparisons: Sequence[Comparison]) -> None:
+def check_spring_range(name: str, comparisons: Sequence[Comparison]) -> None:
     """Refuse a lower end above the upper end. An equality is a lower end, and 0 is the default.
 
     Errors: BadRequest.
@@ -91,7 +91,7 @@ def check_newer_range(name: str, comparisons: Sequence[Comparison]) -> None:
         raise BadRequest(f"Invalid range provided for {name}")
 
 
-def check_newer_bound(name: str, comparisons: Sequence[Comparison]) -> None:
+def check_spring_bound(name: str, comparisons: Sequence[Comparison]) -> None:
     """Refuse anything but one equality or at most one bound on each side. Errors: BadRequest."""
     if _has(comparisons, ("ne",)):
         raise BadRequest(f"Unsupported range operator ne for {name}")

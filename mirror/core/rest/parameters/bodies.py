@@ -16,7 +16,7 @@ def read_body(request: HttpRequest | Request, media_types: Container[str], unnam
     """Return the body of the request; `unnamed` is the media type of one that does not say its own.
 
     Errors: UnsupportedMediaType; TooLarge; BadRequest for a body that breaks off; Unavailable while others
-    keep all threads waiting for theirs.
+    block all threads.
     """
     content_type = request.META.get("CONTENT_TYPE", "").strip() or unnamed
     if content_type.partition(";")[0].strip().lower() not in media_types:

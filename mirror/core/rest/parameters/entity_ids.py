@@ -115,9 +115,9 @@ def read_numeric_id(text: str) -> int:
     """Return the encoded id of a text without EVM address. Errors: NotAnEntityId, InvalidEntityId."""
     if not is_numeric_id(text):
         raise NotAnEntityId(text)
-    found = read_entity_id(text)
-    assert isinstance(found, int)
-    return found
+    number = read_entity_id(text)
+    assert isinstance(number, int)
+    return number
 
 
 def read_account(text: str) -> AccountName:
@@ -143,16 +143,16 @@ def read_alias(text: str) -> Alias:
         raise NotAnEntityId(text) from None
 
 
-def read_newer_id(text: str) -> int:
-    """Return the encoded id of a number in a request to a newer endpoint. Errors: NotAnEntityId."""
+def read_spring_id(text: str) -> int:
+    """Return the encoded id of a number in a request to a Spring endpoint. Errors: NotAnEntityId."""
     try:
         return entity_id.parse(text, config.value("common.shard"), config.value("common.realm"))
     except entity_id.InvalidEntityId:
         raise NotAnEntityId(text) from None
 
 
-def read_newer_account(text: str) -> AccountName:
-    """Read the account in the path of a newer endpoint.
+def read_spring_account(text: str) -> AccountName:
+    """Read the account in the path of a Spring endpoint.
 
     Every EVM address is looked up, even a long-zero one. Shard and realm before an address or alias are
     ignored. An alias has 40 to 70 characters; bits left over at its end are dropped.
@@ -162,7 +162,7 @@ def read_newer_account(text: str) -> AccountName:
         return EvmAddress(bytes.fromhex(address[1]))
     if encoded := _NEWER_ALIAS.fullmatch(text):
         return Alias(_dropping_last_bits(encoded[1]))
-    return read_newer_id(text)
+    return read_spring_id(text)
 
 
 def _dropping_last_bits(encoded: str) -> bytes:

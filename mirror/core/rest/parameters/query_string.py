@@ -50,8 +50,8 @@ def classic_query(raw: str) -> Texts:
     return texts
 
 
-def newer_query(raw: str) -> Texts:
-    """Read the query string of a newer endpoint: names and values as they are."""
+def spring_query(raw: str) -> Texts:
+    """Read the query string of a Spring endpoint: names and values as they are."""
     texts: Texts = {}
     for pair in _pairs(raw):
         name, value = _split(pair)

@@ -1,6 +1,6 @@
 """Strict query parameters: those of network/nodes and network/registered-nodes.
 
-They are read like those of the other newer endpoints, with three differences: all parameters with invalid
+They are read like those of the other Spring endpoints, with three differences: all parameters with invalid
 values are reported, by their names alone; a parameter that has a single value may be sent only once; a comma
 separates nothing.
 """
@@ -11,15 +11,15 @@ from typing import Any
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.answers.errors import BadRequest, InvalidParameter, Problem
-from mirror.core.rest.parameters.newer import (
-    NewerLimitParameter,
-    NewerNumberParameter,
-    NewerParameter,
-    NewerParameterSet,
-    converted,
-)
 from mirror.core.rest.parameters.parameter_set import InvalidValue
 from mirror.core.rest.parameters.query_string import Texts
+from mirror.core.rest.parameters.spring import (
+    SpringLimitParameter,
+    SpringNumberParameter,
+    SpringParameter,
+    SpringParameterSet,
+    converted,
+)
 
 
 class InvalidParameters(InvalidParameter):
@@ -29,7 +29,7 @@ class InvalidParameters(InvalidParameter):
         BadRequest.__init__(self, *[Problem(f"Invalid parameter: {name}") for name in names])
 
 
-class StrictParameterSet(NewerParameterSet):
+class StrictParameterSet(SpringParameterSet):
     """The parameters of such an endpoint, declared in the order in which their problems are reported.
 
     Values that can't be read are reported before those that are out of range.
@@ -47,14 +47,14 @@ class StrictParameterSet(NewerParameterSet):
             except InvalidValue:
                 invalid.append(parameter.name)
                 continue
-            if isinstance(parameter, NewerParameter) and parameter.violations(value):
+            if isinstance(parameter, SpringParameter) and parameter.violations(value):
                 out_of_range.append(parameter.name)
             setattr(self, key, value)
         if invalid or out_of_range:
             raise InvalidParameters(*invalid, *out_of_range)
 
 
-class CappedLimitParameter(NewerLimitParameter):
+class CappedLimitParameter(SpringLimitParameter):
     """The number of rows of a page, at least 1. More than the configured maximum becomes the maximum."""
 
     @property
@@ -68,7 +68,7 @@ class CappedLimitParameter(NewerLimitParameter):
         return min(super().absent(), self.most_rows)
 
 
-class StrictIdParameter(NewerNumberParameter):
+class StrictIdParameter(SpringNumberParameter):
     """Ids from 0 on. Bounds that leave none of them are an error, as is `lt:0`."""
 
     least, pages_equal = 0, True

@@ -19,7 +19,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent, resolve_type_hint
 
 from mirror.core import config
-from mirror.core.rest.answers.views import NewerReadView, PostedBody, ReadView
+from mirror.core.rest.answers.views import PostedBody, ReadView, SpringReadView
 from mirror.core.rest.routes import PREFIX, Routes
 from mirror.core.rest.schema import paths
 from mirror.core.values.json_types import SchemaMetadata
@@ -29,12 +29,12 @@ Schema = dict[str, Any]
 _JSON = "application/json"
 _FAILURES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE)
 _CLASSIC_FAILURES = (*_FAILURES, HTTPStatus.UNAUTHORIZED)
-_NEWER_FAILURES = (*_FAILURES, HTTPStatus.METHOD_NOT_ALLOWED)
+_SPRING_FAILURES = (*_FAILURES, HTTPStatus.METHOD_NOT_ALLOWED)
 _USERS = "users"
 _BODY_FAILURES = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 
 
-# In the order in which somebody new may want to read them: the first part of a path -> what it is about.
+# In the order that suits a newcomer: the first part of a path -> what it is about.
 _TAGS = {
     "accounts": "Accounts: balances, tokens, NFTs, allowances, rewards, airdrops, hooks.",
     "transactions": "Transactions, with all their transfers.",
@@ -181,7 +181,7 @@ class EndpointSchema(AutoSchema):
         return " ".join((described.__doc__ or "").split())
 
     def get_auth(self) -> list[Schema]:
-        return [] if isinstance(self._endpoint, NewerReadView) else [{}, {_USERS: []}]
+        return [] if isinstance(self._endpoint, SpringReadView) else [{}, {_USERS: []}]
 
     def _get_parameters(self) -> list[Schema]:
         posted = self._posted
@@ -202,10 +202,10 @@ class EndpointSchema(AutoSchema):
         answers = self._endpoint.answers if posted is None else posted.answers
         if not isinstance(answers, Mapping):
             answers = {_JSON: answers}
-        is_newer = isinstance(self._endpoint, NewerReadView)
-        failures: tuple[HTTPStatus, ...] = _NEWER_FAILURES if is_newer else _CLASSIC_FAILURES
+        is_spring = isinstance(self._endpoint, SpringReadView)
+        failures: tuple[HTTPStatus, ...] = _SPRING_FAILURES if is_spring else _CLASSIC_FAILURES
         failures = self._endpoint.failures or failures
-        error = self._endpoint.error or (ErrorWithDetailJson if is_newer else ErrorJson)
+        error = self._endpoint.error or (ErrorWithDetailJson if is_spring else ErrorJson)
         if posted is not None:
             failures = posted.failures or (*failures, *_BODY_FAILURES)
             error = posted.error or error

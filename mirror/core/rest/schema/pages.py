@@ -1,6 +1,6 @@
 """Below /api/v1/docs/: the description of the API as a document in JSON or YAML.
 
-It is made at the first request for it, and kept. `mirror.web.pages.api` shows it as a page.
+It is made at the first request for it, and cached. `mirror.web.pages.api` shows it as a page.
 """
 
 from collections.abc import Mapping

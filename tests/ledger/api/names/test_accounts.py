@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.api.names.accounts import NEWER_ACCOUNT, account_id, newer_account_id
+from ledger.api.names.accounts import SPRING_ACCOUNT, account_id, spring_account_id
 from mirror.core.rest.answers.errors import Failure, InternalError, InvalidEntityId
 from mirror.core.rest.parameters.entity_ids import (
     Alias,
@@ -12,7 +12,7 @@ from mirror.core.rest.parameters.entity_ids import (
     NotAnEntityId,
     read_account,
     read_alias,
-    read_newer_account,
+    read_spring_account,
 )
 from mirror.core.values import entity_id
 from tests.build import insert
@@ -114,8 +114,8 @@ def test_the_configured_shard_and_realm_complete_a_name(settings_of: Callable[..
         (KEY_ALIAS_TEXT[:-1] + "J", Alias(KEY_ALIAS)),
     ],
 )
-def test_a_newer_path_names_an_account_likewise(text: str, expected: object) -> None:
-    name = read_newer_account(text)
+def test_a_spring_path_names_an_account_likewise(text: str, expected: object) -> None:
+    name = read_spring_account(text)
 
     assert (type(name), name) == (type(expected), expected)
 
@@ -127,9 +127,9 @@ def test_a_newer_path_names_an_account_likewise(text: str, expected: object) -> 
         *("AABBCC22", ADDRESS_ALIAS_TEXT, f"0.0.0x{ADDRESS.hex()}", KEY_ALIAS_TEXT.lower(), "A" * 71),
     ],
 )
-def test_other_text_names_no_account_in_a_newer_path(text: str) -> None:
+def test_other_text_names_no_account_in_a_spring_path(text: str) -> None:
     with pytest.raises(NotAnEntityId):
-        read_newer_account(text)
+        read_spring_account(text)
 
 
 def problem(lookup: Any, text: Any) -> tuple[int, str]:
@@ -145,13 +145,13 @@ def test_an_alias_or_address_leads_to_the_account_that_bears_it() -> None:
 
     assert account_id(KEY_ALIAS_TEXT) == 1001
     assert account_id(ADDRESS_ALIAS_TEXT) == account_id(f"0x{ADDRESS.hex()}") == 1002
-    assert newer_account_id(Alias(KEY_ALIAS)) == 1001
-    assert newer_account_id(EvmAddress(ADDRESS)) == 1002
+    assert spring_account_id(Alias(KEY_ALIAS)) == 1001
+    assert spring_account_id(EvmAddress(ADDRESS)) == 1002
 
 
 @pytest.mark.django_db
 def test_a_number_stands_for_itself_even_if_it_is_nobody() -> None:
-    assert account_id("9999") == account_id("0x" + f"{9999:040x}") == newer_account_id(9999) == 9999
+    assert account_id("9999") == account_id("0x" + f"{9999:040x}") == spring_account_id(9999) == 9999
 
 
 @pytest.mark.django_db
@@ -160,8 +160,8 @@ def test_an_alias_or_address_of_nobody_is_not_found() -> None:
 
     assert problem(account_id, KEY_ALIAS_TEXT) == (404, "No account with a matching alias found")
     assert problem(account_id, ADDRESS.hex()) == (404, "Not found")
-    assert problem(newer_account_id, Alias(KEY_ALIAS)) == (404, nobody)
-    assert problem(newer_account_id, EvmAddress(ADDRESS)) == (404, nobody)
+    assert problem(spring_account_id, Alias(KEY_ALIAS)) == (404, nobody)
+    assert problem(spring_account_id, EvmAddress(ADDRESS)) == (404, nobody)
 
 
 @pytest.mark.django_db
@@ -170,7 +170,7 @@ def test_deleted_accounts_are_not_found_by_alias_or_address() -> None:
 
     assert problem(account_id, KEY_ALIAS_TEXT)[0] == 404
     assert problem(account_id, ADDRESS.hex())[0] == 404
-    assert problem(newer_account_id, Alias(KEY_ALIAS))[0] == 404
+    assert problem(spring_account_id, Alias(KEY_ALIAS))[0] == 404
 
 
 @pytest.mark.django_db
@@ -179,8 +179,8 @@ def test_where_deletion_is_unknown_only_classic_paths_find_by_alias_and_none_by_
 
     assert account_id(KEY_ALIAS_TEXT) == 1001
     assert problem(account_id, ADDRESS.hex())[0] == 404
-    assert problem(newer_account_id, Alias(KEY_ALIAS))[0] == 404
-    assert problem(newer_account_id, EvmAddress(ADDRESS))[0] == 404
+    assert problem(spring_account_id, Alias(KEY_ALIAS))[0] == 404
+    assert problem(spring_account_id, EvmAddress(ADDRESS))[0] == 404
 
 
 @pytest.mark.django_db
@@ -198,8 +198,8 @@ def test_a_classic_path_that_names_no_account_is_an_invalid_parameter(text: str)
     assert problem(account_id, text) == (400, "Invalid parameter: idOrAliasOrEvmAddress")
 
 
-def test_newer_routes_know_only_well_formed_accounts() -> None:
-    known = re.compile(NEWER_ACCOUNT)
+def test_spring_routes_know_only_well_formed_accounts() -> None:
+    known = re.compile(SPRING_ACCOUNT)
     for text in (
         "1",
         "0.0.1",

@@ -116,7 +116,7 @@ def test_the_name_of_the_scheme_may_be_in_any_case(served):
         ("OPTIONS", BLOCKS),
     ],
 )
-def test_newer_endpoints_and_simulations_know_no_users(served, method, path):
+def test_spring_endpoints_and_simulations_know_no_users(served, method, path):
     plain = served.request(method, path)
     for sent in (ADAS, basic("eve", "x")):
         answer = served.request(method, path, authorization=sent)

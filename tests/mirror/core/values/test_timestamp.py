@@ -27,9 +27,9 @@ def test_text_has_nine_fraction_digits(nanoseconds, text):
     assert timestamp.text(nanoseconds) == text
 
 
-def test_newer_endpoints_write_the_time_0_in_their_own_way():
-    assert [timestamp.newer_text(at) for at in (0, 1, None)] == ["0.0", "0.000000001", None]
-    assert timestamp.newer_range_json(0, None) == {"from": "0.0", "to": None}
+def test_spring_endpoints_write_the_time_0_in_their_own_way():
+    assert [timestamp.spring_text(at) for at in (0, 1, None)] == ["0.0", "0.000000001", None]
+    assert timestamp.spring_range_json(0, None) == {"from": "0.0", "to": None}
 
 
 def test_a_staking_period_is_the_day_that_follows_a_nanosecond():

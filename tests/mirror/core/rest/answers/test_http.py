@@ -15,7 +15,7 @@ from mirror.core.db.reading.sql import fetch
 from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, TooManySlowRequests
 from mirror.core.rest.answers.errors import InvalidParameter
 from mirror.core.rest.answers.middleware import ApiMiddleware
-from mirror.core.rest.answers.views import NewerReadView
+from mirror.core.rest.answers.views import SpringReadView
 from tests.logs import events
 from tests.waiting import wait_until
 
@@ -99,12 +99,12 @@ def test_every_origin_may_read_every_answer(api, method, path, status):
     assert (answer.status, answer.headers["access-control-allow-origin"]) == (status, "*")
 
 
-def test_an_error_of_a_newer_endpoint_has_only_members_with_a_value(api):
+def test_an_error_of_a_spring_endpoint_has_only_members_with_a_value(api):
     answer = api.get("/api/v1/network/stake")
     problem = {"detail": "No network stake data found", "message": "Not Found"}
     assert answer.json() == {"_status": {"messages": [problem]}}
     assert answer.headers["content-type"] == "application/json"
-    invalid = NewerReadView().failed(InvalidParameter("node.id"))
+    invalid = SpringReadView().failed(InvalidParameter("node.id"))
     assert invalid.data == {"_status": {"messages": [{"message": "Invalid parameter: node.id"}]}}
 
 

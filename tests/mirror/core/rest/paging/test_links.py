@@ -1,14 +1,14 @@
 import pytest
 
-from mirror.core.rest.paging.links import classic_link, newer_link
-from mirror.core.rest.parameters.newer import (
-    NewerBooleanParameter,
-    NewerEntityIdParameter,
-    NewerLimitParameter,
-    NewerOrderParameter,
-    NewerParameterSet,
-)
+from mirror.core.rest.paging.links import classic_link, spring_link
 from mirror.core.rest.parameters.parameter_set import ParameterSet
+from mirror.core.rest.parameters.spring import (
+    SpringBooleanParameter,
+    SpringEntityIdParameter,
+    SpringLimitParameter,
+    SpringOrderParameter,
+    SpringParameterSet,
+)
 from mirror.core.rest.parameters.types import (
     BlockNumberParameter,
     EntityIdParameter,
@@ -42,12 +42,12 @@ class Nfts(ParameterSet):
     order = OrderParameter("desc")
 
 
-class Allowances(NewerParameterSet):
-    account_id = NewerEntityIdParameter("account.id", variable="accountIds")
-    limit = NewerLimitParameter()
-    order = NewerOrderParameter()
-    owner = NewerBooleanParameter("owner", default=True)
-    token_id = NewerEntityIdParameter("token.id", variable="tokenIds")
+class Allowances(SpringParameterSet):
+    account_id = SpringEntityIdParameter("account.id", variable="accountIds")
+    limit = SpringLimitParameter()
+    order = SpringOrderParameter()
+    owner = SpringBooleanParameter("owner", default=True)
+    token_id = SpringEntityIdParameter("token.id", variable="tokenIds")
 
 
 def given(parameters: type[ParameterSet], query: str, path: str = "/x") -> ParameterSet:
@@ -168,9 +168,9 @@ def test_the_path_loses_one_trailing_slash():
         ("limit=1&token.id=gt:1", ("0.0.6", None), "limit=1&account.id=gt:0.0.6"),
     ],
 )
-def test_a_newer_link_is_built_from_the_request(query, last, link):
+def test_a_spring_link_is_built_from_the_request(query, last, link):
     values = dict(zip(("account.id", "token.id"), last, strict=True))
-    assert newer_link(given(Allowances, query), values) == f"/x?{link}"
+    assert spring_link(given(Allowances, query), values) == f"/x?{link}"
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_newer_link_is_built_from_the_request(query, last, link):
          "account.id=lte:22&account.id=gte:0.0.22&token.id=&token.id=gt:0.0.31"),
     ],
 )  # fmt: skip
-def test_there_is_no_newer_link_when_the_bounds_leave_nothing(query, last, link):
+def test_there_is_no_spring_link_when_the_bounds_leave_nothing(query, last, link):
     expected = None if link is None else f"/x?{link}"
     values = dict(zip(("account.id", "token.id"), last, strict=True))
-    assert newer_link(given(Allowances, query), values) == expected
+    assert spring_link(given(Allowances, query), values) == expected

@@ -3,9 +3,9 @@ import pytest
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds
 from mirror.core.rest.answers.errors import BadRequest
-from mirror.core.rest.paging.pairs import classic_pair, newer_pair
-from mirror.core.rest.parameters.newer import NewerEntityIdParameter, NewerParameterSet
+from mirror.core.rest.paging.pairs import classic_pair, spring_pair
 from mirror.core.rest.parameters.parameter_set import ParameterSet
+from mirror.core.rest.parameters.spring import SpringEntityIdParameter, SpringParameterSet
 from mirror.core.rest.parameters.types import EntityIdParameter, NumberParameter
 
 
@@ -14,17 +14,17 @@ class Classic(ParameterSet):
     serial_number = NumberParameter("serialnumber", low=1)
 
 
-class Newer(NewerParameterSet):
-    account_id = NewerEntityIdParameter("account.id", variable="accountIds")
-    token_id = NewerEntityIdParameter("token.id", variable="tokenIds")
+class Spring(SpringParameterSet):
+    account_id = SpringEntityIdParameter("account.id", variable="accountIds")
+    token_id = SpringEntityIdParameter("token.id", variable="tokenIds")
 
 
 def classic(query: str) -> PairBounds:
     return classic_pair(Classic(Classic.split_query(query)), "token_id", "serial_number")
 
 
-def newer(query: str) -> PairBounds:
-    return newer_pair(Newer(Newer.split_query(query)), "account_id", "token_id")
+def spring(query: str) -> PairBounds:
+    return spring_pair(Spring(Spring.split_query(query)), "account_id", "token_id")
 
 
 def equal(value: int) -> Bounds:
@@ -99,8 +99,8 @@ def test_the_first_problem_of_a_classic_pair_is_told(query, message):
         ("account.id=gt:5&token.id=7", PairBounds(Bounds(lower=6), equal(7))),
     ],
 )
-def test_a_newer_request_becomes_a_range(query, expected):
-    assert newer(query) == expected
+def test_a_spring_request_becomes_a_range(query, expected):
+    assert spring(query) == expected
 
 
 ONE_OF = "Only one range operator from [{}] is allowed for the given parameter for {}"
@@ -131,7 +131,7 @@ ONE_OF = "Only one range operator from [{}] is allowed for the given parameter f
         ("account.id=gt:5&token.id=gt:1", "Requires the presence of an gte or eq account.id parameter"),
     ],
 )
-def test_the_first_problem_of_a_newer_pair_is_told(query, message):
+def test_the_first_problem_of_a_spring_pair_is_reported(query, message):
     with pytest.raises(BadRequest) as failure:
-        newer(query)
+        spring(query)
     assert [problem.message for problem in failure.value.problems] == [message]

@@ -1,7 +1,7 @@
 import pytest
 
 from mirror.core.rest.answers.errors import BadRequest
-from mirror.core.rest.parameters.query_string import UNUSABLE, classic_query, newer_query
+from mirror.core.rest.parameters.query_string import UNUSABLE, classic_query, spring_query
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def test_a_classic_query_keeps_order_and_lowers_names(raw, query):
     assert list(classic_query(raw)) == list(query)
 
 
-def test_a_newer_query_keeps_everything_as_it_is():
-    assert newer_query("Limit=5&order=ASC&a[]=1") == {"Limit": ["5"], "order": ["ASC"], "a[]": ["1"]}
+def test_a_spring_query_keeps_everything_as_it_is():
+    assert spring_query("Limit=5&order=ASC&a[]=1") == {"Limit": ["5"], "order": ["ASC"], "a[]": ["1"]}
 
 
 def test_pairs_beyond_the_thousandth_are_dropped():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ledger.api.timestamp_ranges import bound
+from ledger.queries.timestamp_ranges import bound
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 

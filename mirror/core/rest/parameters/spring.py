@@ -1,4 +1,6 @@
-"""Query parameters of the newer endpoints, whose rules differ from the classic ones in nearly every point.
+"""Query parameters by the rules of Spring, which the original serves its newer endpoints with.
+
+They differ from the classic rules in nearly every point.
 
 Unknown names are ignored. Names are case-sensitive, operators are not. The first of several single values
 counts. A list that is sent once is split at commas. Blank means absent. The first parameter, in order of
@@ -15,7 +17,7 @@ from mirror.core.db.reading.sql import MAX_INT64, Comparison
 from mirror.core.db.sql.bounds import Bounds, Ends
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
-from mirror.core.rest.parameters.entity_ids import NotAnEntityId, read_newer_id
+from mirror.core.rest.parameters.entity_ids import NotAnEntityId, read_spring_id
 from mirror.core.rest.parameters.parameter_set import (
     ALL,
     ONLY_EQ,
@@ -24,7 +26,7 @@ from mirror.core.rest.parameters.parameter_set import (
     Parameter,
     ParameterSet,
 )
-from mirror.core.rest.parameters.query_string import Texts, newer_query
+from mirror.core.rest.parameters.query_string import Texts, spring_query
 from mirror.core.rest.parameters.types import read_number
 from mirror.core.values import timestamp
 
@@ -51,7 +53,7 @@ def not_converted(name: str) -> BadRequest:
     return BadRequest(f"Failed to convert '{name}'")
 
 
-def read_newer_in_path(read: Callable[[str], T], text: str, part: str) -> T:
+def read_spring_in_path(read: Callable[[str], T], text: str, part: str) -> T:
     """Return what `read` makes of a part of the path. Errors: BadRequest."""
     try:
         return read(text)
@@ -63,8 +65,8 @@ class BrokenConstraints(BadRequest):
     """400 for values that could be converted but break constraints; one text each."""
 
 
-class NewerParameter(Parameter[Any]):
-    """A parameter of a newer endpoint. Only lists have operators: a single value is taken as it stands."""
+class SpringParameter(Parameter[Any]):
+    """A parameter of a Spring endpoint. Only lists have operators: a single value is taken as it stands."""
 
     def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
         return super().comparison(text, split) if self.many else Comparison("eq", self.read(text))
@@ -89,10 +91,10 @@ def converted(parameter: Parameter[Any], texts: list[str]) -> Any:
     return parameter.combined([parameter.comparison(text, split_first) for text in texts])
 
 
-class NewerParameterSet(ParameterSet):
-    """The parameters of a newer endpoint, declared in the order in which their problems are reported."""
+class SpringParameterSet(ParameterSet):
+    """The parameters of a Spring endpoint, declared in the order in which their problems are reported."""
 
-    split_query = staticmethod(newer_query)
+    split_query = staticmethod(spring_query)
 
     def _read(self, sent: Texts) -> None:
         broken: list[str] = []
@@ -102,13 +104,13 @@ class NewerParameterSet(ParameterSet):
             except InvalidValue:
                 raise not_converted(parameter.name) from None
             setattr(self, key, value)
-            if isinstance(parameter, NewerParameter):
+            if isinstance(parameter, SpringParameter):
                 broken += parameter.violations(value)
         if broken:
             raise BrokenConstraints(*broken)
 
 
-class NewerListParameter(NewerParameter):
+class SpringListParameter(SpringParameter):
     """Up to `most` values, each with an operator. Violations call them `variable`."""
 
     def __init__(self, name: str, *, variable: str, most: int = 2, **keywords: Any) -> None:
@@ -125,23 +127,23 @@ class NewerListParameter(NewerParameter):
         return [f"{self.variable} size must be between 0 and {self.most}"]
 
 
-class NewerIdParameter(NewerParameter):
+class SpringIdParameter(SpringParameter):
     """An entity id by number."""
 
     schema = {"type": "string", "pattern": r"^(\d{1,5}\.){0,2}\d{1,12}$"}
 
     def read(self, text: str) -> int:
         try:
-            return read_newer_id(text)
+            return read_spring_id(text)
         except NotAnEntityId:
             raise InvalidValue(text) from None
 
 
-class NewerEntityIdParameter(NewerIdParameter, NewerListParameter):
+class SpringEntityIdParameter(SpringIdParameter, SpringListParameter):
     """Entity ids by number."""
 
 
-class NewerNumberParameter(NewerListParameter):
+class SpringNumberParameter(SpringListParameter):
     """Whole numbers that are not negative."""
 
     schema = {"type": "integer", "format": "int64"}
@@ -150,7 +152,7 @@ class NewerNumberParameter(NewerListParameter):
         return read_number(text)
 
 
-class NewerTimestampParameter(NewerListParameter):
+class SpringTimestampParameter(SpringListParameter):
     """Times; the fraction is a number of nanoseconds: 1.5 is five nanoseconds after the first second."""
 
     schema = {"type": "string", "pattern": r"^\d{1,10}(\.\d{1,9})?$"}
@@ -169,13 +171,13 @@ class NewerTimestampParameter(NewerListParameter):
 
 
 def time_window(comparisons: Iterable[Comparison]) -> Bounds:
-    """Return the range of times: the last bound of each side counts, and a moment means all up to it."""
+    """Return the range of times: the last bound of each side counts, and a single time means all up to it."""
     return Ends.of(
-        Comparison("lte" if operator == "eq" else operator, moment) for operator, moment in comparisons
+        Comparison("lte" if operator == "eq" else operator, at) for operator, at in comparisons
     ).bounds
 
 
-class NewerBooleanParameter(NewerParameter):
+class SpringBooleanParameter(SpringParameter):
     """true or false, on or off, yes or no, 1 or 0."""
 
     schema = {"type": "boolean"}
@@ -194,7 +196,7 @@ class NewerBooleanParameter(NewerParameter):
         return self.default
 
 
-class NewerChoiceParameter(NewerParameter):
+class SpringChoiceParameter(SpringParameter):
     """One of some words, in any case; becomes the word in lower case."""
 
     many: ClassVar[bool] = False
@@ -216,7 +218,7 @@ class NewerChoiceParameter(NewerParameter):
         return self.default
 
 
-class NewerOrderParameter(NewerChoiceParameter):
+class SpringOrderParameter(SpringChoiceParameter):
     """asc or desc."""
 
     def __init__(self, default: str = "asc") -> None:
@@ -226,7 +228,7 @@ class NewerOrderParameter(NewerChoiceParameter):
         return Query(query.where, value == "desc", query.limit)
 
 
-class NewerLimitParameter(NewerParameter):
+class SpringLimitParameter(SpringParameter):
     """The number of rows of a page. More than the configured maximum is an error."""
 
     many: ClassVar[bool] = False

@@ -1,0 +1,62 @@
+"""Pages made from an app's models: a registration states only what the models don't."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.apps import apps
+from django.contrib import admin
+from django.db import models
+
+from mirror.core.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.related import Related, same
+from mirror.core.db.schema.tables import KeylessTable
+
+
+class Table(NamedTuple):
+    """What is particular to a table; the fields are explained at `ReadOnlyAdmin`."""
+
+    columns: str = ""
+    """The columns of the list, with spaces between."""
+    label: str = ""
+    singular: str = ""
+    related: Sequence[Related] = ()
+    history: str = ""
+    """The title of the section of earlier versions."""
+    everywhere: Sequence[str] = ()
+    of_entity: bool = False
+
+
+def register_tables(app_label: str, tables: Mapping[type[models.Model], Table]) -> None:
+    """Register these tables, then all of the app's others that have no page yet."""
+    others = apps.get_app_config(app_label).get_models()
+    # A history names its table, so it is registered after that.
+    for model in sorted((*tables, *others), key=_is_history):
+        if not admin.site.is_registered(model):
+            admin.site.register(model, _page(model, tables.get(model, Table())))
+
+
+def _page(model: type[models.Model], table: Table) -> Any:
+    related = tuple(table.related)
+    if table.history:
+        history = apps.get_model(model._meta.app_label, f"{model.__name__}History")
+        related += (Related(history, same(*(field.name for field in model._meta.pk_fields)), table.history),)
+    attributes = {
+        "list_display": tuple(table.columns.split()),
+        "label": table.label,
+        "singular": table.singular or _base(model).singular,
+        "related": related,
+        "everywhere": table.everywhere,
+        "of_entity": table.of_entity,
+    }
+    return type(f"{model.__name__}Admin", (_base(model),), attributes)
+
+
+def _base(model: type[models.Model]) -> type[ReadOnlyAdmin]:
+    if _is_history(model):
+        return HistoryAdmin
+    several = issubclass(model, KeylessTable) or len(model._meta.pk_fields) > 1
+    return CompositeKeyAdmin if several else ReadOnlyAdmin
+
+
+def _is_history(model: type[models.Model]) -> bool:
+    return model.__name__.endswith("History")
