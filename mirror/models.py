@@ -145,7 +145,7 @@ class SkippedTransaction(models.Model):  # noqa: DJ008
 class ArchiveFailure(models.Model):  # noqa: DJ008
     """A loaded file that is missing in the place of kept files, which could not be written at that time.
 
-    Written with the file by `ledger.ingest.keeping`, and removed once the file is kept after all.
+    Written by `ledger.archive.archiver` with the rows of the file, deleted by `ledger.archive.repair`.
     """
 
     compared = None
@@ -162,7 +162,7 @@ class ArchiveFailure(models.Model):  # noqa: DJ008
 class ArchiveLocation(models.Model):  # noqa: DJ008
     """A folder or bucket that verified files have been kept in.
 
-    Written by `ledger.ingest.keeping` with the first file that it keeps there.
+    Written by `ledger.archive.archiver` with the first file that is archived there.
     """
 
     compared = None

@@ -1,4 +1,4 @@
-"""The table that an operator keeps about contract calls."""
+"""The filters of contract calls."""
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -10,7 +10,7 @@ MOST_RATE = 10**9
 
 
 class ContractCallFilter(models.Model):
-    """A filter: what to do with contract calls of some kind. It is kept in the admin.
+    """A filter: what to do with contract calls of some kind. It is edited in the admin.
 
     The setting `web3.throttle.request` has others. Every web server process sees a change within two seconds.
     """
@@ -29,9 +29,9 @@ class ContractCallFilter(models.Model):
     action = models.CharField(max_length=11, choices=Action, default=Action.LOG)
     # As `conditions_of` reads them.
     conditions = models.TextField(blank=True)
-    # Percent of the requests that are looked at; for THROTTLE requests per second.
+    # Percent of the requests that are filtered; for THROTTLE requests per second.
     rate = models.IntegerField(default=100)
-    # How many requests are looked at in all, null for any number.
+    # The total number of requests that are filtered, null for any number.
     limit = models.BigIntegerField(null=True, blank=True)
     changed = models.DateTimeField(auto_now=True)
 

@@ -1,8 +1,8 @@
-"""Keeping verified stream files: they are written beside loading, and before the batch with them commits.
+"""Archiving verified stream files, in threads, before the batch with their rows commits.
 
-So a committed file is kept, whatever happens to the process. Where the place can't be written, a loader that
-follows the stream goes on: what is not kept is noted in the table archive_failure, in the same transaction. A
-loader of given files stops instead, as nobody could fetch them again.
+So a committed file is archived, even if the process is killed. If the archive can't be written, a loader
+that follows the stream continues: files that are not archived are rows of archive_failure, in the same
+transaction. A loader of given files stops instead, as they can't be fetched again.
 """
 
 import threading
@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.archive import known_location
-from ledger.archive.location import PLACE
+from ledger.archive import location
 from ledger.archive.originals import ArchiveSelection, Original
 from ledger.archive.store import ArchiveStore, ArchiveUnavailable
 from ledger.stream.errors import StreamFileError
@@ -26,16 +25,16 @@ from mirror.core.metrics import ingest
 
 log = logs.logger(__name__)
 
-# A place that could not be written is left alone for so long: each attempt may take as long as a request.
+# Pause after a failed write: each attempt may take as long as a request.
 _SECONDS_BEFORE_RETRY = 30.0
 
-_NOTE = """
+_FAILURE = """
     insert into archive_failure (consensus_end, name, since, reason) values (%s, %s, now(), %s)
     on conflict (consensus_end) do nothing"""
 
 
 class ArchivingFailed(OperatorError):
-    """A file that has to be kept can't be."""
+    """A file that has to be archived can't be."""
 
 
 class _File(NamedTuple):
@@ -44,7 +43,7 @@ class _File(NamedTuple):
     written: "Sequence[Future[str]]"
 
     def problem(self) -> str:
-        """Wait until all is written; return why something is not, "" if nothing is wrong."""
+        """Wait until all is written; return why something is not, else ""."""
         return next(filter(None, [part.result() for part in self.written]), "")
 
 
@@ -54,20 +53,17 @@ class Portion:
 
     archiver: "Archiver"
     files: list[_File]
-    # Those that could not be kept, and why.
+    # Those that could not be archived, and why.
     missing: list[tuple[_File, str]] = field(default_factory=list)
 
     def add(self, file: RecordFile, originals: Sequence[Original]) -> None:
-        """Begin to write what is kept of a file."""
+        """Start writing the originals of a file."""
         if originals:
             written = self.archiver.begin(originals)
             self.files.append(_File(file.name, file.consensus_end, written))
 
     def finish(self) -> None:
-        """Wait until all is written, or is known to be missing.
-
-        Errors: KeepingFailed where loading shall not go on.
-        """
+        """Wait until all is written, or has failed. Errors: ArchivingFailed where loading has to stop."""
         if not self.files:
             return
         problems = [file.problem() for file in self.files]
@@ -80,68 +76,65 @@ class Portion:
         if self.missing and self.archiver.stops:
             first, reason = self.missing[0]
             raise ArchivingFailed(
-                f"{first.name} can't be kept in {self.archiver.location}: {reason}. It is not loaded either: "
-                "run the command again once the place can be written."
+                f"{first.name} can't be archived in {self.archiver.location}: {reason}. It is not loaded "
+                "either: run the command again once the archive can be written."
             )
 
     def note(self, cursor: CursorWrapper) -> None:
-        """Note what is missing, and that the place is used, in the transaction of the batch.
-
-        It needs what `finish` has found, so it comes after it.
-        """
-        if len(self.files) > len(self.missing) and not self.archiver.use_noted:
-            known_location.note(cursor)
-            # If this is rolled back, the run ends, and the keeper with it.
-            self.archiver.use_noted = True
+        """After `finish`: store failures, and that the archive is in use, in the transaction of the batch."""
+        if len(self.files) > len(self.missing) and not self.archiver.use_stored:
+            location.set_in_use(cursor)
+            # If this is rolled back, the run ends, and the archiver with it.
+            self.archiver.use_stored = True
         if self.missing:
             cursor.executemany(
-                _NOTE, [(file.consensus_end, file.name, problem) for file, problem in self.missing]
+                _FAILURE, [(file.consensus_end, file.name, problem) for file, problem in self.missing]
             )
 
     def count(self) -> None:
-        """Count what was kept and what was not, once the batch is committed."""
-        ingest.KEPT.add(by=len(self.files) - len(self.missing))
-        ingest.NOT_KEPT.add(by=len(self.missing))
+        """Count what was archived and what was not, once the batch is committed."""
+        ingest.ARCHIVED.add(by=len(self.files) - len(self.missing))
+        ingest.ARCHIVE_FAILURES.add(by=len(self.missing))
         if self.missing:
             first, reason = self.missing[0]
             log.error(
-                "files_not_kept",
+                "files_not_archived",
                 files=len(self.missing),
                 first=first.name,
-                place=self.archiver.location,
+                archive=self.archiver.location,
                 reason=reason,
             )
 
 
 class Archiver:
-    """Writes files to the kept place, several at once. With `stops`, loading ends where that fails.
+    """Writes files to the archive, several at once. With `stops`, loading ends where that fails.
 
     The threads of its pool have no connection to the database.
     """
 
-    def __init__(self, wanted: ArchiveSelection, place: ArchiveStore, *, stops: bool) -> None:
-        """Errors: WrongPlace; KeepingFailed if the place is away, with `stops`."""
-        self.wanted = wanted
+    def __init__(self, selection: ArchiveSelection, archive: ArchiveStore, *, stops: bool) -> None:
+        """Errors: WrongArchive; ArchivingFailed if the archive is unavailable, with `stops`."""
+        self.selection = selection
         self.stops = stops
-        self._place = place
+        self._archive = archive
         self._ready = False
-        self.use_noted = self._used = known_location.before()
-        # Why the place could not be written last, and until when it is left alone (monotonic seconds).
-        self._problem, self._away_until = "", 0.0
+        self.use_stored = self._used = location.is_in_use()
+        # Why the last write failed, and until when no other is attempted (monotonic seconds).
+        self._problem, self._paused_until = "", 0.0
         self._preparing = threading.Lock()
-        self._pool = ThreadPoolExecutor(place.at_once, thread_name_prefix="keeper")
+        self._pool = ThreadPoolExecutor(archive.at_once, thread_name_prefix="archiver")
         try:
             self._prepare()
         except ArchiveUnavailable as error:
             if stops:
                 raise ArchivingFailed(
-                    f"Nothing can be kept in {place.location}: {error}. Run the command again once it can be "
-                    f"written, or name another place by {PLACE}."
+                    f"Nothing can be archived in {archive.location}: {error}. Run the command again once "
+                    f"it can be written, or name another location by {location.LOCATION}."
                 ) from error
 
     @property
     def location(self) -> str:
-        return self._place.location
+        return self._archive.location
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
@@ -150,58 +143,58 @@ class Archiver:
         return Portion(self, [])
 
     def begin(self, originals: Sequence[Original]) -> "Sequence[Future[str]]":
-        """Return the reasons why files could not be written, once these are known; "" if they were.
+        """Return futures of the reasons why files could not be written; "" if they were.
 
-        The files of a block are written side by side, as somebody may wait for that block.
+        The files of a block are written in parallel: a client may wait for that block.
         """
-        if time.monotonic() < self._away_until:
+        if time.monotonic() < self._paused_until:
             written: Future[str] = Future()
             written.set_result(self._problem)
             return [written]
-        if not self._used and known_location.before():
-            # The place was away when this keeper began, and the caretaker has kept files there since.
+        if not self._used and location.is_in_use():
+            # The archive was unavailable at the start, and the maintainer has written files since.
             self._used = True
-        parts = min(len(originals), self._place.at_once)
+        parts = min(len(originals), self._archive.at_once)
         return [self._pool.submit(self._write, originals[part::parts]) for part in range(parts)]
 
     def settle(self) -> str:
-        """Make all that was written outlast a power cut; return why that failed, "" if it did not."""
+        """Make all that was written survive a power cut; return why that failed, else ""."""
         try:
-            self._place.settle()
+            self._archive.settle()
         except ArchiveUnavailable as error:
-            return self._away(str(error))
+            return self._pause(str(error))
         return ""
 
     def _prepare(self) -> None:
-        """Errors: PlaceAway; OperatorError."""
+        """Errors: ArchiveUnavailable, OperatorError."""
         with self._preparing:
             if self._ready:
                 return
-            if time.monotonic() < self._away_until:
+            if time.monotonic() < self._paused_until:
                 raise ArchiveUnavailable(self._problem)
             try:
-                self._place.prepare(self.wanted.network, used=self._used)
+                self._archive.prepare(self.selection.network, used=self._used)
             except (ArchiveUnavailable, OperatorError) as error:
-                # Others that wait here need not find out for themselves.
-                self._away(str(error))
+                # Threads that wait for the lock fail with the same reason.
+                self._pause(str(error))
                 raise
             self._ready = self._used = True
 
     def _write(self, originals: Sequence[Original]) -> str:
         try:
             for original in originals:
-                if time.monotonic() < self._away_until:
+                if time.monotonic() < self._paused_until:
                     return self._problem
                 self._prepare()
-                self._place.put(original.path, original.stored)
+                self._archive.put(original.path, original.stored)
         except (ArchiveUnavailable, OperatorError) as error:
-            return self._away(str(error))
+            return self._pause(str(error))
         except StreamFileError as error:
             return str(error)
         return ""
 
-    def _away(self, reason: str) -> str:
-        # It may be another one when it is back.
+    def _pause(self, reason: str) -> str:
+        # Another disk may be mounted meanwhile.
         self._ready = False
-        self._problem, self._away_until = reason, time.monotonic() + _SECONDS_BEFORE_RETRY
+        self._problem, self._paused_until = reason, time.monotonic() + _SECONDS_BEFORE_RETRY
         return reason

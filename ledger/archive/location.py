@@ -1,11 +1,19 @@
-"""What of the stream is kept, and where, by the settings."""
+"""The archive of verified stream files: what is archived, where, and under which paths."""
 
 from pathlib import Path
 
-import mirror
-from mirror.core import config
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
-PLACE, PERIOD = "importer.archive.location", "importer.archive.period"
+import mirror
+from ledger.stream.block import names as block_names
+from ledger.stream.record import names
+from mirror.core import config
+from mirror.core.values import entity_id
+
+# SETTINGS
+
+LOCATION, PERIOD = "importer.archive.location", "importer.archive.period"
 RECORDS, BLOCKS = "importer.downloader.record.writeFiles", "importer.block.writeFiles"
 SIGNATURES = "importer.downloader.record.writeSignatures"
 
@@ -14,14 +22,63 @@ _KINDS = {RECORDS: "record files", SIGNATURES: "signatures", BLOCKS: "blocks"}
 
 
 def archive_location() -> str:
-    """Return the place in the settings: a folder or a URL."""
-    place: str = config.value(PLACE)
-    if "://" in place:
-        return place
+    """Return the location in the settings: a folder or a URL."""
+    location: str = config.value(LOCATION)
+    if "://" in location:
+        return location
     home = Path(mirror.__file__).resolve().parent.parent
-    return str((home / (place or Path(config.value("data")) / _FOLDER)).resolve())
+    return str((home / (location or Path(config.value("data")) / _FOLDER)).resolve())
 
 
 def archived_kinds() -> list[str]:
-    """Return what is kept, in words."""
+    """Return what is archived, in words."""
     return [kind for setting, kind in _KINDS.items() if config.value(setting)]
+
+
+# PATHS
+
+RECORD_STREAMS = "recordstreams"
+
+
+def node_folder(account_id: int) -> str:
+    return f"{RECORD_STREAMS}/record{entity_id.text(account_id)}"
+
+
+def record_path(account_id: int, name: str) -> str:
+    """Return the path of a record file or a signature file that a node published."""
+    return f"{node_folder(account_id)}/{name}"
+
+
+def sidecar_path(account_id: int, name: str) -> str:
+    return f"{node_folder(account_id)}/{names.SIDECAR_FOLDER}/{name}"
+
+
+def block_path(network_folder: str, number: int) -> str:
+    """Return the path of a block below the folder of its network."""
+    return f"{network_folder}/{block_names.in_bucket(number)}"
+
+
+# USE
+# A node that is started while the disk of its archive is not mounted finds an empty folder, which looks like
+# a new archive: the table archive_location lists the locations that are in use.
+
+# Index: the primary key (location).
+_IN_USE = "select exists (select from archive_location where location = %s)"
+_SET_IN_USE = """
+    insert into archive_location (location, since) values (%s, now()) on conflict (location) do nothing"""
+
+
+def is_in_use() -> bool:
+    """Return whether a batch with a file in the archive has been committed."""
+    with connection.cursor() as cursor:
+        cursor.execute(_IN_USE, [_key()])
+        return bool(cursor.fetchone()[0])
+
+
+def set_in_use(cursor: CursorWrapper) -> None:
+    """Store the location of the archive, in the transaction of the cursor."""
+    cursor.execute(_SET_IN_USE, [_key()])
+
+
+def _key() -> str:
+    return archive_location().rstrip("/")

@@ -1,9 +1,9 @@
-"""The files that are to be kept of a verified stream file: paths as in a bucket, and the bytes that came."""
+"""The files to archive of a verified stream file: paths as in a bucket, and the bytes as received."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ledger.archive import layout
+from ledger.archive import location
 from ledger.archive.location import BLOCKS, RECORDS, SIGNATURES
 from ledger.stream.block import block_file
 from ledger.stream.block import names as block_names
@@ -29,7 +29,7 @@ class Original(NamedTuple):
 
 @dataclass(frozen=True)
 class ArchiveSelection:
-    """The settings that tell what is kept."""
+    """The settings that select what is archived."""
 
     records: bool
     signatures: bool
@@ -47,7 +47,7 @@ class ArchiveSelection:
         return self.records or self.signatures or self.blocks
 
     def originals(self, source: StreamFile, file: RecordFile) -> tuple[Original, ...]:
-        """Return what is to be kept of a file: nothing of one that nobody has signed.
+        """Return what to archive of a file: nothing of one without verified signatures.
 
         There is one copy of a record file, in the folder of the signer with the lowest account.
         """
@@ -57,30 +57,31 @@ class ArchiveSelection:
             return ()
         if not source.proved and not source.signed_by:
             return ()
-        return (Original(layout.block_path(self.network, source.number), file.original),)
+        return (Original(location.block_path(self.network, source.number), file.original),)
 
     def _of_record_file(self, source: VerifiedFile) -> tuple[Original, ...]:
         if not source.signatures or source.record.original is None:
             return ()
-        account, kept = min(source.signatures), list[Original]()
+        account, originals = min(source.signatures), list[Original]()
         if self.records:
-            kept.append(Original(layout.record_path(account, source.name), source.record.original))
-            kept += (
-                Original(layout.sidecar_path(account, name), sidecar.original)
+            originals.append(Original(location.record_path(account, source.name), source.record.original))
+            originals += (
+                Original(location.sidecar_path(account, name), sidecar.original)
                 for name, sidecar in source.sidecars.items()
                 if sidecar.original is not None
             )
         if self.signatures:
             name = names.signature_name(source.name)
-            kept += (
-                Original(layout.record_path(signer, name), data) for signer, data in source.signatures.items()
+            originals += (
+                Original(location.record_path(signer, name), data)
+                for signer, data in source.signatures.items()
             )
-        return tuple(kept)
+        return tuple(originals)
 
 
 @dataclass(frozen=True)
 class StoredBytes:
-    """The settings that tell which files are stored in the database, with the rows of their blocks."""
+    """The settings that select which files are stored in the database, with the rows of their blocks."""
 
     records: bool
     sidecars: bool
@@ -95,7 +96,7 @@ class StoredBytes:
         )
 
     def of_file(self, file: RecordFile) -> bytes | None:
-        """Return what is stored of a file: its bytes as they were read; of a streamed block the message."""
+        """Return what is stored of a file: its bytes as read; of a streamed block the message."""
         is_block = file.version >= block_file.VERSION or file.wrapper is not None
         if file.original is None or not (self.blocks if is_block else self.records):
             return None

@@ -1,10 +1,10 @@
-"""Record files of the past, by their names, wherever nodes' folders still have them.
+"""Record files of the past, by name, in nodes' folders.
 
-`accounts` are the encoded accounts of nodes by their ids, as `Quorum.accounts` has them. Nothing that is read
-here is verified again: whoever uses it compares the hashes with what is stored.
+`accounts` are the encoded accounts of nodes by node id, as in `Quorum.accounts`. Files are not verified here:
+callers compare their hashes with those in the tables.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TypeVar
@@ -18,13 +18,13 @@ _REQUESTS_AT_ONCE = 16
 Content = TypeVar("Content")
 
 
-class NotThere(StreamFileError):
-    """A file that no node has published in a place, or has there any more."""
+class FileNotPublished(StreamFileError):
+    """No node has the file in a bucket, or not any more."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """A bucket with record files in node folders. `at_once` is the number of nodes that it is asked about."""
+class NodeFolders:
+    """A bucket with record files in a folder of each node. `at_once` nodes are requested in parallel."""
 
     bucket: Bucket
     layout: Layout
@@ -37,12 +37,22 @@ class Place:
             return [by_account]
         return [by_node] if self.layout.path_type is PathType.NODE_ID else [by_account, by_node]
 
+    def read(self, node_id: int, account_id: int, name: str, *, most: int | None = None) -> bytes:
+        """Return a file from the first folder of a node that has it. Errors: BucketError."""
+        *others, last = self.folders(node_id, account_id)
+        for folder in others:
+            try:
+                return self.bucket.read(f"{folder}/{name}", most=most)
+            except NoSuchFile:
+                continue
+        return self.bucket.read(f"{last}/{name}", most=most)
+
 
 class PublishedFiles:
-    """Reads the files of a place. Close it when done."""
+    """Reads files from nodes' folders. Close it when done."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, folders: NodeFolders) -> None:
+        self._folders = folders
         self._pool = ThreadPoolExecutor(_REQUESTS_AT_ONCE, thread_name_prefix="published files")
 
     def close(self) -> None:
@@ -51,9 +61,9 @@ class PublishedFiles:
     def record_file(
         self, name: str, accounts: Mapping[int, int], read: Callable[[bytes], Content]
     ) -> Content:
-        """Return what `read` makes of the first copy that it does not refuse, by a StreamFileError.
+        """Return `read` of the first copy for which it raises no StreamFileError.
 
-        Errors: NotThere; BucketError; the refusal of a copy if there is none but such.
+        Errors: FileNotPublished, BucketError, and the last error of `read`.
         """
         return self._of_any_node(name, name, accounts, read)
 
@@ -62,29 +72,27 @@ class PublishedFiles:
         return self._of_any_node(name, f"{names.SIDECAR_FOLDER}/{name}", accounts, read)
 
     def signature_files(self, record_name: str, accounts: Mapping[int, int]) -> dict[int, bytes]:
-        """Return the signature files of a record file by node id, as far as there are any.
+        """Return the available signature files of a record file, by node id.
 
-        Errors: BucketError if there are none as the place could not be read.
+        Errors: BucketError if there are none and the bucket could not be read.
         """
         name = names.signature_name(record_name)
-        asked = {
-            self._pool.submit(
-                _first, self._place.bucket, self._place.folders(node_id, account), name
-            ): node_id
+        reading = {
+            self._pool.submit(self._folders.read, node_id, account, name): node_id
             for node_id, account in accounts.items()
         }
-        found: dict[int, bytes] = {}
+        files: dict[int, bytes] = {}
         problem: BucketError | None = None
-        for future in as_completed(asked):
+        for future in as_completed(reading):
             try:
-                found[asked[future]] = future.result()
+                files[reading[future]] = future.result()
             except NoSuchFile:
                 continue
             except BucketError as error:
                 problem = error
-        if not found and problem:
+        if not files and problem:
             raise problem
-        return found
+        return files
 
     def _of_any_node(
         self, name: str, path: str, accounts: Mapping[int, int], read: Callable[[bytes], Content]
@@ -92,21 +100,11 @@ class PublishedFiles:
         problem: StreamFileError | None = None
         for node_id, account in accounts.items():
             try:
-                return read(_first(self._place.bucket, self._place.folders(node_id, account), path))
+                return read(self._folders.read(node_id, account, path))
             except NoSuchFile:
                 continue
             except StreamFileError as error:
                 problem = error
         if problem:
             raise problem
-        raise NotThere(name, 0, f"no node has it in {self._place.bucket.location} any more")
-
-
-def _first(bucket: Bucket, folders: Sequence[str], name: str) -> bytes:
-    """Return the file of a name in the first folder that has it. Errors: BucketError."""
-    for folder in folders[:-1]:
-        try:
-            return bucket.read(f"{folder}/{name}")
-        except NoSuchFile:
-            continue
-    return bucket.read(f"{folders[-1]}/{name}")
+        raise FileNotPublished(name, 0, f"no node has it in {self._folders.bucket.location} any more")

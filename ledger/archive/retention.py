@@ -1,6 +1,6 @@
-"""Dropping kept files that are older than an operator wants to keep them.
+"""Deleting archived files that are older than importer.archive.period.
 
-Age is counted from the last block. Only files with the path and the name of a kept one go.
+Age is counted from the last block. Only files with the path and the name of an archived one are deleted.
 """
 
 import re
@@ -9,47 +9,67 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TypeVar
 
-from ledger.archive import layout
+from django.db import connection
+
+from ledger.archive import location
 from ledger.archive.store import ArchiveStore
 from ledger.stream.block import names as block_names
 from ledger.stream.block.block_file import read_block_time
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
-from mirror.core import logs
+from mirror.core import config, logs
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
 
 _AT_ONCE = 1_000
-Each = TypeVar("Each")
-_NODE_FOLDER = re.compile(rf"{layout.RECORDS}/record\d+\.\d+\.\d+", re.ASCII)
+# Index: the primary key (consensus_end).
+_LAST = "select consensus_end from record_file order by consensus_end desc limit 1"
+_DROP_FAILURES = "delete from archive_failure where consensus_end < %s"
+Item = TypeVar("Item")
+_NODE_FOLDER = re.compile(rf"{location.RECORD_STREAMS}/record\d+\.\d+\.\d+", re.ASCII)
 
 
-def drop(place: ArchiveStore, network: str, before: int) -> int:
-    """Delete the kept files from before a time (ns); return how many these were.
+def drop_old(archive: ArchiveStore, network: str) -> int:
+    """Delete the files and the failures that are too old; return the number of files.
 
-    Errors: PlaceAway.
+    Errors: ArchiveUnavailable.
     """
+    period = config.value(location.PERIOD)
+    if not period:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(_LAST)
+        row = cursor.fetchone()
+        if row is None:
+            return 0
+        before = int(row[0] - period * NANOS_PER_SECOND)
+        cursor.execute(_DROP_FAILURES, [before])
+    return _drop(archive, network, before)
+
+
+def _drop(archive: ArchiveStore, network: str, before: int) -> int:
     dropped = 0
-    for folder in place.folders(layout.RECORDS):
+    for folder in archive.folders(location.RECORD_STREAMS):
         if not _NODE_FOLDER.fullmatch(folder):
             continue
         for within in (f"{folder}/{names.SIDECAR_FOLDER}", folder):
-            for paths in _portions(_record_files(place, within, before)):
-                place.delete(paths)
+            for paths in _chunks(_record_files(archive, within, before)):
+                archive.delete(paths)
                 dropped += len(paths)
-    for blocks in _portions(_blocks(place, network)):
-        times = _Times(place, network, blocks, before)
+    for blocks in _chunks(_blocks(archive, network)):
+        times = _Times(archive, network, blocks, before)
         old = bisect_left(range(len(blocks)), before, key=times.at)
-        place.delete([layout.block_path(network, number) for number in blocks[:old]])
+        archive.delete([location.block_path(network, number) for number in blocks[:old]])
         dropped += old
         if old < len(blocks):
             break
     return dropped
 
 
-def _record_files(place: ArchiveStore, folder: str, before: int) -> Iterator[str]:
+def _record_files(archive: ArchiveStore, folder: str, before: int) -> Iterator[str]:
     """Yield the paths of record files, sidecars or signature files of a folder that begin before a time."""
-    for path in place.paths(folder):
+    for path in archive.paths(folder):
         if path.rpartition("/")[0] != folder:
             continue
         try:
@@ -61,34 +81,34 @@ def _record_files(place: ArchiveStore, folder: str, before: int) -> Iterator[str
         yield path
 
 
-def _blocks(place: ArchiveStore, network: str) -> Iterator[int]:
+def _blocks(archive: ArchiveStore, network: str) -> Iterator[int]:
     """Yield the numbers of all blocks, in order."""
-    for path in place.paths(f"{network}/{block_names.FOLDER}"):
+    for path in archive.paths(f"{network}/{block_names.FOLDER}"):
         try:
             number = block_names.parse(path).number
         except StreamFileError:
             continue
-        if path == layout.block_path(network, number):
+        if path == location.block_path(network, number):
             yield number
 
 
-def _portions(each: Iterator[Each]) -> Iterator[list[Each]]:
-    while portion := list(islice(each, _AT_ONCE)):
-        yield portion
+def _chunks(items: Iterator[Item]) -> Iterator[list[Item]]:
+    while chunk := list(islice(items, _AT_ONCE)):
+        yield chunk
 
 
 class _Times:
     """The times of blocks. One that can't be read is as old as the next one that can; the last is new."""
 
-    def __init__(self, place: ArchiveStore, network: str, blocks: list[int], new: int) -> None:
-        self._place, self._network, self._blocks, self._new = place, network, blocks, new
+    def __init__(self, archive: ArchiveStore, network: str, blocks: list[int], new: int) -> None:
+        self._archive, self._network, self._blocks, self._new = archive, network, blocks, new
 
     def at(self, index: int) -> int:
-        """Errors: PlaceAway."""
+        """Errors: ArchiveUnavailable."""
         for number in islice(self._blocks, index, None):
-            path = layout.block_path(self._network, number)
+            path = location.block_path(self._network, number)
             try:
-                return read_block_time(path, self._place.read(path))
+                return read_block_time(path, self._archive.read(path))
             except StreamFileError as error:
                 log.warning("archived_block_unreadable", path=path, reason=error.cause)
         return self._new

@@ -1,13 +1,13 @@
-"""Writing into the kept place: a folder or a bucket that holds nothing but kept files.
+"""Writing into the archive: a folder or a bucket that holds nothing but archived stream files.
 
-A file is there with all its bytes or not at all. Once `settle` has returned it outlasts a power cut.
+A file is there with all its bytes or not at all. After `settle` it survives a power cut.
 """
 
 import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Protocol
@@ -17,52 +17,51 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import ObjectStore
 
-from ledger.archive.access import archive_access
-from ledger.archive.location import PLACE, archive_location
-from ledger.stream.source.bucket import InvalidLocation, open_store
+from ledger.archive.location import LOCATION, archive_location
+from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, open_bucket, open_store
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.values.human_readable import byte_size
 
 MARKER = "kept-by-ledger-mirror.json"
 _PARTS = ".parts"
-# A part of a file that nobody has touched for so long was left behind by a process that was killed.
+# A part of a file that is older than this was left by a process that was killed.
 _SECONDS_OF_A_PART = 3_600
-# The database is mostly on the same disk, and can do nothing once that is full.
+# The database is mostly on the same disk, and fails once that is full.
 _LEAST_FREE_BYTES = 1 << 30
-# Of moving a file into a folder that is removed again and again.
+# Attempts to move a file into a folder that retention removes meanwhile.
 _TRIES = 10
 
 
 class ArchiveUnavailable(Exception):
-    """The place can't be written or listed now; the message says why."""
+    """The archive can't be written or listed now; the message says why."""
 
 
-class WrongPlace(OperatorError):
-    """The place is not one for kept files of this network."""
+class WrongArchive(OperatorError):
+    """The location is not one for archived files of this network."""
 
     exit_code = 2
 
 
 class ArchiveStore(Protocol):
-    """Errors of every method: PlaceAway."""
+    """Errors of every method: ArchiveUnavailable."""
 
     location: str
     #: How many files are best written at once.
     at_once: int
 
     def prepare(self, network: str, *, used: bool) -> None:
-        """Claim a place that is empty, or that the operator has put an empty marker into.
+        """Claim a location that is empty, or that has an empty marker, put there by the operator.
 
         One that was `used` before and has no marker is never claimed: it is the mount point of a disk that is
-        away, or another bucket. Errors: WrongPlace.
+        not mounted, or another bucket. Errors: WrongArchive.
         """
         ...
 
     def put(self, path: str, data: bytes) -> None: ...
 
     def settle(self) -> None:
-        """Make all that was put so far outlast a power cut."""
+        """Make all files that were put survive a power cut."""
         ...
 
     def folders(self, folder: str) -> list[str]:
@@ -80,19 +79,52 @@ class ArchiveStore(Protocol):
         ...
 
 
-def open_place() -> ArchiveStore:
-    """Open the place of the settings. Errors: OperatorError."""
+def archive_access() -> Access:
+    settings = "importer.archive."
+    return Access(
+        endpoint=config.value(settings + "endpointOverride"),
+        region=config.value(settings + "region"),
+        access_key=config.value(settings + "accessKey"),
+        secret_key=config.value(settings + "secretKey"),
+        project=config.value(settings + "gcpProjectId"),
+        timeout=config.value(settings + "timeout"),
+        retries=config.value("importer.downloader.retries"),
+    )
+
+
+def archive_bucket() -> Bucket | None:
+    """Open the archive for reading; None if its folder does not exist. Errors: OperatorError."""
+    location = archive_location()
+    if "://" not in location and not Path(location).is_dir():
+        return None
+    try:
+        return open_bucket(location, archive_access())
+    except InvalidLocation as error:
+        raise OperatorError(_wrong(str(error))) from error
+
+
+def open_archive() -> ArchiveStore:
+    """Open the archive of the settings. Errors: OperatorError."""
     location = archive_location()
     if "://" not in location:
         return FolderArchive(Path(location))
     if not location.startswith(("s3://", "gs://")):
-        raise WrongPlace(
+        raise WrongArchive(
             _wrong(f"{location} can't be written to: name a folder, s3://bucket or gs://bucket.")
         )
     try:
         return BucketArchive(open_store(location, archive_access()), location)
     except InvalidLocation as error:
-        raise WrongPlace(_wrong(str(error))) from error
+        raise WrongArchive(_wrong(str(error))) from error
+
+
+@contextmanager
+def _unavailable() -> Iterator[None]:
+    """Raise ArchiveUnavailable for an error of the disk or the bucket."""
+    try:
+        yield
+    except (BaseError, OSError, ValueError) as error:
+        raise ArchiveUnavailable(_reason(error)) from error
 
 
 class FolderArchive:
@@ -109,51 +141,39 @@ class FolderArchive:
         self._made: set[Path] = set()
         self._lock = Lock()
 
+    @_unavailable()
     def prepare(self, network: str, *, used: bool) -> None:
         parts = self._folder / _PARTS
-        try:
-            marked = _is_marked(self, network, used=used)
-            parts.mkdir(parents=True, exist_ok=True)
-            if not marked:
-                self.put(MARKER, _marker(network))
-                self.settle()
-            for part in parts.iterdir():
-                # Another writer may have moved it to its path meanwhile.
-                with suppress(FileNotFoundError):
-                    if part.stat().st_mtime < time.time() - _SECONDS_OF_A_PART:
-                        part.unlink()
-        except OSError as error:
-            raise ArchiveUnavailable(_reason(error)) from error
+        marked = _is_marked(self, network, used=used)
+        parts.mkdir(parents=True, exist_ok=True)
+        if not marked:
+            self.put(MARKER, _marker(network))
+            self.settle()
+        for part in parts.iterdir():
+            # Another writer may have moved it to its path meanwhile.
+            with suppress(FileNotFoundError):
+                if part.stat().st_mtime < time.time() - _SECONDS_OF_A_PART:
+                    part.unlink()
 
+    @_unavailable()
     def put(self, path: str, data: bytes) -> None:
         target = self._folder / path
         try:
             if _holds(target, data):
                 # A process that was killed may not have settled it.
                 self._make_folder(target.parent)
-                with self._lock:
-                    self._unsettled.add(target.parent)
-                return
-            self._require_room()
-            part = self._folder / _PARTS / uuid4().hex
-            try:
-                with part.open("wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                # Not before: where the disk is away, there is no folder of parts, and none shall be made.
-                self._move(part, target)
-            except BaseException:
-                part.unlink(missing_ok=True)
-                raise
-        except OSError as error:
-            # Somebody may have removed folders.
+            else:
+                self._require_room()
+                self._write(target, data)
+        except OSError:
+            # Folders may have been removed.
             with self._lock:
                 self._made.clear()
-            raise ArchiveUnavailable(_reason(error)) from error
+            raise
         with self._lock:
             self._unsettled.add(target.parent)
 
+    @_unavailable()
     def settle(self) -> None:
         with self._lock:
             folders, self._unsettled = self._unsettled, set()
@@ -161,41 +181,37 @@ class FolderArchive:
             for folder in folders:
                 _sync(folder)
             if folders:
-                # Where this one is missing as well, the disk is away with what was put.
+                # Where this one is missing as well, the disk was unmounted with what was put.
                 (self._folder / _PARTS).stat()
-        except OSError as error:
+        except OSError:
             with self._lock:
                 self._unsettled |= folders
-            raise ArchiveUnavailable(_reason(error)) from error
+            raise
 
+    @_unavailable()
     def folders(self, folder: str) -> list[str]:
         try:
             with os.scandir(self._folder / folder) as entries:
                 return sorted(f"{folder}/{entry.name}" for entry in entries if entry.is_dir())
         except FileNotFoundError:
             return []
-        except OSError as error:
-            raise ArchiveUnavailable(_reason(error)) from error
 
     def paths(self, folder: str) -> Iterator[str]:
-        for parent, folders, names in os.walk(self._folder / folder, onerror=_raise_away):
-            folders.sort()
-            below = PurePosixPath(Path(parent).relative_to(self._folder).as_posix())
-            for name in sorted(names):
-                yield str(below / name)
+        with _unavailable():
+            for parent, folders, names in os.walk(self._folder / folder, onerror=_raise_unless_missing):
+                folders.sort()
+                below = PurePosixPath(Path(parent).relative_to(self._folder).as_posix())
+                for name in sorted(names):
+                    yield str(below / name)
 
+    @_unavailable()
     def read(self, path: str) -> bytes:
-        try:
-            return (self._folder / path).read_bytes()
-        except OSError as error:
-            raise ArchiveUnavailable(_reason(error)) from error
+        return (self._folder / path).read_bytes()
 
+    @_unavailable()
     def delete(self, paths: Sequence[str]) -> None:
-        try:
-            for path in paths:
-                (self._folder / path).unlink(missing_ok=True)
-        except OSError as error:
-            raise ArchiveUnavailable(_reason(error)) from error
+        for path in paths:
+            (self._folder / path).unlink(missing_ok=True)
         for path in paths:
             with suppress(OSError):
                 for parent in PurePosixPath(path).parents[:-1]:
@@ -223,6 +239,19 @@ class FolderArchive:
                 f"less than {byte_size(_LEAST_FREE_BYTES)} are free, which the database may need"
             )
 
+    def _write(self, target: Path, data: bytes) -> None:
+        part = self._folder / _PARTS / uuid4().hex
+        try:
+            with part.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            # Not before: where the disk is not mounted, there is no folder of parts, and none shall be made.
+            self._move(part, target)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
     def _move(self, part: Path, target: Path) -> None:
         for tries_left in reversed(range(_TRIES)):
             try:
@@ -230,7 +259,7 @@ class FolderArchive:
                 part.rename(target)
                 return
             except (FileNotFoundError, FileExistsError):
-                # Retention removes folders that are empty. Without the part, the disk is away.
+                # Retention removes empty folders. Without the part, the disk is not mounted.
                 if not tries_left or not part.exists():
                     raise
                 with self._lock:
@@ -248,7 +277,7 @@ class FolderArchive:
 
 
 class BucketArchive:
-    """A bucket: a file that was put outlasts everything."""
+    """A bucket: a file that was put is durable at once."""
 
     at_once = 16
     as_if = "this were another bucket"
@@ -261,70 +290,66 @@ class BucketArchive:
         if not _is_marked(self, network, used=used):
             self.put(MARKER, _marker(network))
 
+    @_unavailable()
     def put(self, path: str, data: bytes) -> None:
-        try:
-            obstore.put(self._store, path, data, use_multipart=False)
-        except (BaseError, OSError, ValueError) as error:
-            raise ArchiveUnavailable(_reason(error)) from error
+        obstore.put(self._store, path, data, use_multipart=False)
 
     def settle(self) -> None:
         pass
 
+    @_unavailable()
     def folders(self, folder: str) -> list[str]:
-        try:
-            return sorted(obstore.list_with_delimiter(self._store, folder)["common_prefixes"])
-        except (BaseError, OSError, ValueError) as error:
-            raise ArchiveUnavailable(_reason(error)) from error
+        return sorted(obstore.list_with_delimiter(self._store, folder)["common_prefixes"])
 
     def paths(self, folder: str) -> Iterator[str]:
-        try:
+        with _unavailable():
             for page in obstore.list(self._store, folder or None):
                 for entry in page:
                     yield entry["path"]
-        except (BaseError, OSError, ValueError) as error:
-            raise ArchiveUnavailable(_reason(error)) from error
 
+    @_unavailable()
     def read(self, path: str) -> bytes:
-        try:
-            return bytes(obstore.get(self._store, path).bytes())
-        except (BaseError, OSError, ValueError) as error:
-            raise ArchiveUnavailable(_reason(error)) from error
+        return bytes(obstore.get(self._store, path).bytes())
 
+    @_unavailable()
     def delete(self, paths: Sequence[str]) -> None:
-        try:
+        with suppress(FileNotFoundError):
             obstore.delete(self._store, list(paths))
-        except FileNotFoundError:
-            return
-        except (BaseError, OSError, ValueError) as error:
-            raise ArchiveUnavailable(_reason(error)) from error
 
+    @_unavailable()
     def marker(self) -> bytes | None:
         try:
             return bytes(obstore.get(self._store, MARKER).bytes()).strip()
         except FileNotFoundError:
             return None
-        except (BaseError, OSError, ValueError) as error:
-            raise ArchiveUnavailable(_reason(error)) from error
 
     def holds_something(self) -> bool:
         return next(self.paths(""), None) is not None
 
 
-def _is_marked(place: FolderArchive | BucketArchive, network: str, *, used: bool) -> bool:
-    """Tell if the place has the marker of the network; if not, it may be claimed.
+def _is_marked(archive: FolderArchive | BucketArchive, network: str, *, used: bool) -> bool:
+    """Return whether the archive has the marker of the network; if not, it may be claimed.
 
-    Errors: PlaceAway, WrongPlace.
+    Errors: ArchiveUnavailable, WrongArchive.
     """
-    marker = place.marker()
+    marker = archive.marker()
     if marker is None and used:
-        raise ArchiveUnavailable(_lost(place.as_if))
-    if marker is None and place.holds_something():
+        raise ArchiveUnavailable(
+            f"this node has archived files there, but the file {MARKER} is gone, as if {archive.as_if}; if "
+            "you have emptied it on purpose, put an empty file of that name there to begin a new archive"
+        )
+    if marker is None and archive.holds_something():
         # Another process may have claimed it since, and written files.
-        marker = place.marker()
+        marker = archive.marker()
         if marker is None:
-            raise WrongPlace(_not_empty(place.location))
+            raise WrongArchive(
+                _wrong(
+                    f"{archive.location} holds something else than archived stream files: name an empty "
+                    "location, or one that does not exist yet."
+                )
+            )
     if marker:
-        _check(marker, network, place.location)
+        _check(marker, network, archive.location)
     return bool(marker)
 
 
@@ -347,19 +372,9 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _raise_away(error: OSError) -> None:
+def _raise_unless_missing(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError):
-        raise ArchiveUnavailable(_reason(error)) from error
-
-
-# WORDS
-
-
-def _lost(cause: str) -> str:
-    return (
-        f"this node has kept files there, but the file {MARKER} is gone, as if {cause}; if you have emptied "
-        "it on purpose, put an empty file of that name there to begin a new place"
-    )
+        raise error
 
 
 def _marker(network: str) -> bytes:
@@ -368,25 +383,18 @@ def _marker(network: str) -> bytes:
 
 def _check(marker: bytes, network: str, location: str) -> None:
     try:
-        kept = json.loads(marker)["network"]
+        marked = json.loads(marker)["network"]
     except (ValueError, TypeError, KeyError):
-        kept = None
-    if kept != network:
-        whose = f"of the network {kept}" if kept else f"as its {MARKER} says nothing of a network"
-        raise WrongPlace(
-            _wrong(f"{location} keeps stream files {whose}, not of {network}: name another place.")
+        marked = None
+    if marked != network:
+        whose = f"of the network {marked}" if marked else f"with a {MARKER} that names no network"
+        raise WrongArchive(
+            _wrong(f"{location} is an archive {whose}, not of {network}: name another location.")
         )
 
 
-def _not_empty(location: str) -> str:
-    return _wrong(
-        f"{location} holds something else than kept stream files: name an empty place, or one that does not "
-        "exist yet."
-    )
-
-
 def _wrong(cause: str) -> str:
-    return f"{config.described(PLACE).variable}: {cause}"
+    return f"{config.described(LOCATION).variable}: {cause}"
 
 
 def _reason(error: Exception) -> str:

@@ -315,7 +315,7 @@ class Pipeline:
         self._ranges[covered.consensus_start] = covered
         self.progress.last = Position.after(file, index)
         if self._kept and self._archiver:
-            self._kept.add(file, read.originals if read else self._archiver.wanted.originals(source, file))
+            self._kept.add(file, read.originals if read else self._archiver.selection.originals(source, file))
         if rows_before is not None:
             rows, ms = len(batch) - rows_before, time.time_ns() // 1_000_000 - load_start
             self._added.append(_Added(source.name, index, count, rows, ms, file.consensus_end))
@@ -330,7 +330,7 @@ class Pipeline:
 
     @property
     def _reads_sidecars(self) -> bool:
-        return self._rows.reads_sidecars or (self._archiver is not None and self._archiver.wanted.records)
+        return self._rows.reads_sidecars or (self._archiver is not None and self._archiver.selection.records)
 
     def _shift_blocks(self, batch: Batch, offset: int) -> None:
         batch.shift_blocks(offset)
@@ -403,15 +403,15 @@ def _start() -> int:
 
 
 def _archiver(*, stops: bool) -> "Archiver | None":
-    """Return the keeper that the settings ask for. Errors: OperatorError."""
+    """Return the archiver, None if the settings select nothing. Errors: OperatorError."""
     wanted = ArchiveSelection.by_settings()
     if not wanted.anything:
         return None
-    # The library of buckets takes 5 MB, which a node that keeps no files has no use for.
+    # The library of buckets takes 5 MB, which a node without an archive does not need.
     from ledger.archive.archiver import Archiver
-    from ledger.archive.store import open_place
+    from ledger.archive.store import open_archive
 
-    return Archiver(wanted, open_place(), stops=stops)
+    return Archiver(wanted, open_archive(), stops=stops)
 
 
 def _write(

@@ -10,7 +10,7 @@ from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
-from ledger.stream.source.public_buckets import PUBLIC_BUCKETS
+from ledger.stream.source.stream_settings import PUBLIC_BUCKETS
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.values import entity_id

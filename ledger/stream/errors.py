@@ -7,8 +7,8 @@ class StreamFileError(Exception):
     """A stream file that cannot be used.
 
     `position` is the byte where reading stopped, of the decompressed content unless the decompression itself
-    failed. `cause` says what is wrong there, `cure` what an operator can do about it, `kind` as what it is
-    counted (`mirror.core.metrics.ingest.REFUSED`).
+    failed. `cause` is what is wrong there, `cure` what an operator can do, `kind` the label of its count
+    (`mirror.core.metrics.ingest.REFUSED`).
     """
 
     kind = ingest.CONTENT
@@ -32,9 +32,9 @@ class StreamFileError(Exception):
 
 
 class NoTrustedSigners(StreamFileError):
-    """A file that can't be verified, as nobody is known whose signature would count.
+    """A file that can't be verified, as no trusted signers are known.
 
-    The operator has to name somebody. No other source has a copy that would be accepted.
+    The operator has to name them. No other source has a copy that would be accepted.
     """
 
     kind = ingest.SIGNATURES

@@ -1,4 +1,4 @@
-"""The simulated network: submits transactions, keeps the hbars, and closes blocks.
+"""The simulated network: submits transactions, moves the hbars, and closes blocks.
 
 An action is a function `(network) -> None` that lets one thing happen: it changes the world and submits the
 transactions that a real network would have recorded. It raises NotPossible when its kind can't happen now.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.record.item import HapiVersion
@@ -29,6 +29,7 @@ from mirror.demo.streams.record_files import (
     Composer,
     account,
     timestamp,
+    transfer_list,
 )
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.fees import Price
@@ -38,7 +39,7 @@ from network.fees.high_volume import ONCE
 LOGGING_SINCE: HapiVersion = (0, 71, 0)
 START = 1_735_765_200_000_000_000  # 2025-01-01T21:00, ns: a few hours from there cross a midnight
 
-# One turn in this many goes to the action that was performed least often: more often among the first
+# One choice in this many is the action that was performed least often: more often among the first
 # transactions, so that a short run has some of everything, too.
 _RARE_AT_FIRST, _RARE, _FIRST = 20, 60, 2_000
 _ATTEMPTS = 500
@@ -50,14 +51,18 @@ _DELAY = 1_200_000_000, 6_000_000_000
 # possible utilizations of the network by them, in ten-thousandths.
 _HIGH_VOLUME_SHARE = 0.04
 _BUSY = (0, 3, 7, 150)
-# Only accounts that keep at least this much pay it.
+# Only accounts with at least this much left pay it.
 _LEFT_OVER = 200 * HBAR
 # The largest number of bytes besides the body, and of signatures, that a transaction offers to pay for.
 _ENVELOPE, _MOST_SIGNATURES = 1_000, 8
 
 
+# The share of what would be refused that is submitted nevertheless: people make mistakes, but not often.
+_MISTAKES = 0.15
+
 _First = TypeVar("_First")
 _Second = TypeVar("_Second")
+Refused = tuple[str, dict[str, Any], str]  # kind of body, its fields, result code
 
 
 class NotPossible(Exception):
@@ -82,7 +87,7 @@ def both(first: _First | None, second: _Second | None) -> tuple[_First, _Second]
 class Action:
     """Something that can happen, and how often it is tried compared with others.
 
-    With a `weight` of 0 it only gets the turns of rare actions.
+    With a `weight` of 0 it is only chosen as a rare action.
     """
 
     perform: Callable[["Network"], object]
@@ -91,6 +96,31 @@ class Action:
     @cached_property
     def name(self) -> str:
         return f"{self.perform.__module__.rpartition('.')[2]}.{self.perform.__name__}"
+
+
+def weighted(*groups: tuple[int, *tuple[Callable[["Network"], object], ...]]) -> tuple[Action, ...]:
+    """Return actions in groups of a weight and the functions that have it."""
+    return tuple(Action(perform, weight) for weight, *performs in groups for perform in performs)
+
+
+class Submission(TypedDict, total=False):
+    """What a transaction has besides its payer and its kind.
+
+    `envelope` are other fields of TransactionBody, `record` those of TransactionRecord. Without a `result`
+    code it succeeds. `transfers` (account -> tinybars) are made if it succeeds. A child of `parent` costs
+    nothing and has a `nonce` of its own.
+    """
+
+    receipt: Mapping[str, Any] | None
+    record: Mapping[str, Any] | None
+    envelope: Mapping[str, Any] | None
+    transfers: Mapping[int, int] | None
+    result: str | None
+    fee: int | None
+    parent: ComposedTransaction | None
+    nonce: int
+    sidecars: Iterable[Any]
+    signatures: Any
 
 
 class Network:
@@ -120,7 +150,7 @@ class Network:
             self.composer.fee_account = FEE_COLLECTION
         self.ledger = ledger
         self._due: list[tuple[int, int, Callable[[Network], object]]] = []
-        self._appointments = 0
+        self._planned = 0
         self._installed: HapiVersion | None = None
         self._actions = actions
         self._weights = [action.weight for action in actions]
@@ -138,7 +168,7 @@ class Network:
         done = self.counts.total()
         enough, end = done + transactions, self.now + within
         for _ in range(_ATTEMPTS * transactions):
-            self.keep_appointments()
+            self.run_due_events()
             if self.choose.randrange(_RARE if done > _FIRST else _RARE_AT_FIRST) == 0:
                 rarest = sorted(self._actions, key=lambda a: (self.performed[a.name], self.choose.random()))
                 happened = any(self._perform(action) for action in rarest)
@@ -162,14 +192,14 @@ class Network:
         return True
 
     def at(self, time: int, event: Callable[["Network"], object]) -> None:
-        """Call `event` at a time, before anybody acts after it.
+        """Call `event` at a time, before any action after it.
 
         It has to be a function of a module or a partial of one, as it is pickled.
         """
-        self._appointments += 1
-        heapq.heappush(self._due, (time, self._appointments, event))
+        self._planned += 1
+        heapq.heappush(self._due, (time, self._planned, event))
 
-    def keep_appointments(self) -> None:
+    def run_due_events(self) -> None:
         """Call the events that are due."""
         while self._due and self._due[0][0] <= self.now:
             _, _, event = heapq.heappop(self._due)
@@ -202,55 +232,42 @@ class Network:
     # TRANSACTIONS
 
     def submit(
-        self,
-        kind: str,
-        body: Mapping[str, Any],
-        *,
-        payer: int,
-        receipt: Mapping[str, Any] | None = None,
-        record: Mapping[str, Any] | None = None,
-        envelope: Mapping[str, Any] | None = None,
-        transfers: Mapping[int, int] | None = None,
-        result: str | None = None,
-        fee: int | None = None,
-        parent: ComposedTransaction | None = None,
-        nonce: int = 0,
-        sidecars: Iterable[Any] = (),
-        signatures: Any | None = None,
+        self, kind: str, body: Mapping[str, Any], *, payer: int, **options: Unpack[Submission]
     ) -> ComposedTransaction:
         """Submit a transaction and move its hbars.
 
-        `kind` is a field of TransactionBody and `body` its fields; `envelope` are other fields of
-        TransactionBody, `record` those of TransactionRecord. Without a `result` code it succeeds.
-        `transfers` (account -> tinybars) are made if it succeeds; the fee and the staking rewards that are
-        due are always paid. A child of `parent` costs nothing and has a `nonce` of its own.
+        `kind` is a field of TransactionBody and `body` its fields. The fee and the staking rewards that are
+        due are always paid.
         """
-        result = result or "SUCCESS"
-        message = self.body(kind, body, envelope or {})
+        result, parent = options.get("result") or "SUCCESS", options.get("parent")
+        transfers, fee = options.get("transfers"), options.get("fee")
+        message = self.body(kind, body, options.get("envelope") or {})
         status = ResponseCodeEnum.Value(result)
-        complete = TransactionRecord(
-            receipt=TransactionReceipt(status=status, **(receipt or {})), **(record or {})
-        )
+        receipt = TransactionReceipt(status=status, **(options.get("receipt") or {}))
+        record = TransactionRecord(receipt=receipt, **(options.get("record") or {}))
         # As nodes list them.
-        complete.tokenTransferLists.sort(key=lambda moved: moved.token.tokenNum)
+        record.tokenTransferLists.sort(key=lambda moved: moved.token.tokenNum)
         if parent is not None:
-            complete.parent_consensus_timestamp.CopyFrom(timestamp(parent.consensus_timestamp))
+            record.parent_consensus_timestamp.CopyFrom(timestamp(parent.consensus_timestamp))
             message.transactionID.CopyFrom(parent.body.transactionID)
-            message.transactionID.nonce = nonce
+            message.transactionID.nonce = options.get("nonce", 0)
             fee = 0
         elif not message.HasField("transactionID"):
             message.transactionID.CopyFrom(self.transaction_id(payer))
-        price = self._price(message, complete, payer) if fee is None else fee
-        rewards = {} if parent else self._rewards(payer, bool(price), transfers, result, complete)
+        price = self._price(message, record, payer) if fee is None else fee
+        rewards: dict[int, int] = {}
+        if parent is None and not record.HasField("transferList"):
+            moving = [*([payer] if price else []), *((transfers or ()) if result == "SUCCESS" else ())]
+            rewards = self.world.staking.due(moving, self.world.accounts)
         composed = self.composer.transaction(
             message,
-            complete,
+            record,
             payer=payer,
             fee=price,
             transfers=transfers,
             result=status,
-            sidecars=sidecars,
-            signatures=signatures,
+            sidecars=options.get("sidecars", ()),
+            signatures=options.get("signatures"),
             node=self.choose.choice(self._nodes),
             rewards=rewards,
         )
@@ -262,16 +279,20 @@ class Network:
         self.counts[kind] += 1
         return composed
 
-    def _rewards(
-        self, payer: int, pays: bool, transfers: Mapping[int, int] | None, result: str, record: Any
-    ) -> dict[int, int]:
-        """Return the staking rewards that a transaction pays."""
-        if record.HasField("transferList"):
-            return {}
-        touched = [payer] if pays else []
-        if transfers and result == "SUCCESS":
-            touched += transfers
-        return self.world.staking.due(touched, self.world.accounts)
+    def pay(self, amounts: Mapping[int, int], payer: int, **options: Unpack[Submission]) -> None:
+        """Submit a transfer of tinybars by account."""
+        options["transfers"] = amounts
+        self.submit("cryptoTransfer", {"transfers": transfer_list(amounts)}, payer=payer, **options)
+
+    def give_up_if(self, refusal: str | None) -> None:
+        """Mostly give up what would fail with the result code `refusal`. Errors: NotPossible."""
+        if refusal is not None and self.choose.random() >= _MISTAKES:
+            raise NotPossible
+
+    def submit_refused(self, refused: Sequence[Refused], *, payer: int) -> None:
+        """Submit one of these transactions, which fails. Errors: NotPossible if there are none."""
+        kind, body, result = self.pick(refused)
+        self.submit(kind, body, payer=payer, result=result)
 
     def body(self, kind: str, body: Mapping[str, Any], envelope: Mapping[str, Any]) -> Any:
         """Return the TransactionBody that is submitted with these."""
@@ -305,12 +326,20 @@ class Network:
             message.transactionFee = 2 * most
         return price.tinybars
 
-    # PEOPLE
+    # CHOICES
+
+    def pick(self, among: Sequence[_First]) -> _First:
+        """Return one of these at random. Errors: NotPossible if there are none."""
+        return required(self.find(among))
+
+    def find(self, among: Sequence[_First]) -> _First | None:
+        """Return one of these at random; None if there are none."""
+        return self.choose.choice(among) if among else None
 
     def find_person(self, *, at_least: int = 100 * HBAR, settled: bool = False) -> Account | None:
-        """Return a random person who can pay `at_least`; None if a few tries find nobody.
+        """Return a random person who can pay `at_least`; None if a few tries find none.
 
-        A `settled` one may take on what keeps an account from being closed.
+        A `settled` one may take on what prevents the closing of an account.
         """
         world = self.world
         for _ in range(_PEOPLE_TRIED):
@@ -324,7 +353,7 @@ class Network:
         return required(self.find_person(at_least=at_least, settled=settled))
 
     def can_pay(self, number: int, at_least: int = 100 * HBAR) -> bool:
-        """Tell whether an account exists and can pay this much."""
+        """Return whether an account exists and can pay this much."""
         account = self.world.accounts[number]
         return not account.deleted and account.balance >= at_least
 

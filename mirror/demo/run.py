@@ -114,7 +114,7 @@ def load(say: Say, maker: Maker | None = None) -> None:
             files = maker.files()
         with shown("Loading", config.value("demo.blocks"), say) as display:
             done = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
-    # Threshold signatures don't tell whose they are.
+    # Threshold signatures don't name their signers.
     signers = f"{len(done.signed_by)} nodes" if done.signed_by else "a quorum"
     say(
         f"Loaded {done.transactions:,} transactions in {done.files:,} blocks, signed by {signers}, "

@@ -1,4 +1,4 @@
-"""Backfill history with processes killed again and again: equality with an ordered load, and speed beside it.
+"""Backfill history with processes killed repeatedly: equality with an ordered load, and speed next to it.
 
     python -m tests.benchmarks.backfill STREAM FOLDER --jobs 2 --kills 20
 
@@ -157,8 +157,8 @@ def arguments(*command: str | Path) -> list[str]:
 
 
 def environment(data: Path, **variables: str) -> dict[str, str]:
-    kept = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
-    return kept | {"SVC_MIRROR_DATA": str(data), "SVC_MIRROR_NETWORK": "simulated"} | variables
+    others = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
+    return others | {"SVC_MIRROR_DATA": str(data), "SVC_MIRROR_NETWORK": "simulated"} | variables
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ import psycopg
 
 from mirror.operations.backup.manifest import Manifest
 from tests.benchmarks import reading_while_loading as following
-from tests.benchmarks.scale.places import ROOT, reachable
+from tests.benchmarks.scale.databases import ROOT, reachable
 
 _FIRST_BLOCKS = 10
 _SECONDS_BEFORE = 5.0
@@ -60,7 +60,7 @@ def main() -> None:
 def measure(stream: Path, folder: Path) -> bool:
     """Print how long everything takes; return whether the databases are equal at both blocks."""
     files = following._files(stream)
-    blocks, bucket, kept = sorted(files), folder / "bucket", folder / "backup"
+    blocks, bucket, saved = sorted(files), folder / "bucket", folder / "backup"
     bucket.mkdir()
     shutil.copy(stream / "addressbook.bin", bucket)
     for block in blocks[:_FIRST_BLOCKS]:
@@ -80,19 +80,19 @@ def measure(stream: Path, folder: Path) -> bool:
             time.sleep(_SECONDS_BEFORE)
             with psycopg.connect(source, autocommit=True) as connection:
                 before, began = following._loaded(connection), time.monotonic()
-                timed("back up", lambda: manage(source, "backup", kept))
+                timed("back up", lambda: manage(source, "backup", saved))
                 after, seconds = following._loaded(connection), time.monotonic() - began
                 rate = (after[1] - before[1]) / seconds
                 print(f"loaded meanwhile: {after[0] - before[0]} blocks, {rate:,.0f} transactions per second")
                 publisher.join()
                 while following._loaded(connection)[0] < len(blocks):
                     time.sleep(0.5)
-        done = Manifest.read(kept)
+        done = Manifest.read(saved)
         assert done.block
         print(f"backup: block {done.block.number}, {done.rows:,} rows, {done.bytes / 2**20:,.0f} MB")
 
         restored = stack.enter_context(_database(folder / "restored"))
-        timed("restore", lambda: manage(restored, "restore", kept))
+        timed("restore", lambda: manage(restored, "restore", saved))
         loaded = stack.enter_context(_database(folder / "loaded"))
         up_to = blocks[: done.block.number + 1]
         parts = [path for block in up_to for path in files[block]]

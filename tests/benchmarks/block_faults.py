@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     django.setup()
-    # Flipped times are told as warnings, though what they belong to is refused afterwards.
+    # Flipped times are logged as warnings, though what they belong to is refused afterwards.
     logging.disable(logging.WARNING)
     from tests.ledger.stream.block.faults import Outcome, Undetected, subjects
 

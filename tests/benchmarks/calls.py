@@ -1,4 +1,4 @@
-"""Contract calls over HTTP, ours beside @ethereumjs/evm on the same database.
+"""Contract calls over HTTP, ours next to @ethereumjs/evm on the same database.
 
 `python -m tests.benchmarks.calls` starts a node with the demo network on ports of its own; then one client,
 and sixteen at once, call `balanceOf` of the demo's coin on both servers. Needs `wrk`, Node, and `npm install`
@@ -87,7 +87,7 @@ def _wrk(script: Path, target: str, clients: int, seconds: int) -> tuple[float, 
 
 
 def _coin(url: str) -> tuple[str, list[bytes]]:
-    """The address of the demo's busiest ERC-20, and words of the accounts whose balance is asked for."""
+    """The address of the demo's busiest ERC-20, and words of the accounts whose balance is requested."""
     transfer = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
     logs = _get(f"{url}/api/v1/contracts/results/logs?limit=100")["logs"]
     coins = Counter(

@@ -1,11 +1,11 @@
-"""Kill every kind of process of a live node, again and again: seconds until it answers and loads, and losses.
+"""Kill every kind of process of a live node repeatedly: seconds until it answers and loads, and losses.
 
     python -m tests.benchmarks.crashes FOLDER --times 5
     python -m tests.benchmarks.crashes FOLDER --outside
 
 The folder is made anew; the node's log stays there as `output`. With `--outside`, health checks, metrics and
 `manage.py status` are watched meanwhile, and each fault is struck once: a second table says how soon each of
-them told of it, and of its end. Processes that are stopped for a while are among the faults then.
+them reported it, and its end. Processes that are stopped for a while are among the faults then.
 
     python -m tests.benchmarks.crashes FOLDER --silent --times 5
 
@@ -28,7 +28,7 @@ from pathlib import Path
 from threading import Event
 from typing import NamedTuple
 
-from tests.benchmarks.outside import Outside
+from tests.benchmarks.probes import Probes
 from tests.node import BLOCKS, LiveNode, children
 from tests.waiting import PATIENT_ENVIRONMENT
 
@@ -36,7 +36,7 @@ PATIENCE_SECONDS = 240
 _MOST_LAG_SECONDS = 20
 # Processes are stopped for so long that the node falls behind.
 _STOPPED_SECONDS, _SILENT_SECONDS = 40.0, 60.0
-# So long after a fault has ended, nobody may say anything else.
+# So long after a fault has ended, no probe may report anything else.
 _CALM_SECONDS = 5.0
 _STOPPED = ", stopped"
 
@@ -133,14 +133,14 @@ def strike(node: LiveNode, name: str, victim: Callable[[], int | None]) -> Struc
 
 
 def show_outside(node: LiveNode, faults: dict[str, Callable[[], int | None]]) -> None:
-    """Strike each fault once, and print what was seen from outside."""
+    """Strike each fault once, and print what was seen from probes."""
     print(
-        "| fault | over after (s) | asked | told of the death after (s) | not ready after (s) "
+        "| fault | over after (s) | probe | reported the death after (s) | not ready after (s) "
         "| ready again, after the end (s) |\n|---|---|---|---|---|---|"
     )
     for name, victim in faults.items():
-        with Outside(node) as outside:
-            _wait_until(name, outside.all_ready)
+        with Probes(node) as probes:
+            _wait_until(name, probes.all_ready)
             began = time.monotonic()
             if name.endswith(_STOPPED):
                 stop_for_a_while(name, victim)
@@ -149,12 +149,12 @@ def show_outside(node: LiveNode, faults: dict[str, Callable[[], int | None]]) ->
                 struck = strike(node, name, victim)
                 began, ended = struck.began, struck.answered
             calm = time.monotonic() + _CALM_SECONDS
-            _wait_until(name, partial(outside.ready_since, calm))
-        for told in outside.told(began):
-            again = "-" if told.first_no is None else f"{max(told.ready_again - ended, 0):.1f}"
+            _wait_until(name, partial(probes.ready_since, calm))
+        for report in probes.reports(began):
+            again = "-" if report.first_no is None else f"{max(report.ready_again - ended, 0):.1f}"
             print(
-                f"| {name} | {ended:.1f} | {told.name} | {_seconds(told.death)} | {_seconds(told.first_no)} "
-                f"| {again} |",
+                f"| {name} | {ended:.1f} | {report.name} | {_seconds(report.death)} "
+                f"| {_seconds(report.first_no)} | {again} |",
                 flush=True,
             )
 

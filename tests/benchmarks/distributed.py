@@ -1,8 +1,8 @@
-"""Answers and latency of the REST API on a distributed database beside those on a single one.
+"""Answers and latency of the REST API on a distributed database next to those on a single one.
 
     python -m tests.benchmarks.distributed SINGLE DISTRIBUTED [--urls FILE] [--only REGEX] [--runs 5]
 
-SINGLE and DISTRIBUTED are URLs of PostgreSQL databases with the same rows. Every list is asked with its
+SINGLE and DISTRIBUTED are URLs of PostgreSQL databases with the same rows. Every list is requested with its
 filters alone and in pairs, in both orders (`tests.benchmarks.scale.cases`), also for its second page; and the
 tour's requests, and every account, token, contract and transaction of the first pages. Prints each request
 with another answer, and the statements that failed; with `--runs` also how long each request takes.
@@ -23,11 +23,11 @@ import psycopg
 
 from tests import tour
 from tests.benchmarks.scale import cases
-from tests.benchmarks.scale.places import ROOT, environment
+from tests.benchmarks.scale.databases import ROOT, environment
 from tests.benchmarks.scale.values import values
 
 _API = "/api/v1/"
-# Lists whose members are asked for one by one: the list, its members, and paths of each.
+# Lists whose members are requested one by one: the list, its members, and paths of each.
 _MEMBERS = [
     ("accounts?limit=100", "accounts", "account", ("accounts/{}", "accounts/{}?transactions=false")),
     ("accounts?limit=100&order=desc", "accounts", "account", ("accounts/{}", "transactions?account.id={}")),
@@ -197,7 +197,7 @@ def _table(compared: list[Compared]) -> str:
 
 def _answer_orders() -> int:
     from mirror.core.db.reading import sql
-    from tests.benchmarks.scale.asking import timed
+    from tests.benchmarks.scale.requests import timed
 
     count, failed = 0, list[tuple[str, str]]()
     run = sql._rows

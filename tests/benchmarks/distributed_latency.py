@@ -1,10 +1,10 @@
-"""How long requests and contract calls take on a distributed database, beside a single one.
+"""How long requests and contract calls take on a distributed database, next to a single one.
 
     python -m tests.benchmarks.distributed_latency SINGLE DISTRIBUTED [--urls FILE] [--runs 60]
 
 SINGLE and DISTRIBUTED are URLs of PostgreSQL databases with the same rows. With --urls the requests of a file
-are asked for, a name and a path in each line; else contracts of the demo network are called, with what was
-read lately remembered and without. Both sides are asked in turns. Prints a table: median and 99th percentile,
+are sent, a name and a path in each line; else contracts of the demo network are called, with what was
+read lately cached and without. Both sides take turns. Prints a table: median and 99th percentile,
 and of the statements for the distributed database how many ask one shard, and how many ask all of them.
 """
 
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.benchmarks.calls import _get, _port
-from tests.benchmarks.scale.places import ROOT, environment
+from tests.benchmarks.scale.databases import ROOT, environment
 from tests.benchmarks.system_contracts import _bodies
 from tests.conformance.serve import NO_CACHES
 
@@ -39,7 +39,7 @@ _UNLIMITED = {
 
 
 class Plans(NamedTuple):
-    """The statements of a request: on how many of them Citus asks one shard, or more than one."""
+    """The statements of a request: on how many of them Citus reads one shard, or more than one."""
 
     statements: int
     one_shard: int
@@ -125,7 +125,7 @@ def _measure_urls(given: argparse.Namespace) -> None:
 
 def _answer_orders() -> None:
     from mirror.core.db.reading import sql
-    from tests.benchmarks.scale.asking import timed
+    from tests.benchmarks.scale.requests import timed
 
     noted: list[tuple[str, Any]] = []
     run = sql._rows

@@ -36,7 +36,7 @@ FOLDER = Path(__file__).parent
 CONTRACTS = FOLDER / "evm_contracts" / "compiled.json"
 NODE = FOLDER / "ethereumjs"
 GAS, INTRINSIC = 30_000_000, 21_000
-# What is asked of block translation against the plain engine.
+# What block translation has to reach against the plain engine.
 TOKEN_RATIO, LOOP_RATIO = 4, 10
 # How many times as long as the plain engine a trap may take.
 TRAP_LIMIT = 1.1

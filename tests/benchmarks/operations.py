@@ -27,7 +27,7 @@ from mirror.node.postgres.place import place
 from mirror.operations.backup.manifest import Manifest
 from tests.benchmarks.backfill import last_quarter
 from tests.benchmarks.backup import digests
-from tests.benchmarks.scale.places import reachable
+from tests.benchmarks.scale.databases import reachable
 from tests.node import LiveNode, Node
 
 _FIRST_LEFT = "2025-06"
@@ -46,8 +46,8 @@ class Operations:
         self.backup = folder / "backup"
 
     def steps(self) -> list[Callable[[], None]]:
-        keeping = [self.back_up, self.restore, self.backfill, self.compare, self.adopt]
-        return [*keeping, self.drop, self.prune, self.retain]
+        copies = [self.back_up, self.restore, self.backfill, self.compare, self.adopt]
+        return [*copies, self.drop, self.prune, self.retain]
 
     def back_up(self) -> None:
         """Back up while the node loads."""
@@ -137,8 +137,8 @@ class Operations:
         self.start_live(**settings)
         self.live.wait_for(lambda: "Retention: dropped" in self.live.said)
         print("  " + next(line for line in self.live.said.splitlines() if line.startswith("Retention:")))
-        kept = json.loads(self.live.run("status", "--json", **settings).stdout)["retention"]
-        print(f"  status: {kept}")
+        retention = json.loads(self.live.run("status", "--json", **settings).stdout)["retention"]
+        print(f"  status: {retention}")
         self.check_rest(datetime.now(UTC) - timedelta(days=90))
         check(self.live.stop(signal.SIGTERM) == 0, "the node has stopped in order")
 

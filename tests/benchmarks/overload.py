@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.overload http://127.0.0.1:8000 [--clients 500] [--seconds 10] [--patient]
 
-asks a running node with a history for transactions at random times: by one connection while it is idle, then
-by many at once, each as soon as it has an answer (`--patient` clients wait as `Retry-After` says), and at
-last by one again.
+requests transactions of a running node with a history at random times: by one connection while it is idle,
+then by many at once, each as soon as it has an answer (`--patient` clients wait as `Retry-After` says), and
+at last by one again.
 """
 
 import argparse
@@ -26,7 +26,7 @@ Times = dict[int, list[float]]
 
 
 class Client:
-    """A connection that asks for one page after the other."""
+    """A connection that requests one page after the other."""
 
     def __init__(self, host: str, port: int, period: tuple[int, int]) -> None:
         self._host, self._port, self._period = host, port, period
@@ -66,8 +66,10 @@ async def measure(url: str, clients: int, seconds: float, *, patient: bool) -> N
     print(f"idle, one connection:    {_line(idle[200], _IDLE_SECONDS)}")
     storm: Times = defaultdict(list)
     until = time.perf_counter() + seconds
-    asking = (_ask_on(Client(*place), until, storm, patient=patient) for _ in range(clients))
-    failed = [each for each in await asyncio.gather(*asking, return_exceptions=True) if each is not None]
+    clients_at_once = (_ask_on(Client(*place), until, storm, patient=patient) for _ in range(clients))
+    failed = [
+        each for each in await asyncio.gather(*clients_at_once, return_exceptions=True) if each is not None
+    ]
     ended = time.perf_counter()
     for status, times in sorted(storm.items()):
         print(f"{clients} connections, {status}: {_line(times, seconds)}")

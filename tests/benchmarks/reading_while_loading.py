@@ -1,10 +1,10 @@
-"""Readers beside a loader: 16 connections ask a node that follows 2,000 transactions per second.
+"""Readers next to a loader: 16 connections read from a node that follows 2,000 transactions per second.
 
     manage.py demo --out STREAM --blocks 60 --tps 2000
     python -m tests.benchmarks.reading_while_loading STREAM [--seconds 60]
 
-loads the first blocks of the stream into an empty database, asks for a while, lets the loader follow the
-rest, a block every two seconds, and asks on. Requests are one of each kind; the response cache is off.
+loads the first blocks of the stream into an empty database, reads for a while, lets the loader follow the
+rest, a block every two seconds, and reads on. Requests are one of each kind; the response cache is off.
 """
 
 import argparse
@@ -25,8 +25,8 @@ from pathlib import Path
 import psycopg
 
 from tests.benchmarks.scale import cases
-from tests.benchmarks.scale.isolation import ServerState, connected, filled, one, serving
-from tests.benchmarks.scale.places import ROOT, reachable
+from tests.benchmarks.scale.databases import ROOT, reachable
+from tests.benchmarks.scale.isolation import Answers, connected, filled, one, serving
 from tests.benchmarks.scale.values import values
 
 #: The 99th percentile while blocks are loaded may be this many times that of an idle node.
@@ -153,7 +153,7 @@ def _running(command: list[str], environment: dict[str, str]) -> Iterator[None]:
 # THE CLIENTS
 
 
-def _asked(port: int, urls: list[str], seconds: float) -> ServerState:
+def _asked(port: int, urls: list[str], seconds: float) -> Answers:
     """Ask from a process of its own, whose work others do not wait for."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
@@ -161,11 +161,11 @@ def _asked(port: int, urls: list[str], seconds: float) -> ServerState:
     process.start()
     milliseconds, statuses = receiver.recv()
     process.join()
-    return ServerState(milliseconds, statuses)
+    return Answers(milliseconds, statuses)
 
 
 def _ask_all(port: int, urls: list[str], seconds: float, sender: Connection) -> None:
-    seen, ends = ServerState(), time.monotonic() + seconds
+    seen, ends = Answers(), time.monotonic() + seconds
     clients = [
         threading.Thread(target=_ask, args=(port, urls, ends, seen, number)) for number in range(_CLIENTS)
     ]
@@ -176,7 +176,7 @@ def _ask_all(port: int, urls: list[str], seconds: float, sender: Connection) -> 
     sender.send((seen.milliseconds, seen.statuses))
 
 
-def _ask(port: int, urls: list[str], ends: float, seen: ServerState, number: int) -> None:
+def _ask(port: int, urls: list[str], ends: float, seen: Answers, number: int) -> None:
     connection, dice = connected(port), random.Random(number)
     while time.monotonic() < ends:
         milliseconds, status = one(connection, dice.choice(urls))

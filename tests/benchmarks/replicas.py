@@ -4,11 +4,11 @@
     python -m tests.benchmarks.replicas STREAM [--reads 100000] [--port 9510] [--programs FOLDER]
 
 loads the first half of the stream into a PostgreSQL of its own (`--programs`: Debian's, version 15), makes
-two replicas of it without hot_standby_feedback, and asks a web server that reads from them. Meanwhile the
-rest is loaded, further blocks come every few milliseconds, rows are updated and vacuumed, replicas restart
-and are killed, and in the end the primary is killed and a replica promoted. It counts the answers that
-failed, those older than an answer that had come before, and those older than the client's Mirror-Block.
-"""
+two replicas of it without hot_standby_feedback, and sends requests to a web server that reads from them.
+Meanwhile the rest is loaded, further blocks come every few milliseconds, rows are updated and vacuumed,
+replicas restart and are killed, and in the end the primary is killed and a replica promoted. It counts the
+answers that failed, those older than an answer that had come before, and those older than the client's
+Mirror-Block."""
 
 import argparse
 import http.client
@@ -28,7 +28,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.benchmarks.scale.places import ROOT
+from tests.benchmarks.scale.databases import ROOT
 
 _PROGRAMS = Path("/usr/lib/postgresql/15/bin")
 _CLIENTS, _SHARE_OF_CALLS = 6, 20

@@ -1,4 +1,4 @@
-"""A snapshot of a node, and the node that is made of it, beside loading as many transactions from files.
+"""A snapshot of a node, and the node that is made of it, next to loading as many transactions from files.
 
     python -m tests.benchmarks.snapshot DATA [--ingest 100000] [--jobs 2]
 
@@ -23,7 +23,7 @@ import psycopg
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
 from tests.benchmarks import streams
 from tests.benchmarks.backup import compare
-from tests.benchmarks.scale.places import ROOT, reachable
+from tests.benchmarks.scale.databases import ROOT, reachable
 
 
 def main() -> None:
@@ -44,15 +44,15 @@ def main() -> None:
 
 def measure(data: Path, folder: Path, ingested: int, jobs: str) -> bool:
     """Print what each step takes; return whether the two nodes are equal."""
-    kept, second = folder / "snapshot", folder / "second"
+    saved, second = folder / "snapshot", folder / "second"
     with reachable(str(data)) as url, psycopg.connect(url) as connection:
         (transactions,) = connection.execute("select count(*) from transaction").fetchone() or (0,)
         row = connection.execute("select network from stored_network").fetchone()
     network = row[0] if row else "simulated"
-    saving = manage("save", data, network, "snapshot", "save", kept, "--jobs", jobs)
-    manage("check", data, network, "snapshot", "check", kept, "--jobs", jobs)
-    loading = manage("load", second, network, "snapshot", "load", kept, "--jobs", jobs)
-    done = Manifest.read(kept, SNAPSHOT)
+    saving = manage("save", data, network, "snapshot", "save", saved, "--jobs", jobs)
+    manage("check", data, network, "snapshot", "check", saved, "--jobs", jobs)
+    loading = manage("load", second, network, "snapshot", "load", saved, "--jobs", jobs)
+    done = Manifest.read(saved, SNAPSHOT)
     print(f"snapshot: {done.rows:,} rows, {transactions:,} transactions, {done.bytes / 2**20:,.0f} MB")
     with reachable(str(data)) as one, reachable(str(second)) as other:
         equal = compare("after loading", one, other)

@@ -1,8 +1,8 @@
-"""Calls of the network's system contracts over HTTP, beside an ERC-20 that is a contract of its own.
+"""Calls of the network's system contracts over HTTP, next to an ERC-20 that is a contract of its own.
 
 `python -m tests.benchmarks.system_contracts` starts a node with the demo network on a port of its own. One
-client asks in turns: `balanceOf` of the demo's coin, the same of a token of the network, `getTokenInfo`, a
-transfer through the token service. How many statements a view takes is tested beside the system contracts.
+client calls in turn: `balanceOf` of the demo's coin, the same of a token of the network, `getTokenInfo`, a
+transfer through the token service. How many statements a view takes is tested next to the system contracts.
 """
 
 import json
@@ -69,7 +69,7 @@ def _bodies(url: str) -> dict[str, dict[str, str]]:
 
 
 def _transferable(url: str) -> tuple[str, str, str]:
-    """A token, somebody who has some, and somebody who may get it."""
+    """A token, a holder, and an account that may receive it."""
     for token, sender, receiver in _candidates(url):
         try:
             if _post(f"{url}/api/v1/contracts/call", _transfer(token, sender, receiver)) == _SUCCESS:

@@ -48,7 +48,7 @@ class Exact(NamedTuple):
 
 
 @dataclass
-class ServerState:
+class Observations:
     """Latencies by phase, failures, and the different answers of the new server to each request."""
 
     milliseconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -60,7 +60,7 @@ class Clients:
     """Clients that ask one request after the other, of the old server until the new one answers."""
 
     def __init__(self, urls: dict[str, str], old: int, new: int) -> None:
-        self.seen = ServerState()
+        self.seen = Observations()
         self.phase = "before"
         self.server = f"http://127.0.0.1:{old}"
         self._new = f"http://127.0.0.1:{new}"
@@ -253,7 +253,7 @@ def upgrade(options: Any, urls: dict[str, str], environment: dict[str, str], exa
         subprocess.run([sys.executable, "manage.py", "verify", options.demo], cwd=ROOT, env=environment)
 
 
-def report(seen: ServerState) -> None:
+def report(seen: Observations) -> None:
     print("| phase | requests | p50 ms | p99 ms | longest ms |\n|---|---|---|---|---|")
     for phase, all_of_it in seen.milliseconds.items():
         times = sorted(all_of_it)

@@ -6,7 +6,7 @@ from typing import Any
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_DAY, NANOS_PER_SECOND, at, base_32, entity, hexed, key, numbered
-from tests.e2e.life import Life, Moment, Snapshot
+from tests.e2e.life import Instant, Life, Snapshot
 from tests.e2e.rest import Rest, same
 from tests.e2e.tokens import relationships, same_balances
 from tests.ledger.ingest.load import settings
@@ -41,19 +41,19 @@ def _check(rest: Rest, world: World, choose: Random) -> None:
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
     """Check accounts and balances at random times of the first `blocks` blocks."""
-    moments = life.known(blocks)
-    for moment in choose.sample(moments, min(len(moments), 6)):
+    instants = life.known(blocks)
+    for instant in choose.sample(instants, min(len(instants), 6)):
         with settings(rest__response__enableDelegationAddress=True):
-            _check_accounts_at(rest, life, blocks, moment, choose)
-        time = moment.any_time(choose)
+            _check_accounts_at(rest, life, blocks, instant, choose)
+        time = instant.any_time(choose)
         _check_balances_at(rest, time, life.snapshot_at(time, blocks))
 
 
-def _check_accounts_at(rest: Rest, life: Life, blocks: int, moment: Moment, choose: Random) -> None:
-    world = moment.world
+def _check_accounts_at(rest: Rest, life: Life, blocks: int, instant: Instant, choose: Random) -> None:
+    world = instant.world
     accounts = list(world.accounts.values())
     for account in choose.sample(accounts, min(len(accounts), 6)):
-        time = moment.any_time(choose)
+        time = instant.any_time(choose)
         snapshot = life.snapshot_at(time, blocks)
         path, query = f"accounts/0.0.{account.number}", choose.choice(("", "lte:")) + str(at(time))
         found = rest.get(path, timestamp=query, transactions="false")

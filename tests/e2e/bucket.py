@@ -36,7 +36,7 @@ class Bucket:
         assert done.verified == done.files == len(files)
 
     def load_and_kill(self, first: int, count: int, choose: Random) -> bool:
-        """Load in another process and kill it at a random moment. Return True if it was still loading."""
+        """Load in another process and kill it at a random time. Return True if it was still loading."""
         loader = forking.begun(self.load, first, count)
         time.sleep(choose.uniform(0.01, 0.06 + 0.02 * count))
         return forking.kill(loader)

@@ -30,12 +30,12 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
     """Check the storage of contracts at random times. Slots that were only read by then are 0."""
-    moments = life.known(blocks)
-    for moment in choose.sample(moments, min(len(moments), 4)):
-        world = moment.world
+    instants = life.known(blocks)
+    for instant in choose.sample(instants, min(len(instants), 4)):
+        world = instant.world
         deployed = list(world.contracts.deployed.values())
         for contract in choose.sample(deployed, min(len(deployed), 3)):
-            _check_contract_at(rest, world, contract, str(at(moment.any_time(choose))))
+            _check_contract_at(rest, world, contract, str(at(instant.any_time(choose))))
 
 
 def _check_contract_at(rest: Rest, world: World, contract: Contract, time: str) -> None:

@@ -36,12 +36,12 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
     """Check storage at random times, except for slots that were only read since they were written."""
-    moments = life.known(blocks)
-    for moment in choose.sample(moments, min(len(moments), 4)):
-        hooks = list(moment.world.contracts.hooks.values())
+    instants = life.known(blocks)
+    for instant in choose.sample(instants, min(len(instants), 4)):
+        hooks = list(instant.world.contracts.hooks.values())
         for hook in choose.sample(hooks, min(len(hooks), 3)):
             time, path = (
-                at(moment.any_time(choose)),
+                at(instant.any_time(choose)),
                 f"accounts/0.0.{hook.owner}/hooks/{hook.hook_id}/storage",
             )
             found = {row["key"]: row for row in rest.all(path, "storage", timestamp=f"lte:{time}")}

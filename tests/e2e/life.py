@@ -1,4 +1,4 @@
-"""The life of a simulated network: its blocks, and its world at many moments."""
+"""The life of a simulated network: its blocks, and its world at many instants."""
 
 import pickle
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from random import Random
 
-from mirror.demo.actions import ALL
+from mirror.demo.actions.catalogue import ALL
 from mirror.demo.actions.network import genesis
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import START, Network
@@ -27,7 +27,7 @@ _BETWEEN_SNAPSHOTS = 15 * _MINUTE
 
 
 @dataclass
-class Moment:
+class Instant:
     """The world from `since` until just before `until` (ns), the time of the next transaction.
 
     `supplies` are the supplies of all tokens.
@@ -47,9 +47,9 @@ class Moment:
 
 
 @lru_cache(maxsize=16)
-def _world(kept: bytes) -> World:
+def _world(pickled: bytes) -> World:
     # Not all of them fit into memory.
-    world: World = pickle.loads(kept)
+    world: World = pickle.loads(pickled)
     return world
 
 
@@ -66,7 +66,7 @@ class Snapshot:
 
 
 class Life:
-    """The life of the network of a seed. `blocks[n]` ends at `ends[n]`; `moments` are these and others.
+    """The life of the network of a seed. `blocks[n]` ends at `ends[n]`; `instants` are these and others.
 
     `snapshots` are the snapshots of balances that the mirror takes at the ends of blocks.
     """
@@ -75,8 +75,8 @@ class Life:
         self.choose = Random(seed)
         self.network = Network(seed, ALL, nodes=nodes(), start=START + self.choose.randrange(20, 31) * _DAY)
         self.blocks: list[Block] = []
-        self.ends: list[Moment] = []
-        self.moments: list[Moment] = []
+        self.ends: list[Instant] = []
+        self.instants: list[Instant] = []
         self.snapshots: list[Snapshot] = []
         genesis.begin(self.network, _PEOPLE)
         self._close()
@@ -106,13 +106,13 @@ class Life:
         self._close()
 
     def _act(self, transactions: int) -> None:
-        self.moments[-1].until = self.network.now
+        self.instants[-1].until = self.network.now
         self.network.act(transactions)
 
     def _close(self) -> None:
         self.blocks.append(self.network.close())
         self._keep(self.blocks[-1].transactions[-1].consensus_timestamp)
-        self.ends.append(self.moments[-1])
+        self.ends.append(self.instants[-1])
         if self._snapshot_is_due():
             self.snapshots.append(self._snapshot())
 
@@ -148,15 +148,15 @@ class Life:
 
     # MOMENTS
 
-    def known(self, blocks: int) -> list[Moment]:
-        """Return the moments until the end of the first `blocks` blocks."""
-        return [one for one in self.moments if one.since <= self.ends[blocks - 1].since]
+    def known(self, blocks: int) -> list[Instant]:
+        """Return the instants until the end of the first `blocks` blocks."""
+        return [one for one in self.instants if one.since <= self.ends[blocks - 1].since]
 
     def _keep(self, since: int) -> None:
         # Plain data is copied faster this way than by deepcopy.
-        kept = pickle.dumps(self.network.world, pickle.HIGHEST_PROTOCOL)
+        pickled = pickle.dumps(self.network.world, pickle.HIGHEST_PROTOCOL)
         supplies = {token.number: token.supply for token in self.network.world.tokens.issued.values()}
-        self.moments.append(Moment(since, self.network.now, supplies, kept))
+        self.instants.append(Instant(since, self.network.now, supplies, pickled))
 
 
 def month(nanoseconds: int, before: int = 0) -> int:

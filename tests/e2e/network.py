@@ -32,12 +32,12 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
-    moments = life.known(blocks)
-    for moment in choose.sample(moments, min(len(moments), 4)):
-        moment_asked = moment.any_time(choose)
-        time, expected = at(moment_asked), fees(moment.world, moment_asked)
+    instants = life.known(blocks)
+    for instant in choose.sample(instants, min(len(instants), 4)):
+        queried = instant.any_time(choose)
+        time, expected = at(queried), fees(instant.world, queried)
         found = rest.get("network/exchangerate", timestamp=time)
-        same(found, exchange_rate(moment.world), "/network/exchangerate", time)
+        same(found, exchange_rate(instant.world), "/network/exchangerate", time)
         same(rest.get("network/fees", timestamp=time), expected, "/network/fees", time)
 
 
@@ -108,12 +108,12 @@ def exchange_rate(world: World) -> dict[str, Any]:
     }
 
 
-def fees(world: World, asked: int | None = None) -> dict[str, Any]:
+def fees(world: World, time: int | None = None) -> dict[str, Any]:
     """Return the fees at a time: the rate of the next hour counts once that of this one has expired."""
     file = world.files[FEE_SCHEDULE]
     written = file.changes[-1].consensus_timestamp
     rates = ExchangeRateSet.FromString(world.files[EXCHANGE_RATES].contents)
-    seconds = (written if asked is None else asked) // NANOS_PER_SECOND
+    seconds = (written if time is None else time) // NANOS_PER_SECOND
     rate = rates.currentRate if seconds <= rates.currentRate.expirationTime.seconds else rates.nextRate
     schedule = CurrentAndNextFeeSchedule.FromString(file.contents).currentFeeSchedule
     priced = {

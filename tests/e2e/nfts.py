@@ -28,7 +28,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
-    """Check that the history of some serials leads to their owners at some moments."""
+    """Check that the history of some serials leads to their owners at some instants."""
     *before, last = life.known(blocks)
     some = [*sorted(choose.sample(before, min(len(before), 8)), key=lambda one: one.since), last]
     worlds = [one.world.tokens.issued for one in some]
@@ -52,9 +52,9 @@ def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
 
 
 def _owners(steps: list[dict[str, Any]], time: str | None) -> list[str | None]:
-    """Return the owners of the serial by then, one after the other; None is nobody.
+    """Return the owners of the serial by then, one after the other; None is no owner.
 
-    Empty when the last is not told: where a token's treasury changed, or a token was left that is deleted.
+    Empty when the last is unknown: where a token's treasury changed, or a token was left that is deleted.
     """
     owners: list[str | None] = []
     for step in steps:

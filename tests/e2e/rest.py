@@ -46,7 +46,7 @@ class Rest:
 
     def _request(self, url: str) -> Answer:
         self.requests += 1
-        # Django keeps the latest statements, of which those of a request are counted.
+        # Django records the latest statements, of which those of a request are counted.
         reset_queries()
         return self._api.get(url)
 
@@ -58,8 +58,8 @@ def same(actual: Any, expected: Any, *about: object) -> None:
     """Compare two values. Errors: AssertionError that says where they differ."""
     if actual != expected:
         found = list(_differences(actual, expected, ""))
-        told = "\n".join(found[:_SHOWN]) + (f"\n... {len(found)} in all" if len(found) > _SHOWN else "")
-        raise AssertionError(f"{' '.join(map(str, about))}\n{told}")
+        shown = "\n".join(found[:_SHOWN]) + (f"\n... {len(found)} in all" if len(found) > _SHOWN else "")
+        raise AssertionError(f"{' '.join(map(str, about))}\n{shown}")
 
 
 def _differences(actual: Any, expected: Any, path: str) -> Any:

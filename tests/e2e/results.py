@@ -50,7 +50,7 @@ def _check_positions(results: list[dict[str, Any]], logged: list[dict[str, Any]]
         if row["transaction_index"] is not None:
             place = (row["timestamp"], row["transaction_index"])
             blocks.setdefault(row["block_number"], []).append(place)
-    # Of the first block only a part is asked for.
+    # Of the first block only a part is requested.
     for number in sorted(blocks)[1:]:
         places = [place for _, place in sorted(blocks[number])]
         assert places == sorted(places), (number, places)

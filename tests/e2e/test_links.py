@@ -170,7 +170,7 @@ def _late(_loaded, settings_of, monkeypatch):
     monkeypatch.setattr(budget, "_LEAST_SECONDS", PATIENCE_SECONDS)
     monkeypatch.setattr(windowed_scan, "WHOLE", 0.0)
     yield
-    # The connection keeps the limit of its last statement.
+    # The connection retains the limit of its last statement.
     settings_of({"rest.query.timeBudget": 0.0, "rest.db.statementTimeout": PATIENCE_SECONDS})
     fetch("select 1")
 

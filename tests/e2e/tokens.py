@@ -7,7 +7,7 @@ from mirror.demo.streams.record_files import Block
 from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, Relationship, RoyaltyFee, Token
 from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_SECOND, at, base_64, entity, key, numbered
-from tests.e2e.life import Life, Moment
+from tests.e2e.life import Instant, Life
 from tests.e2e.rest import Rest, same
 
 _FREEZE = {None: "NOT_APPLICABLE", True: "FROZEN", False: "UNFROZEN"}
@@ -38,12 +38,12 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
-    moments = life.known(blocks)
-    for moment in choose.sample(moments, min(len(moments), 6)):
-        _check_tokens_at(rest, life, blocks, moment, choose)
-    issued = list(moments[-1].supplies)
+    instants = life.known(blocks)
+    for instant in choose.sample(instants, min(len(instants), 6)):
+        _check_tokens_at(rest, life, blocks, instant, choose)
+    issued = list(instants[-1].supplies)
     for token in choose.sample(issued, min(len(issued), 3)):
-        time = choose.choice(moments).any_time(choose)
+        time = choose.choice(instants).any_time(choose)
         path, snapshot = f"tokens/0.0.{token}/balances", life.snapshot_at(time, blocks)
         found = rest.all(path, "balances", timestamp=at(time), order="asc")
         balances = {row["account"]: row["balance"] for row in found}
@@ -75,16 +75,16 @@ def supplies_since(blocks: list[Block], token: Token, since: int) -> set[int]:
     }
 
 
-def _check_tokens_at(rest: Rest, life: Life, blocks: int, moment: Moment, choose: Random) -> None:
-    moments = life.known(blocks)
-    tokens = list(moment.world.tokens.issued.values())
+def _check_tokens_at(rest: Rest, life: Life, blocks: int, instant: Instant, choose: Random) -> None:
+    instants = life.known(blocks)
+    tokens = list(instant.world.tokens.issued.values())
     for token in choose.sample(tokens, min(len(tokens), 4)):
-        time = moment.any_time(choose)
+        time = instant.any_time(choose)
         path, query = f"tokens/0.0.{token.number}", choose.choice(("", "lte:")) + str(at(time))
         found, expected = rest.get(path, timestamp=query), record(token)
-        # A version of a token keeps one supply: the last there was of it.
-        later = {one.supplies[token.number] for one in moments if one.since >= moment.since}
-        later |= supplies_since(life.blocks[:blocks], token, moment.since)
+        # A version of a token has one supply: the last there was of it.
+        later = {one.supplies[token.number] for one in instants if one.since >= instant.since}
+        later |= supplies_since(life.blocks[:blocks], token, instant.since)
         del expected["total_supply"]
         assert int(found.pop("total_supply")) in later, (path, query)
         same(found, expected, path, query)

@@ -217,15 +217,19 @@ def _call(body: CallBody, engine: str | None, deadline: float) -> Call:
     if len(data) % 2:
         raise InvalidBody(f"data field '{body.data}' contains invalid odd length characters")
     return Call(
-        body.at,
-        bytes.fromhex(data),
-        bytes.fromhex(body.sender.removeprefix("0x")) if body.sender else None,
-        bytes.fromhex(body.to.removeprefix("0x")) if body.to else None,
-        body.gas,
-        body.gas_price,
-        body.value,
-        body.estimate,
-        engine or config.value("web3.evm.engine"),
-        deadline,
-        decoded(body.state_overrides),
+        block=body.at,
+        data=bytes.fromhex(data),
+        sender=_address(body.sender),
+        to=_address(body.to),
+        gas=body.gas,
+        gas_price=body.gas_price,
+        value=body.value,
+        estimate=body.estimate,
+        engine=engine or config.value("web3.evm.engine"),
+        deadline=deadline,
+        overrides=decoded(body.state_overrides),
     )
+
+
+def _address(text: str | None) -> bytes | None:
+    return bytes.fromhex(text.removeprefix("0x")) if text else None

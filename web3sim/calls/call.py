@@ -1,6 +1,6 @@
-"""A contract call: who pays, in which block and state, what came of it, or how much gas it needs.
+"""A contract call: its payer, block and state, its result, or how much gas it needs.
 
-Amounts are tinybars. Failures are told by the names of the ledger's response codes.
+Amounts are tinybars. Failures have the names of the ledger's response codes.
 """
 
 from dataclasses import replace
@@ -89,7 +89,7 @@ class Problem(NamedTuple):
 class Answer(NamedTuple):
     """The answer to a client: `result`, or for any other status than 200 the problems.
 
-    `used` is the gas of the first run; None when it did not come to that.
+    `used` is the gas of the first run; None when there was none.
     """
 
     status: HTTPStatus
@@ -112,7 +112,7 @@ def load_engine() -> None:
 
 
 def answer(call: Call) -> Answer:
-    """Simulate a call, whatever comes of it. Errors: only what nobody expects."""
+    """Simulate a call, whatever comes of it. Errors: unexpected ones only."""
     try:
         return _answered(call)
     except _Refused as refused:
@@ -255,10 +255,10 @@ class _Funded:
         self._state, self._address, self._least = state, address, least
 
     def account(self, address: Address) -> AccountRecord | None:
-        found = self._state.account(address)
-        if found is None or address != self._address or found.balance >= self._least:
-            return found
-        return replace(found, balance=self._least)
+        record = self._state.account(address)
+        if record is None or address != self._address or record.balance >= self._least:
+            return record
+        return replace(record, balance=self._least)
 
     def slot(self, address: Address, slot: int) -> int:
         return self._state.slot(address, slot)

@@ -17,8 +17,8 @@ def chain_id() -> int:
     known = _CHAIN_IDS.get(config.value("web3.evm.network"))
     if known is not None:
         return known
-    kept: int = caches().system_files.get_or_put("chain id", _read)
-    return kept
+    cached: int = caches().system_files.get_or_put("chain id", _read)
+    return cached
 
 
 def _read() -> int:

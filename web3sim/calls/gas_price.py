@@ -1,7 +1,7 @@
 """The price of a unit of gas, and the exchange rate.
 
-Source: the fee schedule 0.0.111 and the exchange rate 0.0.112 that are in force at the beginning of the hour.
-A version that can't be decoded is passed over.
+Source: the fee schedule 0.0.111 and the exchange rate 0.0.112 in force at the beginning of the hour.
+A version that can't be decoded is skipped.
 """
 
 from ledger.queries import system_files
@@ -32,8 +32,8 @@ def prices(selected: SelectedBlock) -> Prices:
     hour = _hour(clock.now_ns())
     number = selected.block.number if selected.state_time is None else None
     key = ("prices", hour, number)
-    kept: Prices = caches().system_files.get_or_put(key, lambda: _prices(Bounds(), hour))
-    return kept
+    cached: Prices = caches().system_files.get_or_put(key, lambda: _prices(Bounds(), hour))
+    return cached
 
 
 def prices_at(time: int) -> Prices:

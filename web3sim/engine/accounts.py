@@ -1,8 +1,8 @@
-"""The accounts of one call: loaded when first looked at, changed in memory, restored by an undo list.
+"""The accounts of one call: loaded at their first use, changed in memory, restored by an undo list.
 
-Everything that a reverted frame has to give back is a dictionary entry: balances, nonces, codes, slots, what
-is warm (EIP-2929), transient storage (EIP-1153). Each write notes what was there before; going back to a
-checkpoint undoes the notes made since. A checkpoint costs nothing, a revert only what was written.
+Everything that a revert restores is a dictionary entry: balances, nonces, codes, slots, what is warm
+(EIP-2929), transient storage (EIP-1153). Each write records the entry before it; going back to a checkpoint
+restores the entries recorded since. A checkpoint costs nothing, a revert only what was written.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -21,7 +21,7 @@ _MISSING: Any = object()
 class Accounts(AccountDatabaseAPI):
     """An account database of the library over a `StateReader`; it has no tries and no state root.
 
-    What is read stays: the first value of each slot is the one before the call, which prices SSTORE.
+    Values that were read stay: the first value of each slot is the one before the call, which prices SSTORE.
     """
 
     def __init__(self, reader: StateReader) -> None:
@@ -37,7 +37,7 @@ class Accounts(AccountDatabaseAPI):
         self._wiped: dict[Address, bool] = {}
         self._written: dict[tuple[Address, int], bool] = {}
         self._transient: dict[tuple[Address, int], bytes] = {}
-        # What system contracts have made, and whatever else they have changed.
+        # The accounts and rows that system contracts have written.
         self._added: dict[Address, AccountRecord] = {}
         self._rows: dict[Hashable, Any] = {}
         self._warm_addresses: dict[Address, bool] = {}
@@ -55,7 +55,7 @@ class Accounts(AccountDatabaseAPI):
             return self._load(address)
 
     def present(self, address: Address) -> AccountRecord | None:
-        """Return what a system contract has put at an address, else the account as it was before the call."""
+        """Return what a system contract has added at an address, else the account before the call."""
         try:
             return self._added.get(address) or self._records[address]
         except KeyError:
@@ -82,15 +82,13 @@ class Accounts(AccountDatabaseAPI):
         self._undo.append((entries, key, entries.get(key, _MISSING)))
         entries[key] = value
 
-    def _know(self, address: Address) -> None:
+    def _ensure_loaded(self, address: Address) -> None:
         if address not in self._records:
             self._load(address)
 
     def begin(self, sender: Address, warm: Iterable[Address]) -> int:
-        """Set what is true before the first frame and never undone: these accounts are warm, and the sender
-        has sent one more message. Return the nonce of that message.
-        """
-        self._know(sender)
+        """Mark accounts as warm, increment the sender's nonce, and return its value before; never undone."""
+        self._ensure_loaded(sender)
         nonce = self._nonces[sender]
         self._nonces[sender] = nonce + 1
         self._warm_addresses.update(dict.fromkeys(warm, True))
@@ -116,10 +114,10 @@ class Accounts(AccountDatabaseAPI):
     # WHAT SYSTEM CONTRACTS CHANGE
 
     def add_account(self, address: Address, record: AccountRecord) -> None:
-        self._know(address)
+        self._ensure_loaded(address)
         self._set(self._added, address, record)
         self._set(self._codes, address, record.code)
-        self._bring_about(address)
+        self._mark_existing(address)
 
     def row(self, key: Hashable, default: Any = None) -> Any:
         return self._rows.get(key, default)
@@ -140,7 +138,7 @@ class Accounts(AccountDatabaseAPI):
 
     def get_storage(self, address: Address, slot: int, from_journal: bool = True) -> int:
         """The current value; without `from_journal` the one from before the call."""
-        self._know(address)
+        self._ensure_loaded(address)
         try:
             value = self._slots[address][slot]
         except KeyError:
@@ -164,7 +162,7 @@ class Accounts(AccountDatabaseAPI):
             self._set(self._written, (address, slot), True)
 
     def delete_storage(self, address: Address) -> None:
-        self._know(address)
+        self._ensure_loaded(address)
         self._set(self._slots, address, {})
         self._set(self._wiped, address, True)
 
@@ -184,35 +182,35 @@ class Accounts(AccountDatabaseAPI):
     # ACCOUNTS
 
     def get_balance(self, address: Address) -> int:
-        self._know(address)
+        self._ensure_loaded(address)
         return self._balances[address]
 
     def set_balance(self, address: Address, balance: int) -> None:
-        self._know(address)
+        self._ensure_loaded(address)
         if balance != self._balances[address]:
             self._set(self._balances, address, balance)
-            self._bring_about(address)
+            self._mark_existing(address)
 
     def get_nonce(self, address: Address) -> int:
-        self._know(address)
+        self._ensure_loaded(address)
         return self._nonces[address]
 
     def set_nonce(self, address: Address, nonce: int) -> None:
-        self._know(address)
+        self._ensure_loaded(address)
         self._set(self._nonces, address, nonce)
-        self._bring_about(address)
+        self._mark_existing(address)
 
     def increment_nonce(self, address: Address) -> None:
         self.set_nonce(address, self.get_nonce(address) + 1)
 
     def get_code(self, address: Address) -> bytes:
-        self._know(address)
+        self._ensure_loaded(address)
         return self._codes[address]
 
     def set_code(self, address: Address, code: bytes) -> None:
-        self._know(address)
+        self._ensure_loaded(address)
         self._set(self._codes, address, code)
-        self._bring_about(address)
+        self._mark_existing(address)
 
     def get_code_hash(self, address: Address) -> Hash32:
         code = self.get_code(address)
@@ -223,21 +221,21 @@ class Accounts(AccountDatabaseAPI):
     def delete_code(self, address: Address) -> None:
         self.set_code(address, b"")
 
-    def _bring_about(self, address: Address) -> None:
+    def _mark_existing(self, address: Address) -> None:
         if not self._exist[address]:
             self._set(self._exist, address, True)
 
     def account_exists(self, address: Address) -> bool:
-        self._know(address)
+        self._ensure_loaded(address)
         return self._exist[address]
 
     def account_is_empty(self, address: Address) -> bool:
         """No balance, nonce or code (EIP-161), whether it exists or not."""
-        self._know(address)
+        self._ensure_loaded(address)
         return not (self._balances[address] or self._nonces[address] or self._codes[address])
 
     def account_has_code_or_nonce(self, address: Address) -> bool:
-        self._know(address)
+        self._ensure_loaded(address)
         return bool(self._nonces[address] or self._codes[address])
 
     def delete_account(self, address: Address) -> None:
@@ -257,10 +255,10 @@ class Accounts(AccountDatabaseAPI):
         if address not in self._warm_addresses:
             self._set(self._warm_addresses, address, True)
 
-    # WHAT CAME OF IT
+    # RESULTS
 
     def slots(self) -> dict[tuple[bytes, int], SlotChange]:
-        """Every slot that was looked at; also those that only a reverted frame looked at."""
+        """Every slot that was read; also those that only a reverted frame read."""
         changes: dict[tuple[bytes, int], SlotChange] = {}
         for address, before in self._slots_before.items():
             now = self._slots[address]
@@ -286,7 +284,7 @@ class Accounts(AccountDatabaseAPI):
             if balance != (record.balance if (record := self._records[address]) else 0)
         }
 
-    # TRIES, which this has none of
+    # TRIES, which these accounts don't have
 
     @property
     def state_root(self) -> Hash32:

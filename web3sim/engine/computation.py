@@ -1,7 +1,7 @@
 """One frame of a call on Cancun rules, as the engine here runs it.
 
-Of the library's computation only what must differ is replaced: finished frames leave nothing but their logs,
-refunds and deletions to the frame above; the deadline is looked at; a tracer is told.
+Only the necessary parts of the library's computation are replaced: finished frames leave only their logs,
+refunds and deletions to the frame above; the deadline is checked; a tracer is called.
 """
 
 from types import TracebackType
@@ -31,12 +31,12 @@ from web3sim.engine.precompiles import PRECOMPILES
 from web3sim.engine.state import EngineState
 from web3sim.engine.tracing import Sampler, run_traced
 
-# At 1 to 200 microseconds each the clock is read often enough, and costs nothing.
+# An operation takes 1 to 200 microseconds.
 OPERATIONS_PER_DEADLINE_CHECK = 2_000
 
 
 class Meter(GasMeter):
-    """The library's, without checking a number that was computed. Refunds may be negative (EIP-1283)."""
+    """The library's gas meter without its checks. Refunds may be negative (EIP-1283)."""
 
     def __init__(self, gas: int) -> None:
         self.start_gas = self.gas_remaining = gas
@@ -141,7 +141,7 @@ class EngineComputation(CancunComputation):
     ) -> bool | None:
         handled = super().__exit__(exc_type, exc_value, traceback)
         if isinstance(exc_value, VMError):
-            # It leads to this frame, and so would keep its memory until a garbage collection.
+            # It refers to this frame, whose memory would stay until a garbage collection.
             exc_value.__traceback__ = exc_value.__context__ = None
         return handled
 
@@ -215,10 +215,10 @@ class EngineComputation(CancunComputation):
         return self.run(self.state, child_msg, self.transaction_context, self)
 
     def add_child_computation(self, child_computation: ComputationAPI) -> None:
-        """Take over what a finished frame leaves; the frame itself is not kept, and its memory is free."""
+        """Take over the results of a finished frame; the frame itself is freed."""
         child: Any = child_computation
         failed = child.is_error
-        # Of a creation only what it reverted with.
+        # Of a creation only its revert data.
         self.return_data = b"" if child.msg.is_create and not failed else child.output
         if failed:
             return
@@ -236,7 +236,7 @@ class EngineComputation(CancunComputation):
         self._delete_later(self.msg.storage_address)
         self.beneficiaries.append(beneficiary)
 
-    # No children are kept: what a frame has is all there is, in the order it happened.
+    # Children are not stored: a frame has everything, in the order it happened.
 
     def get_raw_log_entries(self) -> tuple[tuple[int, bytes, tuple[int, ...], bytes], ...]:
         return () if self.is_error else tuple(sorted(self._log_entries))

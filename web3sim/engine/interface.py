@@ -73,7 +73,7 @@ class StateReader(Protocol):
     """The state before the call. What it raises, such as for a database's time limit, ends the whole call."""
 
     def account(self, address: Address) -> AccountRecord | None:
-        """Return what lives at an address; None when nothing does."""
+        """Return the account at an address; None without one."""
 
     def slot(self, address: Address, slot: int) -> int:
         """Return a storage value; 0 when it was never written."""
@@ -159,13 +159,16 @@ class CallResult:
 
 
 class Journal(Protocol):
-    """What a call has changed so far. A frame that reverts, or a checkpoint, takes back what came since."""
+    """What a call has changed so far.
+
+    A frame that reverts, or going back to a checkpoint, undoes the later changes.
+    """
 
     def before(self, address: Address) -> AccountRecord | None:
-        """Return what lived at an address before the call."""
+        """Return the account at an address before the call."""
 
     def present(self, address: Address) -> AccountRecord | None:
-        """Return the same, or what a system contract has put there since."""
+        """Return the same, or what a system contract has added there since."""
 
     def account_exists(self, address: Address) -> bool: ...
 
@@ -174,7 +177,7 @@ class Journal(Protocol):
     def set_balance(self, address: Address, balance: int) -> None: ...
 
     def add_account(self, address: Address, record: AccountRecord) -> None:
-        """Have something live at an address where nothing does."""
+        """Add an account at an address without one."""
 
     def row(self, key: Hashable, default: Any = None) -> Any:
         """Return what was put under a key, or the default."""
@@ -182,7 +185,7 @@ class Journal(Protocol):
     def put_row(self, key: Hashable, row: Any) -> None: ...
 
     def rows(self) -> Mapping[Hashable, Any]:
-        """Return all that was put and not taken back, also what is put from now on."""
+        """Return a live view of all rows that were put and not undone."""
 
     def checkpoint(self) -> int: ...
 
@@ -223,7 +226,7 @@ class SystemContracts(Protocol):
     """The network's own contracts (0x167 and on), as the engine sees them."""
 
     def at(self, address: Address) -> bool:
-        """Return whether a system contract lives at an address."""
+        """Return whether there is a system contract at an address."""
 
     def account_code(self, address: Address, data: bytes) -> bytes:
         """The proxy code that runs when an account without code is called with `data`; empty for none."""
@@ -264,14 +267,14 @@ class FrameEnd:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One executed operation, sampled after it: `gas` is what the frame has left then; `stack` bottom first.
+    """One executed operation, sampled after it: `gas` is what the frame has left; `stack` is bottom first.
 
-    An operation that opens a frame is sampled when it does so, before the frame: `gas` is without the gas it
-    hands on, `gas_cost` does not count that, and the result is not on the stack yet.
+    An operation that opens a frame is sampled before the frame: `gas` and `gas_cost` are without the gas of
+    the frame, and the result is not on the stack yet.
 
     `stack`, `memory` (32-byte words) and `storage` (slots read or written so far in the transaction, in their
-    order) are empty unless the tracer wants them. `reason` is the revert data of the frame, if the step ended
-    it so.
+    order) are empty unless the tracer wants them. `reason` is the revert data, if the step reverted the
+    frame.
     """
 
     pc: int
@@ -320,7 +323,7 @@ class DeadlinePassed(Exception):
 
 
 class NotSupported(Exception):
-    """The call reads the hashes of more blocks than it may; the message says of how many it may."""
+    """The call reads the hashes of more blocks than it may; the message says how many it may."""
 
 
 class InsufficientFunds(Exception):

@@ -82,7 +82,9 @@ def _first_message(request: CallRequest, state: EngineState, gas: int) -> Messag
         state.accounts.begin(sender, (*warm, to))
         state.opening = "CALL"
         code = state.accounts.get_code(to)
-        return KnownMessage(gas, to, sender, request.value, request.data, code, to, static=request.static)
+        message = KnownMessage(gas, to, sender, request.value, code, to)
+        message.data, message.is_static = request.data, request.static
+        return message
     nonce = state.accounts.begin(sender, warm)
     created = Address(request.new_contract_address or generate_contract_address(sender, nonce))
     state.mark_address_warm(created)

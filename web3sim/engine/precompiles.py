@@ -21,7 +21,7 @@ from web3sim.engine.interface import Halt
 
 Precompile = Callable[[ComputationAPI], ComputationAPI]
 
-_NOBODY = "0x" + "00" * 20
+_SENDER = "0x" + "00" * 20
 _NATIVE_ADDRESSES = [f"0x{number:040x}" for number in range(11)]
 _NATIVE_MESSAGES = 1_000
 # Order of the group of secp256k1.
@@ -36,8 +36,7 @@ def _words(data: bytes) -> int:
 
 
 class _Native:
-    """The EVM revm: made once, not for each message. Since it remembers something of every message, another
-    one takes its place after many."""
+    """The EVM revm, created once, not for each message, and replaced after many, as it grows with each."""
 
     def __init__(self) -> None:
         self._evm, self._left = pyrevm.EVM(spec_id="CANCUN"), _NATIVE_MESSAGES
@@ -47,7 +46,7 @@ class _Native:
             self._evm, self._left = pyrevm.EVM(spec_id="CANCUN"), _NATIVE_MESSAGES
         self._left -= 1
         try:
-            answer = self._evm.message_call(_NOBODY, _NATIVE_ADDRESSES[number], calldata=data, is_static=True)
+            answer = self._evm.message_call(_SENDER, _NATIVE_ADDRESSES[number], calldata=data, is_static=True)
         except RuntimeError as error:
             raise RuleBroken(Halt.PRECOMPILE) from error
         return bytes(answer)
@@ -91,7 +90,7 @@ def _modexp(data: bytes) -> bytes:
     base_size, modulus_size = (
         int.from_bytes(data[start : start + 32].ljust(32, b"\0"), "big") for start in (0, 64)
     )
-    # Then an exponent of any length is cheap, also one that is too long to be held.
+    # With an empty base and modulus any exponent is cheap, also one too long for memory.
     return _native(5, data) if base_size or modulus_size else b""
 
 
@@ -116,7 +115,7 @@ def _priced(
     answer: Callable[[bytes], bytes],
     most: int | Callable[[bytes | memoryview], int] | None = None,
 ) -> Precompile:
-    """`most` bytes of the data count; the price does not depend on others, so they should cost no time."""
+    """Only `most` bytes of the data are read: the price does not depend on the others."""
 
     def precompile(computation: ComputationAPI) -> ComputationAPI:
         data: Any = computation.msg.data
@@ -151,5 +150,5 @@ PRECOMPILES: dict[Address, Precompile] = {
 
 
 def load() -> None:
-    """Have the KZG setup in memory before the first call: then no call pays for it."""
+    """Load the KZG setup into memory before the first call."""
     _native(10, _ZERO_POLYNOMIAL)

@@ -1,4 +1,4 @@
-"""The engines by name. The EVM library is imported with the first one that is asked for."""
+"""The engines by name. The EVM library is imported with the first one that is used."""
 
 from importlib import import_module
 
@@ -11,5 +11,5 @@ def engine(name: str) -> Engine:
     """Errors: LookupError for a name that no engine has."""
     if name not in _MODULES:
         raise LookupError(f"There is no EVM engine {name!r}; there are {', '.join(sorted(_MODULES))}.")
-    found: Engine = import_module(_MODULES[name]).ENGINE
-    return found
+    loaded: Engine = import_module(_MODULES[name]).ENGINE
+    return loaded

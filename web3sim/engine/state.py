@@ -20,12 +20,12 @@ from web3sim.engine.interface import (
 )
 
 _BLOCK_HASH_WINDOW = 256
-# What a call may spend on translation whatever it does, in operations: a millisecond or two.
+# The translation allowance of every call, in operations: a millisecond or two.
 TRANSLATION_ALLOWANCE = 15_000
 
 
 class EngineState(CancunState):
-    """Plain Cancun. A state serves one run: it is not used again."""
+    """Plain Cancun. A state serves one run."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class EngineState(CancunState):
         self.opening = "CALL"
         # The slots that were read or written so far; None once another one was.
         self.slots_so_far: Mapping[int, int] | None = None
-        # What this call may still spend on translation, in operations that could be run instead.
+        # The rest of the translation allowance, in operations.
         self.translatable = TRANSLATION_ALLOWANCE
         self.created: list[Address] = []
         self.child_failures: list[str] = []
@@ -81,11 +81,11 @@ class EngineState(CancunState):
     # READING
 
     def before(self, address: Address) -> AccountRecord | None:
-        """The account as it was before the call."""
+        """Return the account before the call."""
         return self.accounts.before(address)
 
     def present(self, address: Address) -> AccountRecord | None:
-        """What a system contract has put at an address, else the account as it was before the call."""
+        """Return what a system contract has added at an address, else the account before the call."""
         return self.accounts.present(address)
 
     def get_ancestor_hash(self, block_number: int) -> Hash32:

@@ -1,4 +1,4 @@
-"""Telling a tracer each executed operation."""
+"""The steps of a tracer, one for each executed operation."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,14 +13,14 @@ from web3sim.engine.interface import Step, Tracer
 from web3sim.engine.state import EngineState
 
 _WORD = 32
-# What a call with value hands on beyond what it pays for.
+# The gas that a call with value passes on for free.
 _STIPEND = 2_300
 # The operations that read or write storage.
 _STORAGE = frozenset({mnemonics.SLOAD, mnemonics.SSTORE})
 
 
 class Sampler:
-    """Makes the steps of one frame."""
+    """Samples the operations of one frame."""
 
     def __init__(self, computation: BaseComputation, state: EngineState, tracer: Tracer) -> None:
         self._computation, self._state, self._tracer = computation, state, tracer
@@ -34,21 +34,21 @@ class Sampler:
         self._pending = True
         self._state.opening = operation
         if self._opened or operation in _STORAGE:
-            # A frame that ended may have given back what it wrote.
+            # A frame that ended may have reverted what it wrote.
             self._state.slots_so_far, self._opened = None, False
 
     def opens_frame(self, message: MessageAPI) -> None:
         """The operation has paid for a frame, which is next."""
         self._opened = True
         with_stipend = self._operation in (mnemonics.CALL, mnemonics.CALLCODE) and message.value
-        self._sample(handed_on=message.gas - (_STIPEND if with_stipend else 0))
+        self._sample(passed_on=message.gas - (_STIPEND if with_stipend else 0))
 
     def end(self, reason: bytes | None = None) -> None:
         """The operation ran, or failed."""
         if self._pending:
             self._sample(reason=reason)
 
-    def _sample(self, *, handed_on: int = 0, reason: bytes | None = None) -> None:
+    def _sample(self, *, passed_on: int = 0, reason: bytes | None = None) -> None:
         self._pending = False
         gas = self._meter.gas_remaining
         self._tracer.step(
@@ -56,7 +56,7 @@ class Sampler:
                 pc=self._pc,
                 op=self._operation,
                 gas=gas,
-                gas_cost=self._gas - gas - handed_on,
+                gas_cost=self._gas - gas - passed_on,
                 depth=self._computation.msg.depth,
                 stack=self._stack(),
                 memory=self._memory(),

@@ -28,7 +28,7 @@ Clock = Callable[[], float]
 
 class Buckets(Protocol):
     def take(self, name: str, rate: int, tokens: int) -> bool:
-        """Take tokens from the bucket that `rate` per second fill; False if it has fewer, and keeps them."""
+        """Take tokens from the bucket that `rate` per second fill; False, without change, if it has fewer."""
 
     def give_back(self, name: str, rate: int, tokens: int) -> None:
         """Return tokens that were not used; a full bucket stays full."""
@@ -100,9 +100,9 @@ class SharedBuckets:
         """Where the record of a key is or is to be, and whether it is there."""
         for step in range(_RECORDS):
             at = (key + step) % _RECORDS * _RECORD.size
-            found = _RECORD.unpack_from(self._memory, at)[0]
-            if found in (key, 0):
-                return at, found == key
+            stored = _RECORD.unpack_from(self._memory, at)[0]
+            if stored in (key, 0):
+                return at, stored == key
         self._memory[:] = bytes(_SIZE)
         return key % _RECORDS * _RECORD.size, False
 
@@ -128,7 +128,7 @@ def _key(name: str) -> int:
 
 # REDIS
 
-# What is left lives as long as the bucket is not full by itself.
+# The state expires when the bucket would be full again.
 _CHANGE = """
 local rate, by = tonumber(ARGV[1]), tonumber(ARGV[2])
 local time = redis.call('TIME')
@@ -159,18 +159,18 @@ class RedisBuckets:
         self._change, self._count = client.register_script(_CHANGE), client.register_script(_COUNT)
 
     def take(self, name: str, rate: int, tokens: int) -> bool:
-        taken = self._asked(self._change, name, rate, -tokens)
+        taken = self._run(self._change, name, rate, -tokens)
         return self._otherwise.take(name, rate, tokens) if taken is None else taken
 
     def give_back(self, name: str, rate: int, tokens: int) -> None:
-        if self._asked(self._change, name, rate, tokens) is None:
+        if self._run(self._change, name, rate, tokens) is None:
             self._otherwise.give_back(name, rate, tokens)
 
     def count(self, name: str, most: int) -> bool:
-        counted = self._asked(self._count, name, most)
+        counted = self._run(self._count, name, most)
         return self._otherwise.count(name, most) if counted is None else counted
 
-    def _asked(self, script: Any, name: str, *arguments: int) -> bool | None:
+    def _run(self, script: Any, name: str, *arguments: int) -> bool | None:
         """Return the answer of a script; None when Redis does not answer."""
         if not self._circuit.closed():
             return None
@@ -191,39 +191,38 @@ _ADVANCE = 20
 
 
 class AdvanceBuckets:
-    """Serves most requests from what it took from others' buckets before, so that those are seldom asked.
+    """Takes tokens from shared buckets in advance, so that most requests need no access to them.
 
-    It takes a twentieth of a second's worth more than it needs, keeps at most twice as much, and gives the
-    rest back.
+    It takes a twentieth of a second's worth more than it needs, and returns what is beyond twice as much.
     """
 
     def __init__(self, shared: Buckets) -> None:
         self._shared = shared
         self._lock = threading.Lock()
-        self._kept: dict[str, int] = {}
+        self._reserve: dict[str, int] = {}
 
     def take(self, name: str, rate: int, tokens: int) -> bool:
         advance = rate // _ADVANCE
         with self._lock:
-            kept = self._kept.get(name, 0) - tokens
-            if kept < 0:
-                if advance and self._shared.take(name, rate, advance - kept):
-                    kept = advance
-                elif self._shared.take(name, rate, -kept):
-                    kept = 0
+            left = self._reserve.get(name, 0) - tokens
+            if left < 0:
+                if advance and self._shared.take(name, rate, advance - left):
+                    left = advance
+                elif self._shared.take(name, rate, -left):
+                    left = 0
                 else:
                     return False
-            self._kept[name] = kept
+            self._reserve[name] = left
             return True
 
     def give_back(self, name: str, rate: int, tokens: int) -> None:
         advance = rate // _ADVANCE
         with self._lock:
-            kept = self._kept.get(name, 0) + tokens
-            if kept > 2 * advance:
-                self._shared.give_back(name, rate, kept - advance)
-                kept = advance
-            self._kept[name] = kept
+            left = self._reserve.get(name, 0) + tokens
+            if left > 2 * advance:
+                self._shared.give_back(name, rate, left - advance)
+                left = advance
+            self._reserve[name] = left
 
     def count(self, name: str, most: int) -> bool:
         return self._shared.count(name, most)

@@ -47,12 +47,12 @@ def condition(field: str, kind: str, expression: str) -> Condition:
 
 def conditions_of(text: str) -> tuple[Condition, ...]:
     """The conditions of a text with one in each line. Errors: InvalidCondition."""
-    found = []
+    conditions = []
     for line in filter(None, map(str.strip, text.splitlines())):
         field, kind, expression = (*line.split(None, 2), "", "")[:3]
-        found.append(condition(field, kind, expression))
-    return tuple(found)
+        conditions.append(condition(field, kind, expression))
+    return tuple(conditions)
 
 
-def _text(given: str | None) -> str:
-    return "null" if given is None else given
+def _text(member: str | None) -> str:
+    return "null" if member is None else member

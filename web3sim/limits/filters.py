@@ -36,7 +36,7 @@ _RELOAD_SECONDS = 2.0
 
 
 class RequestFilter(NamedTuple):
-    """One filter; `name` is what its counts are kept under, `limit` None for none."""
+    """One filter; `name` is the key of its counts, `limit` None for none."""
 
     name: str
     action: str = "LOG"
@@ -60,7 +60,7 @@ def apply(filters: Sequence[RequestFilter], body: CallBody, buckets: Buckets) ->
         if not each.concerns(body, buckets):
             continue
         if each.action == "LOG":
-            # The operator asked for it: seen by default.
+            # A warning, so that it is logged by default.
             log.warning("contract_call", filter=each.name, request=logged(body))
         elif each.action == "REJECT":
             raise Throttled(REJECTED)
@@ -86,20 +86,20 @@ def configured() -> tuple[RequestFilter, ...]:
     """The filters of the setting. Errors: InvalidSetting."""
     setting = config.described("web3.throttle.request")
     try:
-        given = json.loads(config.value(setting.name))
-        if not isinstance(given, list):
+        filters = json.loads(config.value(setting.name))
+        if not isinstance(filters, list):
             raise InvalidCondition("it must be a JSON list of filters")
-        return tuple(_configured(f"setting:{number}", each) for number, each in enumerate(given))
+        return tuple(_configured(f"setting:{number}", each) for number, each in enumerate(filters))
     except (InvalidCondition, json.JSONDecodeError) as error:
         raise InvalidSetting(f"{setting.variable} can't be used: {error}") from None
 
 
-def _configured(name: str, given: Any) -> RequestFilter:
-    _check_members(given, _MEMBERS)
-    action = str(given.get("action", "LOG")).upper()
+def _configured(name: str, members: Any) -> RequestFilter:
+    _check_members(members, _MEMBERS)
+    action = str(members.get("action", "LOG")).upper()
     if action not in ContractCallFilter.Action:
         raise InvalidCondition(f"“{action}” is no action: choose {', '.join(ContractCallFilter.Action)}.")
-    filters = given.get("filters") or []
+    filters = members.get("filters") or []
     if not isinstance(filters, list):
         raise InvalidCondition("“filters” must be a list")
     conditions = []
@@ -112,7 +112,7 @@ def _configured(name: str, given: Any) -> RequestFilter:
                 str(each.get("expression", "")),
             )
         )
-    limit, rate = given.get("limit"), given.get("rate", 100)
+    limit, rate = members.get("limit"), members.get("rate", 100)
     if limit is not None and not (_is_number(limit) and limit >= 0):
         raise InvalidCondition(f"“limit” must be a number of requests, not {limit!r}")
     most = MOST_RATE if action == "THROTTLE" else 100
@@ -121,10 +121,10 @@ def _configured(name: str, given: Any) -> RequestFilter:
     return RequestFilter(name, action, tuple(conditions), limit, rate)
 
 
-def _check_members(given: Any, known: set[str]) -> None:
-    if not isinstance(given, dict):
-        raise InvalidCondition(f"{given!r} must be an object with {', '.join(sorted(known))}")
-    if unknown := given.keys() - known:
+def _check_members(members: Any, known: set[str]) -> None:
+    if not isinstance(members, dict):
+        raise InvalidCondition(f"{members!r} must be an object with {', '.join(sorted(known))}")
+    if unknown := members.keys() - known:
         raise InvalidCondition(f"“{min(unknown)}” is none of {', '.join(sorted(known))}")
 
 
@@ -147,7 +147,7 @@ class Filters:
     def current(self) -> Sequence[RequestFilter]:
         if time.monotonic() - self._read_at > _RELOAD_SECONDS and self._reading.acquire(blocking=False):
             try:
-                self._all = (*self._of_setting, *_kept())
+                self._all = (*self._of_setting, *_stored_filters())
             except DatabaseError as error:
                 if outage.is_outage(error):
                     outage.report(error)
@@ -159,7 +159,7 @@ class Filters:
         return self._all
 
 
-def _kept() -> list[RequestFilter]:
+def _stored_filters() -> list[RequestFilter]:
     """The filters of the admin."""
     return [
         # A change begins a new count.

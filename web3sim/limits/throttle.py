@@ -1,7 +1,7 @@
 """The throttle of simulation: requests and gas per second, of all processes of the node together.
 
-Gas is counted in units of `web3.throttle.gasUnit`. A call takes its whole gas limit before it runs, and what
-it did not use is given back.
+Gas is counted in units of `web3.throttle.gasUnit`. A call takes its whole gas limit before it runs, and
+returns what it did not use.
 """
 
 from mirror.core import config
@@ -14,7 +14,7 @@ _REQUESTS, _TRACES, _GAS = "requests", "traces", "gas"
 
 
 class Throttled(Exception):
-    """A request is refused for now; the message says by which limit."""
+    """A request is rejected for now; the message says by which limit."""
 
 
 def admit(buckets: Buckets, gas: int) -> None:
@@ -39,13 +39,13 @@ def _count_request(buckets: Buckets) -> None:
 
 
 def restore(buckets: Buckets, gas: int) -> None:
-    """Give back gas that a call took and did not use."""
+    """Return gas that a call took and did not use."""
     if units := _units(gas):
         buckets.give_back(_GAS, config.value("web3.throttle.gasPerSecond"), units)
 
 
 def unused(gas: int, used: int | None, succeeded: bool) -> int:
-    """Return how much of a call's gas limit to give back; `used` is None for a call without a result."""
+    """Return how much of a call's gas limit to return; `used` is None for a call without a result."""
     most = gas * int(config.value("web3.throttle.gasLimitRefundPercent")) // 100
     if used is None or (used >= gas and not succeeded):
         return most

@@ -1,4 +1,4 @@
 """What the network's transactions do to a ledger: their checks, in the network's order, and their rows.
 
-They work on the overlay of a simulated call and know nothing of how a contract asks for them.
+They work on the overlay of a simulated call and are independent of the system contracts.
 """

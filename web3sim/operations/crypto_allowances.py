@@ -1,7 +1,7 @@
 """CryptoApproveAllowance: how much hbar of an owner a spender may take."""
 
 from web3sim.engine.interface import Address
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.signers import Signers
 from web3sim.operations.tokens.allowances import check_allowances
 from web3sim.state.overlay import Overlay
@@ -15,18 +15,11 @@ def approve_hbar(
     Checks, in this order: the amount; the owner, and its signature; the spender, who is not the owner; the
     owner has not granted too much. Errors: Refused.
     """
-    if tinybars < 0:
-        raise Refused("NEGATIVE_ALLOWANCE_AMOUNT")
-    owner = ledger.account_at(owner_address)
-    if owner is None:
-        raise Refused("INVALID_ALLOWANCE_OWNER_ID")
-    if not signers.has_signed(owner):
-        raise Refused("INVALID_SIGNATURE")
-    spender = ledger.account_id_at(spender_address)
-    if spender is None:
-        raise Refused("INVALID_ALLOWANCE_SPENDER_ID")
-    if spender == owner.id:
-        raise Refused("SPENDER_ACCOUNT_SAME_AS_OWNER")
+    refuse_if(tinybars < 0, "NEGATIVE_ALLOWANCE_AMOUNT")
+    owner = required(ledger.account_at(owner_address), "INVALID_ALLOWANCE_OWNER_ID")
+    refuse_if(not signers.has_signed(owner), "INVALID_SIGNATURE")
+    spender = required(ledger.account_id_at(spender_address), "INVALID_ALLOWANCE_SPENDER_ID")
+    refuse_if(spender == owner.id, "SPENDER_ACCOUNT_SAME_AS_OWNER")
     ledger.put_hbar_allowance(owner.id, spender, tinybars)
     if tinybars:
         check_allowances(ledger, owner.id)

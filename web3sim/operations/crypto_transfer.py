@@ -30,7 +30,7 @@ def crypto_transfer(ledger: Overlay, signers: Signers, transfers: Transfers) -> 
     """Move everything, or nothing. Allowances are those of the sender. Errors: Refused.
 
     Checks, in this order: the lists themselves, tokens and accounts, signatures, sizes, hbar allowances, new
-    accounts, custom fees; then for what was asked and each level of fees: associations, hbar, units, serials.
+    accounts, custom fees; then for the request and each level of fees: associations, hbar, units, serials.
     """
     check_lists(transfers)
     Participants(ledger, signers, transfers).check()

@@ -7,7 +7,7 @@ that look first raise Refused.
 from dataclasses import replace
 
 from mirror.core.values import entity_id
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Nft, Relationship, Token
 
@@ -34,8 +34,7 @@ def not_paused(token: Token | None) -> Token:
     """Return a token that is there and not paused. Errors: Refused."""
     if token is None:
         raise Refused("INVALID_TOKEN_ID")
-    if token.pause_status == "PAUSED":
-        raise Refused("TOKEN_IS_PAUSED")
+    refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
     return token
 
 
@@ -43,10 +42,7 @@ def associated(
     ledger: Overlay, token: Token, account_id: int, code: str = "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
 ) -> Relationship:
     """Return the relationship of an account with a token. Errors: Refused."""
-    relationship = ledger.relationship(token, account_id)
-    if relationship is None:
-        raise Refused(code)
-    return relationship
+    return required(ledger.relationship(token, account_id), code)
 
 
 def usable_relationship(ledger: Overlay, token: Token, account_id: int) -> Relationship:
@@ -61,10 +57,8 @@ def usable_relationship(ledger: Overlay, token: Token, account_id: int) -> Relat
 
 def check_frozen_and_kyc(token: Token, relationship: Relationship) -> None:
     """Errors: Refused."""
-    if is_frozen(token, relationship):
-        raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
-    if not has_kyc(token, relationship):
-        raise Refused("ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+    refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
+    refuse_if(not has_kyc(token, relationship), "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
 
 
 def is_frozen(token: Token, relationship: Relationship) -> bool:
@@ -94,8 +88,7 @@ def add_units(
     Errors: Refused with `code` if it has too little.
     """
     relationship = associated(ledger, token, account_id)
-    if relationship.balance + amount < 0 and amount < 0:
-        raise Refused(code)
+    refuse_if(relationship.balance + amount < 0 and amount < 0, code)
     _change_balance(ledger, relationship, amount)
 
 
@@ -107,13 +100,12 @@ def add_tinybars(
     ledger: Overlay, account_id: int, tinybars: int, code: str = "INSUFFICIENT_ACCOUNT_BALANCE"
 ) -> None:
     """Change the hbar of an account. Errors: Refused with `code` if it has too little."""
-    if tinybars < 0 and ledger.hbar_balance(account_id) + tinybars < 0:
-        raise Refused(code)
+    refuse_if(tinybars < 0 and ledger.hbar_balance(account_id) + tinybars < 0, code)
     ledger.add_hbar(account_id, tinybars)
 
 
 def move_serial(ledger: Overlay, token: Token, serial_number: int, receiver: int) -> None:
-    """Give a serial to another associated account; nobody is approved for it afterwards."""
+    """Give a serial to another associated account; its approvals end."""
     nft = ledger.nft(token.id, serial_number)
     assert nft is not None
     sender = owner_of(token, nft)

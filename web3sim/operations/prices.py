@@ -62,7 +62,7 @@ MINT_SERIAL = DOLLAR // 50
 SCHEDULE_CREATE, SCHEDULE_CREATE_CALL = DOLLAR // 100, DOLLAR // 10
 SCHEDULE_SIGN, SCHEDULE_DELETE = DOLLAR // 100, DOLLAR // 200
 TOKEN_CREATE, TOKEN_CREATE_WITH_FEES = DOLLAR, 2 * DOLLAR
-#: Of each account whose hbar or units change, of each serial, and of an account that comes into being.
+#: Of each account whose hbar or units change, of each serial, and of a created account.
 TRANSFER_HBAR, TRANSFER_UNITS, TRANSFER_NFT = DOLLAR // 20_000, DOLLAR // 2_000, DOLLAR // 1_000
 CREATE_ACCOUNT = DOLLAR * 5_022 // 100_000
 AIRDROP = DOLLAR // 10

@@ -11,7 +11,7 @@ from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ContractID, DecodeError, Key
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.operations.signatures import is_signed, signatures_of
 from web3sim.operations.signers import Signers
 from web3sim.state.overlay import Overlay
@@ -65,10 +65,8 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> Schedule:
 
 def check_expiry(expires: int, now: int) -> None:
     """Errors: Refused."""
-    if expires <= now:
-        raise Refused("SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME")
-    if expires > now + MOST_LIFE_SECONDS:
-        raise Refused("SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE")
+    refuse_if(expires <= now, "SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME")
+    refuse_if(expires > now + MOST_LIFE_SECONDS, "SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE")
 
 
 def has_capacity(expires: int, gas: int, now: int) -> bool:
@@ -79,8 +77,7 @@ def has_capacity(expires: int, gas: int, now: int) -> bool:
 def open_schedule(ledger: Overlay, address: bytes) -> Schedule:
     """Return the schedule at an address that was not executed. Errors: Refused."""
     schedule = schedule_at(ledger, address)
-    if schedule.executed_timestamp is not None:
-        raise Refused("SCHEDULE_ALREADY_EXECUTED")
+    refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
     return schedule
 
 
@@ -101,8 +98,7 @@ def sign_schedule(ledger: Overlay, schedule: Schedule, keys: frozenset[bytes]) -
     """
     signatories = ledger.signatories(schedule.id)
     prefixes = tuple(filter(None, signatories))
-    if all(key.startswith(prefixes) for key in keys):
-        raise Refused("NO_NEW_VALID_SIGNATURES")
+    refuse_if(all(key.startswith(prefixes) for key in keys), "NO_NEW_VALID_SIGNATURES")
     ledger.put_signatories(schedule.id, signatories | keys)
 
 
@@ -129,10 +125,8 @@ def delete_schedule(ledger: Overlay, signers: Signers, schedule: Schedule) -> No
 
     Checks, in this order: that it has an admin key, and that this key has signed.
     """
-    if not schedule.admin_key:
-        raise Refused("SCHEDULE_IS_IMMUTABLE")
-    if not signers.is_active(schedule.admin_key):
-        raise Refused("INVALID_SIGNATURE")
+    refuse_if(not schedule.admin_key, "SCHEDULE_IS_IMMUTABLE")
+    refuse_if(not signers.is_active(schedule.admin_key), "INVALID_SIGNATURE")
     ledger.remove_schedule(schedule.id)
     ledger.remove_entity(schedule.id)
 

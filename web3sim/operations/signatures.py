@@ -14,7 +14,7 @@ Signatures = Mapping[tuple[str, bytes], bytes]
 
 
 def is_signed_by_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:
-    # This takes six megabytes, and hardly any call asks for it.
+    # This takes six megabytes, and hardly any call needs it.
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -57,16 +57,16 @@ def simple_keys(key: Any) -> Iterator[Any]:
 
 def signatures_of(pairs: Iterable[Any]) -> Signatures:
     """Return the signatures in SignaturePair messages; the first counts where a prefix is there twice."""
-    found: dict[tuple[str, bytes], bytes] = {}
+    signatures: dict[tuple[str, bytes], bytes] = {}
     for pair in pairs:
         kind = pair.WhichOneof("signature")
         if kind is not None:
-            found.setdefault((kind, pair.pubKeyPrefix), bytes(getattr(pair, kind)))
-    return found
+            signatures.setdefault((kind, pair.pubKeyPrefix), bytes(getattr(pair, kind)))
+    return signatures
 
 
 def is_signed(key: Any, message: bytes, signatures: Signatures) -> bool:
-    """Return whether there are all signatures of a message that a Key message asks for.
+    """Return whether there are all signatures of a message that a Key message requires.
 
     Ids of contracts sign nothing.
     """

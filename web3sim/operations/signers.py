@@ -1,6 +1,6 @@
 """Who has signed a simulated operation.
 
-Nobody signs a simulation. Keys of people count as having signed, whoever they are; the id of a contract
+A simulation has no signatures. All keys of people count as having signed; the id of a contract
 counts where the contract itself called, and one that may be delegated also where the contract ran the code of
 another one.
 """

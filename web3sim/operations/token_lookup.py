@@ -2,7 +2,7 @@
 
 from mirror.core.values.hapi.messages import DecodeError, Key
 from web3sim.engine.interface import Address
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.operations.signers import Signers
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Token
@@ -10,10 +10,7 @@ from web3sim.state.tables.interface import Token
 
 def named_token(ledger: Overlay, address: Address) -> Token:
     """Return the token at an address, even if paused or deleted by the call itself. Errors: Refused."""
-    token = ledger.token_at(address) or ledger.token_deleted_at(address)
-    if token is None:
-        raise Refused("INVALID_TOKEN_ID")
-    return token
+    return required(ledger.token_at(address) or ledger.token_deleted_at(address), "INVALID_TOKEN_ID")
 
 
 def check_not_deleted(ledger: Overlay, token: Token) -> None:
@@ -25,8 +22,7 @@ def check_not_deleted(ledger: Overlay, token: Token) -> None:
 def check_usable(ledger: Overlay, token: Token) -> None:
     """Checks, in this order: the token is not deleted, not paused. Errors: Refused."""
     check_not_deleted(ledger, token)
-    if token.pause_status == "PAUSED":
-        raise Refused("TOKEN_IS_PAUSED")
+    refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
 
 
 def has_key(key: bytes | None) -> bool:
@@ -43,12 +39,10 @@ def has_key(key: bytes | None) -> bool:
 
 def check_signed(signers: Signers, key: bytes | None) -> None:
     """Errors: Refused, unless the key has signed or there is none."""
-    if has_key(key) and not signers.is_active(key):
-        raise Refused("INVALID_SIGNATURE")
+    refuse_if(has_key(key) and not signers.is_active(key), "INVALID_SIGNATURE")
 
 
 def check_key(signers: Signers, key: bytes | None, code: str) -> None:
     """Checks, in this order: there is a key, else refused with `code`; it has signed. Errors: Refused."""
-    if not has_key(key):
-        raise Refused(code)
+    refuse_if(not has_key(key), code)
     check_signed(signers, key)

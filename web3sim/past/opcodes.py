@@ -1,6 +1,6 @@
-"""The operations of a run as JSON, one entry each, given away in pieces.
+"""The operations of a run as JSON, one entry each, emitted in pieces.
 
-An entry tells what was after its operation, but where it was: `pc` is that of the operation itself. A call of
+An entry shows the state after its operation, but `pc` is that of the operation itself. A call of
 a precompiled or system contract has one more entry, of that contract: without stack, memory and storage,
 `gas_cost` what the contract took if it returned anything.
 """
@@ -50,15 +50,12 @@ class OpcodeEntries:
 
     def step(self, step: Step) -> None:
         self._pc, self._op = step.pc, _RENAMED.get(step.op, step.op)
-        self._add(
-            step.gas,
-            step.gas_cost,
-            step.depth,
+        shown = (
             ",".join([f'"0x{value:064x}"' for value in step.stack]),
             ",".join([f'"0x{word.hex()}"' for word in step.memory]),
             self._storage(step.storage),
-            step.reason,
         )
+        self._add(step.gas, step.gas_cost, step.depth, shown, step.reason)
 
     def _storage(self, slots: Mapping[int, int]) -> str:
         """Return the JSON of the slots, which is made only once for the same mapping."""
@@ -75,7 +72,7 @@ class OpcodeEntries:
             return
         self._op = self._op or start.kind
         cost = frame.gas_used if frame.output else 0
-        self._add(start.gas - frame.gas_used, cost, frame.depth, "", "", "", self._reason(start, frame))
+        self._add(start.gas - frame.gas_used, cost, frame.depth, ("", "", ""), self._reason(start, frame))
 
     def _reason(self, start: FrameStart, end: FrameEnd) -> bytes | None:
         if self._is_system(start.code_address):
@@ -86,8 +83,9 @@ class OpcodeEntries:
         return end.output if end.status is Status.REVERT else None
 
     def _add(
-        self, gas: int, cost: int, depth: int, stack: str, memory: str, storage: str, reason: bytes | None
+        self, gas: int, cost: int, depth: int, shown: tuple[str, str, str], reason: bytes | None
     ) -> None:
+        stack, memory, storage = shown
         entry = (
             f'{"" if self._first else ","}{{"pc":{self._pc},"op":"{self._op}","gas":{gas},"gas_cost":{cost},'
             f'"depth":{depth},"stack":[{stack}],"memory":[{memory}],"storage":{{{storage}}},"reason":'
@@ -100,7 +98,7 @@ class OpcodeEntries:
             self.flush()
 
     def flush(self) -> None:
-        """Give away what is left of the entries."""
+        """Emit the remaining entries."""
         if self._pieces:
             self._emit("".join(self._pieces).encode())
             self._pieces.clear()

@@ -1,4 +1,4 @@
-"""A past contract transaction run again, operation by operation, as the JSON that tells each of them.
+"""Opcode traces: a past contract transaction run again, as the JSON of each operation.
 
 Source: the transaction and its state of web3sim.past.transactions; contract_action for why system contracts
 failed. The JSON is made in pieces: however many operations there are, no process holds them all.
@@ -29,9 +29,9 @@ from web3sim.past.transactions import BlockMissing, CodeMissing, PastTransaction
 from web3sim.state.database import Reading
 from web3sim.state.tables.interface import ADDRESS_LENGTH
 
-# The engine that tells a tracer what it does.
+# The engine that supports tracers.
 _TRACING = "pyevm"
-_NOBODY = bytes(ADDRESS_LENGTH)
+_NO_ADDRESS = bytes(ADDRESS_LENGTH)
 # contract_action.call_type and result_data_type.
 _SYSTEM, _REVERT_REASON = 4, 12
 
@@ -39,10 +39,9 @@ Reasons = Mapping[int, Sequence[bytes]]
 
 
 class Trace(NamedTuple):
-    """A request for an opcode trace: the transaction by its time (ns), and what to show of each operation.
+    """A request for an opcode trace: the timestamp of the transaction, and what to show of each operation.
 
-    `deadline` is until when the answer has to begin, a time of `time.monotonic`; `seconds` how long it may
-    take from then on.
+    The answer must begin before `deadline`, a time of `time.monotonic`, and may take `seconds` from then on.
     """
 
     consensus_timestamp: int
@@ -54,7 +53,7 @@ class Trace(NamedTuple):
 
     @property
     def last(self) -> float:
-        """Until when the answer has to end however late it begins."""
+        """The latest time at which the answer may end."""
         return self.deadline + self.seconds
 
 
@@ -63,36 +62,36 @@ def load_engine() -> None:
     registry.engine(_TRACING)
 
 
-def answer(asked: Trace, emit: Emit) -> Answer:
-    """Give the JSON to `emit` piece by piece; of a failure nothing. What is answered has no result.
+def answer(trace: Trace, emit: Emit) -> Answer:
+    """Pass the JSON to `emit` piece by piece, unless the trace fails. The Answer itself has no result.
 
-    Errors: what nobody expects; after the first piece also DeadlinePassed.
+    Errors: unexpected ones; after the first piece also DeadlinePassed.
     """
     try:
-        reading = Reading(asked.last)
-        found = transactions.at(asked.consensus_timestamp, reading)
-        if found is None:
-            return _failed(HTTPStatus.NOT_FOUND, f"Contract result not found: {asked.consensus_timestamp}")
-        if not found.ran:
-            emit(_head(_NOBODY, None, failed=True, gas=0) + b',"opcodes":[],"return_value":"0x"}')
+        reading = Reading(trace.last)
+        past = transactions.at(trace.consensus_timestamp, reading)
+        if past is None:
+            return _failed(HTTPStatus.NOT_FOUND, f"Contract result not found: {trace.consensus_timestamp}")
+        if not past.ran:
+            emit(_head(_NO_ADDRESS, None, failed=True, gas=0) + b',"opcodes":[],"return_value":"0x"}')
             return Answer(HTTPStatus.OK)
-        rerun = transactions.rerun(found, reading, asked.deadline)
-        # Run without tracing first: that takes a fraction of the time, tells what comes first in the answer,
-        # and whether there is one; and then all of the state has been read.
+        rerun = transactions.rerun(past, reading, trace.deadline)
+        # Run without tracing first: that takes a fraction of the time, gives the first members of the answer,
+        # and reads all of the state.
         engine = registry.engine(config.value("web3.evm.engine"))
         result = engine.execute(rerun.request, rerun.block, rerun.state, rerun.system)
-        reasons = _reasons(asked.consensus_timestamp, reading)
+        reasons = _reasons(trace.consensus_timestamp, reading)
     except BlockMissing:
-        return _failed(HTTPStatus.NOT_FOUND, f"Block not found: {asked.consensus_timestamp}")
+        return _failed(HTTPStatus.NOT_FOUND, f"Block not found: {trace.consensus_timestamp}")
     except CodeMissing:
-        return _failed(HTTPStatus.NOT_FOUND, f"Contract code not found: {asked.consensus_timestamp}")
+        return _failed(HTTPStatus.NOT_FOUND, f"Contract code not found: {trace.consensus_timestamp}")
     except NotSupported as error:
         return _failed(HTTPStatus.NOT_IMPLEMENTED, str(error))
     except DeadlinePassed:
         return unavailable(TOOK_TOO_LONG)
     except DATABASE_FAILURES as error:
         return without_database(error)
-    _tell(asked, rerun, reasons, _outcome(found, rerun, result), result, emit)
+    _emit_all(trace, rerun, reasons, _outcome(past, rerun, result), result, emit)
     return Answer(HTTPStatus.OK)
 
 
@@ -117,14 +116,14 @@ def _reasons(consensus_timestamp: int, reading: Reading) -> Reasons:
     return reasons
 
 
-def _outcome(found: PastTransaction, rerun: Rerun, result: CallResult) -> bytes:
-    address, entity = _NOBODY, None
+def _outcome(past: PastTransaction, rerun: Rerun, result: CallResult) -> bytes:
+    address, entity = _NO_ADDRESS, None
     if result.status is Status.SUCCESS:
         to = rerun.request.to or rerun.request.new_contract_address
         assert to is not None
         recipient = rerun.ledger.entity_of_any_address(to)
         address = to if recipient is None else recipient.address
-        entity = recipient.id if recipient is not None else found.contract_id if found.creates else None
+        entity = recipient.id if recipient is not None else past.contract_id if past.creates else None
     return _head(address, entity, failed=result.status is not Status.SUCCESS, gas=result.gas_used)
 
 
@@ -139,17 +138,19 @@ def _head(address: bytes, entity: int | None, *, failed: bool, gas: int) -> byte
     return orjson.dumps(head).removesuffix(b"}")
 
 
-def _tell(asked: Trace, rerun: Rerun, reasons: Reasons, head: bytes, result: CallResult, emit: Emit) -> None:
+def _emit_all(
+    trace: Trace, rerun: Rerun, reasons: Reasons, head: bytes, result: CallResult, emit: Emit
+) -> None:
     emit(head + b',"opcodes":[')
     entries = OpcodeEntries(
         emit,
-        stack=asked.stack,
-        memory=asked.memory,
-        storage=asked.storage,
+        stack=trace.stack,
+        memory=trace.memory,
+        storage=trace.storage,
         is_system=rerun.system.at,
         reasons=reasons,
     )
-    request = replace(rerun.request, deadline=asked.last)
+    request = replace(rerun.request, deadline=trace.last)
     registry.engine(_TRACING).execute(request, rerun.block, rerun.state, rerun.system, entries)
     entries.flush()
     output = result.output if result.status is Status.SUCCESS else b""

@@ -1,4 +1,4 @@
-"""A contract transaction of the past, made ready to run again: what was asked, in which block and state.
+"""Past contract transactions, made ready to run again: the call, its block, its state.
 
 Source: contract_result, with its ethereum_transaction, contract and transaction. The state is that of just
 before the transaction (web3sim.state), and contains the changes by earlier transactions of its block. Amounts
@@ -48,7 +48,7 @@ _TABLES = """
     left join ethereum_transaction e
         on e.consensus_timestamp = r.consensus_timestamp and e.payer_account_id = r.payer_account_id
 """
-# Where tables are distributed, a result lies beside its contract, and its transaction with the payer.
+# In distributed tables a result is on the machine of its contract, its transaction on that of its payer.
 _RESULT_TABLES = "contract_result r left join contract c on c.id = r.contract_id"
 _OF_PAYER = re.compile(r"\b[te]\.\w+")
 _RESULT_COLUMNS = _OF_PAYER.sub("null", _COLUMNS)
@@ -140,8 +140,8 @@ def has_result(consensus_timestamp: int, reading: Reading) -> bool:
 
 
 def at(consensus_timestamp: int, reading: Reading) -> PastTransaction | None:
-    found = _read(reading, "where r.consensus_timestamp = %s", (consensus_timestamp,))
-    return found[0] if found else None
+    transactions = _read(reading, "where r.consensus_timestamp = %s", (consensus_timestamp,))
+    return transactions[0] if transactions else None
 
 
 def between(
@@ -168,7 +168,7 @@ def _read(reading: Reading, condition: str, values: Values) -> list[PastTransact
     rows = reading.fetch(f"select {_RESULT_COLUMNS} from {_RESULT_TABLES} {condition}", values)
     if not rows:
         return []
-    found = [_of_row(row) for row in rows]
+    results = [_of_row(row) for row in rows]
     # Indexes: the primary keys, which begin with the time.
     of_payers = reading.fetch(
         f"""
@@ -178,14 +178,14 @@ def _read(reading: Reading, condition: str, values: Values) -> list[PastTransact
         where t.consensus_timestamp = any(%s) and t.payer_account_id = any(%s)
         """,
         (
-            [past.consensus_timestamp for past in found],
-            sorted({past.payer_account_id for past in found}),
+            [past.consensus_timestamp for past in results],
+            sorted({past.payer_account_id for past in results}),
         ),
     )
     known = {time: (kind, _ethereum_of(wrapped)) for time, kind, *wrapped in of_payers}
     return [
         replace(past, type=kind, ethereum=ethereum)
-        for past in found
+        for past in results
         for kind, ethereum in [known.get(past.consensus_timestamp, (None, None))]
     ]
 
@@ -199,7 +199,7 @@ def _of_row(row: Row) -> PastTransaction:
 
 def _ethereum_of(wrapped: Sequence[Any]) -> Wrapped | None:
     # The bytes are null only where there is no row.
-    return None if wrapped[0] is None else wrapped_of(*wrapped)
+    return None if wrapped[0] is None else wrapped_of(wrapped)
 
 
 # RUNNING
@@ -269,7 +269,7 @@ def addresses_of(ids: Iterable[int], reading: Reading) -> dict[int, Address]:
     # Index: the primary key (id).
     rows = reading.fetch("select id, evm_address, alias from entity where id = any(%s)", (wanted,))
     own = {
-        id: next((bytes(one) for one in named if one is not None and len(one) == ADDRESS_LENGTH), None)
+        id: next((bytes(name) for name in named if name is not None and len(name) == ADDRESS_LENGTH), None)
         for id, *named in rows
     }
     return {id: own.get(id) or entity_id.long_zero(id) for id in wanted}
@@ -288,7 +288,7 @@ class _Addresses:
         past = self._past
         if past.ethereum is None or not past.ethereum.to_address:
             return self._ledger.address_of(past.contract_id)
-        # Whoever signs may write any bytes there.
+        # The signer may have written any bytes here.
         to = past.ethereum.to_address.rjust(ADDRESS_LENGTH, b"\0")[-ADDRESS_LENGTH:]
         entity = None if entity_id.num_of_long_zero(to) is None else self._ledger.entity_of_any_address(to)
         return to if entity is None else entity.address
@@ -340,7 +340,7 @@ def _file(file_id: int, time: int) -> bytes:
 
 
 class RecordedState:
-    """The state before a past transaction, with what only its record tells of that.
+    """The state before a past transaction, with what only its record shows.
 
     The sender could pay what it sent, and receivers whose signature is required have signed, unless the
     result says otherwise.
@@ -352,15 +352,15 @@ class RecordedState:
         self._least: int = config.value("web3.evm.minimumAccountBalance")
 
     def account(self, address: Address) -> AccountRecord | None:
-        found = self._ledger.account(address)
+        account = self._ledger.account(address)
         sends = address == self._request.sender and self._request.value > 0
-        if found is None:
+        if account is None:
             return AccountRecord(balance=self._least) if sends else None
-        if found.receiver_signature_required and self._signed:
-            found = replace(found, receiver_signature_required=False)
-        if sends and found.balance < self._request.value:
-            found = replace(found, balance=max(self._least, self._request.value))
-        return found
+        if account.receiver_signature_required and self._signed:
+            account = replace(account, receiver_signature_required=False)
+        if sends and account.balance < self._request.value:
+            account = replace(account, balance=max(self._least, self._request.value))
+        return account
 
     def slot(self, address: Address, slot: int) -> int:
         return self._ledger.slot(address, slot)

@@ -4,7 +4,9 @@ Source: ethereum_transaction. Its `data` is exact also in rows of an older relea
 tinybars.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mirror.core.values import ethereum
 from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR, InvalidEthereumData
@@ -23,17 +25,9 @@ class Wrapped:
     nonce: int
 
 
-def wrapped_of(
-    data: bytes,
-    gas_limit: int,
-    to_address: bytes | None,
-    call_data: bytes | None,
-    call_data_id: int | None,
-    value: bytes | None,
-    in_weibars: bool,
-    nonce: int,
-) -> Wrapped:
+def wrapped_of(columns: Sequence[Any]) -> Wrapped:
     """Return the transaction in a row, decoded from `data`; from the other columns if that is invalid."""
+    data, gas_limit, to_address, call_data, call_data_id, value, in_weibars, nonce = columns
     try:
         decoded = ethereum.decode(data)
     except InvalidEthereumData:

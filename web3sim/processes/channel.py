@@ -10,7 +10,7 @@ _PIECE_BYTES = 1 << 16
 
 
 class Closed(OSError):
-    """The other side is gone."""
+    """The other side has closed the connection."""
 
 
 def send(connection: socket.socket, message: bytes) -> None:
@@ -19,43 +19,43 @@ def send(connection: socket.socket, message: bytes) -> None:
 
 
 def receive(connection: socket.socket) -> bytes:
-    """The next message. Errors: Closed, and OSError such as TimeoutError."""
+    """Return the next message. Errors: Closed, and OSError such as TimeoutError."""
     return bytes(_exactly(connection, int.from_bytes(_exactly(connection, _LENGTH_BYTES), "big")))
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes | bytearray:
-    found = connection.recv(size)
-    if len(found) == size:
-        return found
-    message = bytearray(found)
-    while found and len(message) < size:
-        found = connection.recv(size - len(message))
-        message += found
+    received = connection.recv(size)
+    if len(received) == size:
+        return received
+    message = bytearray(received)
+    while received and len(message) < size:
+        received = connection.recv(size - len(message))
+        message += received
     if len(message) < size:
-        raise Closed("the other side is gone")
+        raise Closed("the other side has closed the connection")
     return message
 
 
 class Inbox:
-    """Receives messages with as few calls as it can; what a call brings too much stays for the next message.
+    """Receives messages with few system calls; bytes beyond a message are buffered for the next one.
 
-    With a timeout of the socket itself (SO_RCVTIMEO) nothing is lost when it passes within a message.
+    When a timeout of the socket itself (SO_RCVTIMEO) passes within a message, nothing is lost.
     """
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._held = bytearray()
+        self._buffer = bytearray()
 
     def receive(self) -> bytes:
-        """The next message. Errors: Closed, and OSError such as BlockingIOError."""
-        held = self._held
+        """Return the next message. Errors: Closed, and OSError such as BlockingIOError."""
+        buffer = self._buffer
         while True:
-            end = _LENGTH_BYTES + int.from_bytes(held[:_LENGTH_BYTES], "big")
-            if len(held) >= max(end, _LENGTH_BYTES):
-                message = bytes(held[_LENGTH_BYTES:end])
-                del held[:end]
+            end = _LENGTH_BYTES + int.from_bytes(buffer[:_LENGTH_BYTES], "big")
+            if len(buffer) >= max(end, _LENGTH_BYTES):
+                message = bytes(buffer[_LENGTH_BYTES:end])
+                del buffer[:end]
                 return message
-            piece = self._connection.recv(max(end - len(held), _PIECE_BYTES))
+            piece = self._connection.recv(max(end - len(buffer), _PIECE_BYTES))
             if not piece:
-                raise Closed("the other side is gone")
-            held += piece
+                raise Closed("the other side has closed the connection")
+            buffer += piece

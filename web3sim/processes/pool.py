@@ -1,8 +1,8 @@
-"""The pool of processes that run contract calls: a few beside each web server process.
+"""The pools of processes that run contract calls, a few for each web server process.
 
-They start before calls need them. A call can't take more than its process: one that passes its deadline and
-does not notice is killed a moment later, and one that ends is replaced at once. Calls that take long run at a
-lower priority, so that whatever else the node answers keeps its speed.
+They start before calls need them. A call can only break its own process: one that does not end at its
+deadline is killed shortly after, and one that ends is replaced at once. Long calls run at a lower priority,
+so that other requests are as fast as without them.
 """
 
 import os
@@ -22,7 +22,7 @@ from mirror.core.db.replicas import block_requirement
 from mirror.core.db.replicas.board import NO_BLOCK
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import simulation
-from web3sim.processes.starter import LOOK_SECONDS, CallUnavailable, Starter, WorkerProcess
+from web3sim.processes.starter import CHECK_SECONDS, CallUnavailable, Starter, WorkerProcess
 
 __all__ = ["Pieces", "Pool", "CallUnavailable", "pool", "stop", "trace_pool"]
 
@@ -30,8 +30,8 @@ log = logs.logger("mirror.web3")
 
 # The pause after a process that could not be started.
 _RETRY_SECONDS = 1.0
-# Threads of each pool that leave their turn to other requests while they wait.
-_MOST_LEAVING = 32
+# Threads of each pool that give up their connection lease while they wait.
+_MOST_WITHOUT_LEASE = 32
 
 
 class Pool:
@@ -49,28 +49,31 @@ class Pool:
         # Why the last one could not be started.
         self._failure = ""
         self._closed = threading.Event()
-        self._leaving = threading.BoundedSemaphore(_MOST_LEAVING)
-        # Those who wait, each by what wakes it, the first to come first.
-        self._turns: deque[threading.Condition] = deque()
+        self._without_lease = threading.BoundedSemaphore(_MOST_WITHOUT_LEASE)
+        # A condition for each waiting thread, in order of arrival.
+        self._waiting: deque[threading.Condition] = deque()
         # The first process ends with the thread that has started it.
-        self._keeper = threading.Thread(target=self._fill, daemon=True)
-        self._keeper.start()
+        self._supervisor = threading.Thread(target=self._fill, daemon=True)
+        self._supervisor.start()
 
     def run(self, request: Any, deadline: float) -> Any:
-        """Return what `calls.call.answer` answers by a time of `time.monotonic`. Errors: Unanswered."""
-        with self._others_served(), self._timed():
-            worker, answer, last = self._ask(request, deadline)
-            # Before this thread waits for its turn, whose owner may wait for a process.
+        """Return the answer of `calls.call.answer` before a time of `time.monotonic`.
+
+        Errors: CallUnavailable.
+        """
+        with self._lease_released(), self._timed():
+            worker, answer, last = self._send(request, deadline)
+            # Before this thread waits for its lease, whose holder may wait for a process.
             self.release(worker, usable=not last)
         return answer
 
     def stream(self, request: Any, deadline: float, seconds: float) -> "tuple[Any, Pieces | None]":
-        """The same of an answer that may be a long one: then there are pieces, which may come for `seconds`.
+        """Return the answer, or if it is long its pieces, which may take `seconds`.
 
-        They have to be read to their end, or closed. Errors: Unanswered.
+        The pieces must be read to their end, or closed. Errors: CallUnavailable.
         """
-        with self._others_served(), self._timed():
-            worker, answer, ends = self._ask(request, deadline)
+        with self._lease_released(), self._timed():
+            worker, answer, ends = self._send(request, deadline)
             if answer is not None:
                 self.release(worker, usable=not ends)
         if answer is None:
@@ -78,16 +81,16 @@ class Pool:
         return answer, None
 
     @contextmanager
-    def _others_served(self) -> Iterator[None]:
-        """Leave this thread's turn to other requests, unless that many have done so."""
-        if not self._leaving.acquire(blocking=False):
+    def _lease_released(self) -> Iterator[None]:
+        """Give up this thread's connection lease, unless _MOST_WITHOUT_LEASE threads have done so."""
+        if not self._without_lease.acquire(blocking=False):
             yield
             return
         try:
             with request_scheduler.left():
                 yield
         finally:
-            self._leaving.release()
+            self._without_lease.release()
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -101,24 +104,24 @@ class Pool:
         finally:
             simulation.SECONDS.observe(time.perf_counter() - began, self._name, outcome)
 
-    def _ask(self, request: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
-        """A process, which has to be released, its answer, and whether that is its last."""
-        moment = block_requirement.current()
+    def _send(self, request: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
+        """Return a process, which must be released, its answer, and whether that is its last."""
+        requirement = block_requirement.current()
         while time.monotonic() < deadline:
             worker, late = self._acquire(deadline)
             answered = False
             try:
                 deadline, request = deadline + late, request._replace(deadline=request.deadline + late)
-                message = request, logs.REQUEST_ID.get(), max(moment.since, moment.newest)
-                worker.ask(pickle.dumps(message))
+                message = request, logs.REQUEST_ID.get(), max(requirement.since, requirement.newest)
+                worker.send(pickle.dumps(message))
                 answer, last, newest = worker.answer(deadline)
                 answered = True
-                # What the process remembers may be older.
-                moment.rest_on(NO_BLOCK)
-                moment.rest_on(newest)
+                # The caches of the process may be older.
+                requirement.rest_on(NO_BLOCK)
+                requirement.rest_on(newest)
                 return worker, answer, last
             except BrokenPipeError:
-                # It died before: another one gets the call.
+                # It had died before: another process gets the call.
                 continue
             except OSError as error:
                 raise _lost(worker, error) from error
@@ -138,7 +141,7 @@ class Pool:
                     alive.unregister(key.fileobj)
                     os.close(key.fd)
                     with self._lock:
-                        # Of a busy one its thread lets go.
+                        # The thread of a busy one releases it.
                         if key.data in self._idle:
                             self._idle.remove(key.data)
                             key.data.close()
@@ -161,28 +164,28 @@ class Pool:
     def close(self) -> None:
         """End all processes."""
         self._closed.set()
-        # It takes the others with it; the threads of busy ones let go of them.
+        # It ends the others with it; the threads of busy ones release them.
         self._starter.close()
-        self._keeper.join()
+        self._supervisor.join()
         with self._lock:
             while self._idle:
                 self._idle.pop().close()
 
     def show(self) -> None:
-        """Have metrics tell of this pool's processes, and of the calls that wait for one."""
+        """Register the metrics of this pool's processes, and of the calls that wait for one."""
         for state, count in (
             ("idle", lambda: len(self._idle)),
             ("busy", lambda: len(self._busy)),
             ("starting", lambda: max(self._size - len(self._idle) - len(self._busy), 0)),
         ):
             simulation.WORKERS.read_from(count, self._name, state)
-        simulation.WAITING.read_from(lambda: len(self._turns), self._name)
+        simulation.WAITING.read_from(lambda: len(self._waiting), self._name)
 
     def _acquire(self, deadline: float) -> tuple[WorkerProcess, float]:
-        """A process, and for how many seconds of the wait one was starting: that time does not count."""
+        """Return a process, and for how many seconds of the wait one was starting, which do not count."""
         with self._lock:
-            # Nobody overtakes, or those who wait could wait for ever.
-            late = self._wait(deadline) if self._turns or not self._idle else 0.0
+            # First come, first served: otherwise a thread could wait for ever.
+            late = self._wait(deadline) if self._waiting or not self._idle else 0.0
             worker = self._idle.pop()
             worker.begin()
             self._busy.add(worker)
@@ -190,30 +193,30 @@ class Pool:
         return worker, late
 
     def _wake_next(self) -> None:
-        if self._turns and self._idle:
-            self._turns[0].notify()
+        if self._waiting and self._idle:
+            self._waiting[0].notify()
 
     def _wait(self, deadline: float) -> float:
-        """Wait for a turn; the answer is as that of `_acquire`. Errors: Unanswered, ServerSilent."""
+        """Wait for a process; return the seconds of `_acquire`. Errors: CallUnavailable, ServerSilent."""
         lease = threading.Condition(self._lock)
-        self._turns.append(lease)
+        self._waiting.append(lease)
         late = 0.0
         try:
-            while self._turns[0] is not lease or not self._idle:
+            while self._waiting[0] is not lease or not self._idle:
                 began = time.monotonic()
                 is_starting = len(self._idle) + len(self._busy) < self._size
                 lease.wait(self._patience(lease, deadline + late))
                 if is_starting:
                     late += time.monotonic() - began
         except (CallUnavailable, silence.ServerSilent):
-            self._turns.remove(lease)
+            self._waiting.remove(lease)
             self._wake_next()
             raise
-        self._turns.popleft()
+        self._waiting.popleft()
         return late
 
     def _patience(self, lease: threading.Condition, deadline: float) -> float:
-        """Return how many seconds to wait before looking again. Errors: Unanswered, ServerSilent."""
+        """Return how many seconds to wait until the next check. Errors: CallUnavailable, ServerSilent."""
         if not sql.reads_elsewhere():
             silence.check()
         if self._failure and not (self._idle or self._busy):
@@ -221,17 +224,17 @@ class Pool:
         left = deadline - time.monotonic()
         if left <= 0:
             raise CallUnavailable("no process was free in time")
-        # Most of them would wait in vain.
+        # Most of them would not be served in time.
         if (
-            self._turns.index(lease) >= self._patient
+            self._waiting.index(lease) >= self._patient
             and len(self._busy) >= self._size
             and all(worker.is_long for worker in self._busy)
         ):
             raise CallUnavailable("all processes are busy with long calls")
-        return min(left, LOOK_SECONDS)
+        return min(left, CHECK_SECONDS)
 
     def release(self, worker: WorkerProcess, *, usable: bool) -> None:
-        """Let others have a process, or end it."""
+        """Return a process to the pool, or end it."""
         if not usable:
             worker.close()
         with self._lock:
@@ -249,7 +252,7 @@ def _lost(worker: WorkerProcess, error: OSError) -> CallUnavailable:
 
 
 class Pieces:
-    """The pieces of a long answer. Errors while they are read: Unanswered, ServerSilent."""
+    """The pieces of a long answer. Errors while they are read: CallUnavailable, ServerSilent."""
 
     def __init__(self, pool: Pool, worker: WorkerProcess, last: float) -> None:
         self._pool, self._last = pool, last
@@ -278,7 +281,7 @@ class Pieces:
         raise StopIteration
 
     def close(self) -> None:
-        """End the process: the reader wants no more pieces."""
+        """End the process: the reader has gone."""
         self._end(usable=False)
 
     def _end(self, *, usable: bool) -> None:
@@ -312,7 +315,7 @@ def _made(name: str, size: int, patient: int) -> Pool:
 
 
 def stop() -> None:
-    """End the processes of this one; the next call starts others, with the settings as they are then."""
+    """Close all pools; the next call starts others, with the settings at that time."""
     with _making:
         while _pools:
             _pools.popitem()[1].close()

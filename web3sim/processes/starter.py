@@ -1,4 +1,4 @@
-"""One process that runs calls, as the web server sees it, and what starts such processes."""
+"""A process that runs calls, as the web server sees it, and the starter of such processes."""
 
 import os
 import pickle
@@ -22,16 +22,17 @@ from mirror.core.db.reading import sql
 from mirror.core.db.replicas import reading
 from mirror.core.processes import deaths
 from mirror.core.processes.backoff import Pauses
-from web3sim.processes.channel import Inbox, receive, send
+from web3sim.processes import channel
+from web3sim.processes.channel import Inbox, receive
 
 log = logs.logger("mirror.web3")
 
-# When a call is a long one: after so much of a processor's time, or so long by the clock.
+# A call is long after this processor time, or this time by the clock.
 _LONG_PROCESSOR_SECONDS, _LONG_SECONDS = 0.25, 2.0
-#: How often that is looked at.
-LOOK_SECONDS = 0.25
+#: The interval of checks for that.
+CHECK_SECONDS = 0.25
 _NICENESS_OF_LONG, _MOST_NICENESS = 10, 19
-# How long after its deadline a call is waited for.
+# How long after its deadline a call may still answer.
 _GRACE_SECONDS = 1.0
 _END_SECONDS = 1.0
 #: What ends a worker on purpose, whatever it does; any other signal is a death.
@@ -41,7 +42,7 @@ _START_SECONDS = 60.0
 
 
 class CallUnavailable(Exception):
-    """A call that came to no answer: no process was free in time, or its process was killed or died."""
+    """A call without an answer: no process was free in time, or its process was killed or died."""
 
 
 class WorkerProcess:
@@ -50,13 +51,13 @@ class WorkerProcess:
     def __init__(self, connection: socket.socket, pid: int) -> None:
         self._connection, self.pid = connection, pid
         self._inbox = Inbox(connection)
-        # The kernel ends a wait that is over; Python would make three calls of each.
+        # The kernel's timeout; Python's own takes three system calls for each receive.
         connection.settimeout(None)
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            connection.setsockopt(socket.SOL_SOCKET, option, _timeval(LOOK_SECONDS))
-        # A number that stays this process's after its end, when another may have its pid.
+            connection.setsockopt(socket.SOL_SOCKET, option, _timeval(CHECK_SECONDS))
+        # Refers to this process also after its end, when another may have its pid.
         self._process = os.pidfd_open(pid)
-        #: Is readable once the process has ended; whoever waits for that closes it.
+        #: Is readable once the process has ended; its reader closes it.
         self.end = os.dup(self._process)
         # The clock of the time that a processor spent on it: see clock_getcpuclockid(3).
         self._processor = (~pid << 3) | 2
@@ -83,15 +84,15 @@ class WorkerProcess:
         except OSError:
             return 0.0
 
-    def ask(self, message: bytes) -> None:
-        send(self._connection, message)
+    def send(self, message: bytes) -> None:
+        channel.send(self._connection, message)
 
     def answer(self, deadline: float) -> Any:
         """Errors: OSError, TimeoutError of them; ServerSilent."""
         return pickle.loads(self.piece(deadline))
 
     def piece(self, last: float) -> bytes:
-        """Errors: as `answer`; TimeoutError also for one that is there, but was asked for too late."""
+        """Errors: as `answer`; TimeoutError also for a piece that is there, but read too late."""
         if time.monotonic() >= last + _GRACE_SECONDS:
             raise TimeoutError
         while True:
@@ -116,14 +117,14 @@ class WorkerProcess:
                     os.setpriority(os.PRIO_PROCESS, int(thread.name), niceness)
 
     def kill(self) -> None:
-        """End the process; whoever waits for its answer gets an OSError."""
+        """End the process; a thread that waits for its answer gets an OSError."""
         with suppress(OSError):
             signal.pidfd_send_signal(self._process, ENDED_ON_PURPOSE)
-            # One that was stopped takes no other.
+            # A stopped process takes no other signal.
             signal.pidfd_send_signal(self._process, signal.SIGKILL)
 
     def close(self) -> None:
-        """End the process, and let go of it: nobody may be waiting for its answer."""
+        """End the process and free its descriptors; no thread may be waiting for its answer."""
         self.kill()
         os.close(self._process)
         self._connection.close()
@@ -134,10 +135,10 @@ def _timeval(seconds: float) -> bytes:
 
 
 class Starter:
-    """The process that makes the others, started with the first of them.
+    """The process that forks the others, started with the first of them.
 
-    Not multiprocessing's fork server: that one only preloads modules, and can't be given the settings and the
-    database of this process before them.
+    Not multiprocessing's fork server, which preloads modules before it could get the settings and the
+    database of this process.
     """
 
     def __init__(self) -> None:
@@ -148,14 +149,14 @@ class Starter:
         self._began = self._due = 0.0
 
     def worker(self) -> WorkerProcess:
-        """A new process that is ready. Errors: Unanswered."""
+        """A new process that is ready. Errors: CallUnavailable."""
         with self._lock:
             try:
                 return self._worker()
             except OSError as error:
                 # Unless it was closed in the meantime.
                 if self._control is not None:
-                    self._tell()
+                    self._record_death()
                     self.close()
                 log.error("worker_not_started", reason=str(error))
                 raise CallUnavailable("no process could be started") from error
@@ -173,21 +174,21 @@ class Starter:
             raise
 
     def _hand_over(self, connection: socket.socket) -> None:
-        """Errors: OSError; Unanswered while nothing may be started."""
+        """Errors: OSError; CallUnavailable while nothing may be started."""
         if self._control is not None:
             try:
                 socket.send_fds(self._control, [b"\0"], [connection.fileno()])
                 return
             except OSError:
-                self._tell()
+                self._record_death()
                 self.close()
         if time.monotonic() < self._due:
             raise CallUnavailable("the process that starts others died, and is started again in a while")
         control = self._control = self._start()
         socket.send_fds(control, [b"\0"], [connection.fileno()])
 
-    def _tell(self) -> None:
-        """Say why the process died, and choose when it may be started again."""
+    def _record_death(self) -> None:
+        """Log why the process died, and set when it may be started again."""
         if self._process is None:
             return
         process = f"simulation starter (process {self._process.pid})"
@@ -200,7 +201,7 @@ class Starter:
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
-        # One that was stopped reads nothing.
+        # A stopped process reads nothing.
         ours.settimeout(_START_SECONDS)
         self._began = time.monotonic()
         replicas = reading.shared()
@@ -213,7 +214,7 @@ class Starter:
                 pass_fds=passed,
             )
         database = dict(connections.settings[DEFAULT_DB_ALIAS])
-        send(ours, pickle.dumps((config.values(), database, replicas)))
+        channel.send(ours, pickle.dumps((config.values(), database, replicas)))
         return ours
 
     def close(self) -> None:
@@ -225,7 +226,7 @@ class Starter:
             try:
                 self._process.wait(_END_SECONDS)
             except subprocess.TimeoutExpired:
-                # One that was stopped takes no other signal.
+                # A stopped process takes no other signal.
                 self._process.kill()
                 self._process.wait()
             self._process = None

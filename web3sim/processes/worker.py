@@ -1,11 +1,10 @@
-"""The processes that run contract calls: one that has loaded everything, and its copies that do the work.
+"""The processes that run contract calls: a starter that has loaded everything, and the workers it forks.
 
-Started by `web3sim.processes.pool` as `python -m web3sim.processes.worker <descriptor of a socket>`. The
-first process only waits for sockets on that one, and gives each to a copy of itself, which is ready within
-milliseconds. A copy reads one call after the other from its socket and writes an answer to each. An answer
-may be a long one: then the message only says so, its pieces follow, an empty one ends them, and the last
-message says whether they are complete, and whether there will be other answers. Neither outlives the process
-that started it.
+Started by `web3sim.processes.starter` as `python -m web3sim.processes.worker <descriptor of a socket>`. The
+starter receives sockets on that one, and forks a worker for each, which is ready within milliseconds. A
+worker reads one call after the other from its socket and writes an answer to each. A long answer is announced
+by a message, then its pieces follow, ended by an empty one and a message: whether they are complete, and
+whether there will be other answers. No process outlives the one that started it.
 """
 
 import ctypes
@@ -38,14 +37,14 @@ _PR_SET_PDEATHSIG = 1
 _M_ARENA_MAX = -8
 _STACK_BYTES = 128 << 20
 _PAGE_BYTES = resource.getpagesize()
-# A call this long, and each of so many, is followed by a look at the memory.
+# The memory is checked after a call this long, and after so many calls.
 _LONG_SECONDS = 0.1
-_CALLS_PER_LOOK = 100
+_CALLS_PER_CHECK = 100
 # Answers up to this size are sent whole.
-_HELD_BYTES = 256 * 1024
+_WHOLE_BYTES = 256 * 1024
 
 
-# FIRST PROCESS
+# STARTER
 
 
 def main(descriptor: int) -> None:
@@ -63,27 +62,27 @@ def main(descriptor: int) -> None:
                 _collect()
             if control.fileno() not in readable:
                 continue
-            given = _receive_descriptor(control)
-            if given is None:
+            received = _receive_descriptor(control)
+            if received is None:
                 return
             pid = os.fork()
             if pid == 0:
                 try:
                     control.close()
                     ends.close()
-                    _Worker(socket.socket(fileno=given)).run()
+                    _Worker(socket.socket(fileno=received)).run()
                 except Exception as error:
                     log.error("worker_failed", exc_info=error)
                 finally:
                     os._exit(0)
-            os.close(given)
+            os.close(received)
 
 
 class _Ends:
-    """Is readable when a copy has ended.
+    """Is readable when a worker has ended.
 
-    Nothing is done in the signal's handler: it runs between any two operations of the main thread, and
-    another signal would run it again in the middle of itself, while it holds the lock of a file.
+    The signal's handler does nothing: it runs between any two operations of the main thread, and another
+    signal would run it again within itself, while it holds the lock of a file.
     """
 
     def __init__(self) -> None:
@@ -116,7 +115,7 @@ class _Ends:
 
 
 def _collect() -> None:
-    """Let go of copies that have ended, and say which ones died."""
+    """Reap workers that have ended, and log those that died."""
     from mirror.core.processes import deaths
     from web3sim.processes.starter import ENDED_ON_PURPOSE
 
@@ -155,16 +154,16 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int |
     if soft != resource.RLIM_INFINITY:
         most = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(_STACK_BYTES, hard)
         resource.setrlimit(resource.RLIMIT_STACK, (max(soft, most), hard))
-    # Threads of a copy come one after the other, and a heap for each would count as memory it takes.
+    # The threads of a worker run one after the other; a heap for each would count as its memory.
     ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
     gc.collect()
-    # Copies share the memory of what they never touch.
+    # Workers share the memory that they never change.
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
 
 
 def _receive_descriptor(control: socket.socket) -> int | None:
-    """The next socket; None when the web server process is gone."""
+    """Return the next socket; None when the web server process has ended."""
     try:
         _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
     except OSError:
@@ -172,14 +171,14 @@ def _receive_descriptor(control: socket.socket) -> int | None:
     return descriptors[0] if descriptors else None
 
 
-# COPIES
+# WORKERS
 
 
 class _Worker:
-    """Answers calls in a thread beside the first one.
+    """Answers calls in a second thread.
 
     The web server lowers the priority of that thread when a call takes long. It can't be raised again, but a
-    new thread has the usual one: so all that the process has loaded and remembers stays.
+    new thread has the usual one, and the caches of the process stay.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -189,13 +188,13 @@ class _Worker:
         self._calls = 0
         # Hands the database connection from one thread to the next.
         self._scheduler = RequestScheduler(1)
-        # All state that is remembered is that of this block, or later.
-        self._remembered_from = NO_BLOCK
-        # A call that was received, but is left to the next thread.
+        # The cached state is that of this block, or later.
+        self._cached_from = NO_BLOCK
+        # A received call for the next thread.
         self._received: bytes | None = None
 
     def run(self) -> None:
-        """Answer calls until the socket is closed, or this process has become too large or too old."""
+        """Answer calls until the socket is closed, or the limit of memory or calls is reached."""
         from mirror.core import config
 
         parent = os.getppid()
@@ -245,14 +244,14 @@ class _Worker:
     def _answer_call(self, request: Any, since: int, memory: int, most_calls: int) -> bool:
         """Answer a call from the block `since` or a later one; false if it was the last.
 
-        Errors: OSError when the web server wants no more.
+        Errors: OSError when the web server has closed the connection.
         """
         began = time.monotonic()
-        self._forget_older(since)
+        self._clear_older(since)
         pieces = _Pieces(self._connection)
         answer, spent = self._answer(request, pieces)
         self._calls += 1
-        if self._calls % _CALLS_PER_LOOK == 0 or time.monotonic() - began > _LONG_SECONDS:
+        if self._calls % _CALLS_PER_CHECK == 0 or time.monotonic() - began > _LONG_SECONDS:
             spent = spent or _memory()[1] - self._resident > memory // 2
         last = spent or self._calls >= most_calls
         if not pieces.began:
@@ -261,19 +260,19 @@ class _Worker:
             pieces.end(complete=answer.status is HTTPStatus.OK, last=last)
         return not last
 
-    def _forget_older(self, since: int) -> None:
-        """Let the call read no state that is older, nor any that the node has answered from already."""
+    def _clear_older(self, since: int) -> None:
+        """Clear cached state that is older than `since`, or than what the node has answered from."""
         from web3sim.state.cache import caches
 
         block_requirement.go_on(since)
         answered = block_requirement.answered()
-        if max(since, answered) > self._remembered_from:
-            caches().forget_state()
+        if max(since, answered) > self._cached_from:
+            caches().clear_state()
             # Where there are replicas the block of a client may be one that none of them has.
-            self._remembered_from = since if block_requirement.reader is None else answered
+            self._cached_from = since if block_requirement.reader is None else answered
 
     def _answer(self, request: Any, pieces: "_Pieces") -> tuple[Any, bool]:
-        """The answer, and whether this process should answer no more."""
+        """Return the answer, and whether it is the last of this process."""
         from web3sim.calls import call
         from web3sim.past import trace
 
@@ -282,7 +281,7 @@ class _Worker:
                 return call.answer(request), False
             pieces.seconds = request.seconds
             answer = trace.answer(request, pieces.add)
-            return answer._replace(result=pieces.held), False
+            return answer._replace(result=pieces.buffered), False
         except BlockNotAvailable as error:
             return call.unavailable(str(error)), False
         except MemoryError:
@@ -297,36 +296,36 @@ class _Worker:
 
 
 class _Pieces:
-    """An answer that comes in pieces: held back while it is short, then sent as it comes."""
+    """An answer in pieces: buffered while it is short, then sent piece by piece."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._held: list[bytes] = []
+        self._buffered: list[bytes] = []
         self._size = 0
         self._last = 0.0
         self.began = False
-        #: How long it may take from its beginning.
+        #: The time limit from its first piece.
         self.seconds = 0.0
 
     @property
-    def held(self) -> bytes:
-        return b"".join(self._held)
+    def buffered(self) -> bytes:
+        return b"".join(self._buffered)
 
     def add(self, piece: bytes) -> None:
-        """Errors: OSError when the web server process wants no more, DeadlinePassed."""
+        """Errors: OSError when the web server has closed the connection, DeadlinePassed."""
         if self.began:
             if time.monotonic() > self._last:
                 raise DeadlinePassed
             send(self._connection, piece)
             return
-        self._held.append(piece)
+        self._buffered.append(piece)
         self._size += len(piece)
-        if self._size > _HELD_BYTES:
+        if self._size > _WHOLE_BYTES:
             self.began = True
             self._last = time.monotonic() + self.seconds
             send(self._connection, pickle.dumps((None, False, block_requirement.newest_read())))
-            send(self._connection, self.held)
-            self._held.clear()
+            send(self._connection, self.buffered)
+            self._buffered.clear()
 
     def end(self, *, complete: bool, last: bool) -> None:
         """Errors: OSError."""
@@ -335,7 +334,7 @@ class _Pieces:
 
 
 def _memory() -> tuple[int, int]:
-    """Bytes of address space, and those that are in memory."""
+    """Return the bytes of address space, and of resident memory."""
     size, resident = Path("/proc/self/statm").read_text().split()[:2]
     return int(size) * _PAGE_BYTES, int(resident) * _PAGE_BYTES
 

@@ -110,16 +110,16 @@ def _numbered(number: int, beyond: str) -> BlockSelector:
 
 
 def find_block(selector: BlockSelector, reading: Reading) -> SelectedBlock:
-    """The stored block a request asks for.
+    """Return the stored block of a selector.
 
     Errors: UnknownBlock; those of `reading`.
     """
-    # What asks for no block in particular gets the current state, whatever else is asked of the same block.
+    # The latest block has the current state; by its number, the same block has the state at its end.
     is_latest = selector == LATEST
-    found: StoredBlock | None = caches().blocks.get_or_put(selector, lambda: _read(selector, reading))
-    if found is None:
+    block: StoredBlock | None = caches().blocks.get_or_put(selector, lambda: _read(selector, reading))
+    if block is None:
         raise UnknownBlock
-    return SelectedBlock(found, None if is_latest else found.consensus_end)
+    return SelectedBlock(block, None if is_latest else block.consensus_end)
 
 
 def block_at(timestamp: int, reading: Reading) -> StoredBlock | None:

@@ -1,4 +1,4 @@
-"""The state that a process remembers between calls, each kind for as long as its setting allows."""
+"""The caches of a process between calls; settings say for how long each kind is valid."""
 
 import threading
 import time
@@ -14,22 +14,23 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-# More than are read.
+# More than there are.
 _SYSTEM_FILES = 20
 
 
 class Absent:
-    """The type of ABSENT, which a cache answers for what it does not have; None is a value."""
+    """The type of ABSENT, which a cache returns for a missing key; None is a value."""
 
 
 ABSENT = Absent()
 
 
 class ExpiringCache(Generic[Key, Value]):
-    """At most `size` values for `seconds` after each was put, or, `by_access`, last asked for.
+    """A least-recently-used cache of `size` values.
 
-    Those not used for longest make room. Not cachetools' TTLCache, whose look-up takes 3.5 microseconds where
-    this one takes 1.1: each call makes a dozen.
+    Each is valid for `seconds` after it was put, or, `by_access`, last read.
+
+    Not cachetools' TTLCache, whose look-up takes 3.5 microseconds, against 1.1: each call makes a dozen.
     """
 
     def __init__(
@@ -41,10 +42,10 @@ class ExpiringCache(Generic[Key, Value]):
 
     def get(self, key: Key) -> Value | Absent:
         with self._lock:
-            found = self._entries.get(key)
-            if found is None:
+            entry = self._entries.get(key)
+            if entry is None:
                 return ABSENT
-            value, expires = found
+            value, expires = entry
             now = self._clock()
             if now >= expires:
                 del self._entries[key]
@@ -55,12 +56,12 @@ class ExpiringCache(Generic[Key, Value]):
             return value
 
     def get_or_put(self, key: Key, read: Callable[[], Value]) -> Value:
-        """Return the kept value, or else what `read` returns, which is kept from now on."""
-        found = self.get(key)
-        if isinstance(found, Absent):
-            found = read()
-            self.put(key, found)
-        return found
+        """Return the cached value, or else cache and return what `read` returns."""
+        value = self.get(key)
+        if isinstance(value, Absent):
+            value = read()
+            self.put(key, value)
+        return value
 
     def put(self, key: Key, value: Value) -> None:
         if not self._seconds:
@@ -77,21 +78,20 @@ class ExpiringCache(Generic[Key, Value]):
 
 
 class Caches:
-    """One cache per kind. Keys begin with the state time, None for the current state, where values have one.
+    """One cache per kind. `time` is that of the state, None for the current one.
 
-    code: contract id -> runtime code. slots: (time, contract id, slot) -> value. used_slots: contract id ->
-    slots it used lately. batches: (time, contract id) -> None while the values of those are kept.
-    used_entities: what was called, an id or address -> the contracts and tokens it used lately, likewise.
-    entities: (time, id or address) -> Entity or None. tokens: (time, what, ids) -> what the tables answer.
-    blocks: how a block was asked for -> StoredBlock or None. block_hashes: the first of 256 numbers -> the
-    hashes of these blocks, one after the other; like code, they never change. system_files: the name of what
-    one of them says -> that.
+    code: contract id -> runtime code. slots: (time, (contract id, slot)) -> value. used_slots: contract id ->
+    slots it used recently. batches: (time, contract id) -> None while the values of those are cached.
+    used_entities: the id or address that was called -> the contracts and tokens it used recently.
+    entities: (time, id or address) -> Entity or None. tokens: (time, (kind, ids)) -> what the tables hold.
+    blocks: BlockSelector -> StoredBlock or None. block_hashes: the first of 256 numbers -> the hashes of
+    these blocks, concatenated; like code, they never change. system_files: name -> what a system file says.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         setting = "web3.cache."
 
-        def kept(name: str, *, by_access: bool = False) -> ExpiringCache[Any, Any]:
+        def cache_of(name: str, *, by_access: bool = False) -> ExpiringCache[Any, Any]:
             expiry = "expireAfterAccess" if by_access else "expireAfterWrite"
             return ExpiringCache(
                 config.value(f"{setting}{name}.{expiry}"),
@@ -100,14 +100,14 @@ class Caches:
                 clock=clock,
             )
 
-        self.code = kept("contract", by_access=True)
-        self.slots = kept("contractState")
-        self.used_slots = kept("contractSlots", by_access=True)
-        self.used_entities = kept("contractSlots", by_access=True)
-        self.batches = kept("contractState")
-        self.entities = kept("entity")
-        self.tokens = kept("token")
-        self.blocks = kept("block")
+        self.code = cache_of("contract", by_access=True)
+        self.slots = cache_of("contractState")
+        self.used_slots = cache_of("contractSlots", by_access=True)
+        self.used_entities = cache_of("contractSlots", by_access=True)
+        self.batches = cache_of("contractState")
+        self.entities = cache_of("entity")
+        self.tokens = cache_of("token")
+        self.blocks = cache_of("block")
         self.block_hashes: ExpiringCache[int, bytes] = ExpiringCache(
             config.value(f"{setting}contract.expireAfterAccess"),
             config.value(f"{setting}block.maximumSize"),
@@ -118,10 +118,10 @@ class Caches:
             config.value(f"{setting}fee.expireAfterWrite"), _SYSTEM_FILES, clock=clock
         )
 
-    def forget_state(self) -> None:
-        """Forget what blocks change."""
-        for each in (self.slots, self.batches, self.entities, self.tokens, self.blocks):
-            each.clear()
+    def clear_state(self) -> None:
+        """Clear what blocks change."""
+        for state in (self.slots, self.batches, self.entities, self.tokens, self.blocks):
+            state.clear()
 
 
 @cache
@@ -131,5 +131,5 @@ def caches() -> Caches:
 
 
 def forget() -> None:
-    """Begin anew, with the settings as they are now."""
+    """Replace all caches by empty ones with the current settings."""
     caches.cache_clear()

@@ -1,9 +1,11 @@
 """The ledger as the EVM sees it: addresses, accounts, code, storage, tokens."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property, partial
+from typing import TypeVar, TypeVarTuple
 
 from mirror.core import config
+from mirror.core.db.distribution import is_distributed
 from mirror.core.values import entity_id
 from web3sim.engine.interface import AccountKind, AccountRecord, Address
 from web3sim.state import blocks
@@ -11,17 +13,10 @@ from web3sim.state.blocks import BlockHashes, SelectedBlock
 from web3sim.state.database import Reading
 from web3sim.state.proxies import TOKEN_SERVICE, proxy_code
 from web3sim.state.tables.cached import CachedTables, EntityKey
-from web3sim.state.tables.choice import tables_at
-from web3sim.state.tables.interface import (
-    AirdropKey,
-    Associations,
-    CustomFees,
-    Entity,
-    Nft,
-    Relationship,
-    Schedule,
-    Token,
-)
+from web3sim.state.tables.current import CurrentTables
+from web3sim.state.tables.distributed import DistributedHistoricalTables
+from web3sim.state.tables.historical import HistoricalTables
+from web3sim.state.tables.interface import Entity, Relationship, Tables, Token
 
 # Numbers of the network's own entities; others are above.
 _LAST_RESERVED_NUM = 1000
@@ -30,12 +25,37 @@ _KINDS = {kind.name: kind for kind in AccountKind}
 _PROXIED = frozenset({AccountKind.TOKEN, AccountKind.SCHEDULE})
 _ACCOUNTS = frozenset({AccountKind.ACCOUNT.name, AccountKind.CONTRACT.name})
 
-# It is asked for with each call.
+Arguments = TypeVarTuple("Arguments")
+Answer = TypeVar("Answer")
+
+# Each call needs it.
 _id_before_all = cache(partial(entity_id.encode, num=0))
 
 
+def tables_at(time: int | None, reading: Reading) -> Tables:
+    """Return the state just after a time (ns); None is the current one."""
+    if time is None:
+        return CurrentTables(reading)
+    return DistributedHistoricalTables(time, reading) if is_distributed() else HistoricalTables(time, reading)
+
+
+def _cached(
+    kind: str, read: Callable[[Tables, *Arguments], Answer]
+) -> Callable[["LedgerState", *Arguments], Answer]:
+    """Return a method that reads the tables once for each combination of arguments."""
+    name = read.__name__
+
+    def cached(state: "LedgerState", /, *arguments: *Arguments) -> Answer:
+        answer: Answer = state._tables.other(
+            (kind, *arguments), lambda tables: getattr(tables, name)(*arguments)
+        )
+        return answer
+
+    return cached
+
+
 class LedgerState:
-    """The StateReader of engines, and what system contracts ask beyond it. It serves one request.
+    """The StateReader of engines, and what system contracts read beyond it. It serves one request.
 
     Errors of all methods: DeadlinePassed, DatabaseUnavailable; of `block_hash` also NotSupported.
     """
@@ -63,7 +83,7 @@ class LedgerState:
     # THE ENGINE INTERFACE
 
     def account(self, address: Address) -> AccountRecord | None:
-        """Return what lives at an address. The long-zero one names nothing that has an address of its own."""
+        """Return the account at an address; none at the long-zero address of one with its own address."""
         if address in self._accounts:
             return self._accounts[address]
         entity = self.entity_at(address)
@@ -101,7 +121,7 @@ class LedgerState:
     # ENTITIES
 
     def load(self, addresses: Iterable[Address]) -> None:
-        """Read several accounts together, before they are asked for one by one."""
+        """Read several accounts in one statement."""
         self._tables.load([self._key(address) for address in addresses])
 
     def entity_at(self, address: Address) -> Entity | None:
@@ -157,20 +177,20 @@ class LedgerState:
         entity = self.entity_at(address)
         return None if entity is None or entity.type != AccountKind.TOKEN.name else self.token(entity.id)
 
-    def token(self, token_id: int) -> Token | None:
-        return self._tables.other(("token", token_id), lambda tables: tables.token(token_id))
-
-    def deleted_token(self, token_id: int) -> Token | None:
-        """Return what a token was that is deleted; its relationships stay."""
-        key = ("deleted token", token_id)
-        return self._tables.other(key, lambda tables: tables.deleted_token(token_id))
-
-    def load_token(self, token_id: int, serial_number: int | None = None) -> None:
-        """Read a token, its custom fees and a serial of it together, before they are asked for one by one."""
-        keys: list[tuple[str | int, ...]] = [("token", token_id), ("custom fees", token_id)]
-        if serial_number is not None:
-            keys.append(("nft", token_id, serial_number))
-        self._tables.others(keys, lambda tables: tables.token_facts(token_id, serial_number)[: len(keys)])
+    token = _cached("token", Tables.token)
+    deleted_token = _cached("deleted token", Tables.deleted_token)
+    custom_fees = _cached("custom fees", Tables.custom_fees)
+    newest_serial = _cached("newest serial", Tables.newest_serial)
+    nft = _cached("nft", Tables.nft)
+    associations = _cached("associations", Tables.associations)
+    tying_tokens = _cached("tying", Tables.tying_tokens)
+    allowances = _cached("allowances", Tables.allowances)
+    hbar_allowance = _cached("hbar allowance", Tables.hbar_allowance)
+    token_allowance = _cached("allowance", Tables.token_allowance)
+    approved_for_all = _cached("approved for all", Tables.approved_for_all)
+    pending_airdrop = _cached("airdrop", Tables.pending_airdrop)
+    schedule = _cached("schedule", Tables.schedule)
+    signatories = _cached("signatories", Tables.signatories)
 
     def total_supply(self, token: Token) -> int:
         return self._tables.other(("supply", token.id), lambda tables: tables.total_supply(token))
@@ -180,52 +200,9 @@ class LedgerState:
         key = ("relationship", token.id, account_id)
         return self._tables.other(key, lambda tables: tables.relationship(token, account_id))
 
-    def associations(self, account_id: int) -> Associations:
-        return self._tables.other(
-            ("associations", account_id), lambda tables: tables.associations(account_id)
-        )
-
-    def newest_serial(self, token_id: int) -> int:
-        """Return the highest serial number that was ever minted; 0 if none was."""
-        return self._tables.other(("newest serial", token_id), lambda tables: tables.newest_serial(token_id))
-
-    def custom_fees(self, token_id: int) -> CustomFees:
-        return self._tables.other(("custom fees", token_id), lambda tables: tables.custom_fees(token_id))
-
-    def allowances(self, owner: int) -> int:
-        """Return the number of spenders that an owner has granted something: hbar, units, all serials."""
-        return self._tables.other(("allowances", owner), lambda tables: tables.allowances(owner))
-
-    def hbar_allowance(self, owner: int, spender: int) -> int:
-        """Return what is left of an allowance in tinybars; 0 without one."""
-        key = ("hbar allowance", owner, spender)
-        return self._tables.other(key, lambda tables: tables.hbar_allowance(owner, spender))
-
-    def pending_airdrop(self, key: AirdropKey) -> int | None:
-        """Return the amount of a pending airdrop, 0 for a serial; None if there is none."""
-        return self._tables.other(("airdrop", *key), lambda tables: tables.pending_airdrop(key))
-
-    def schedule(self, schedule_id: int) -> Schedule | None:
-        return self._tables.other(("schedule", schedule_id), lambda tables: tables.schedule(schedule_id))
-
-    def signatories(self, schedule_id: int) -> frozenset[bytes]:
-        """Return the public keys, or their prefixes, that have signed a schedule."""
-        return self._tables.other(
-            ("signatories", schedule_id), lambda tables: tables.signatories(schedule_id)
-        )
-
-    def tying_tokens(self, account_id: int) -> frozenset[int]:
-        """Return the tokens that an account holds or is the treasury of."""
-        return self._tables.other(("tying", account_id), lambda tables: tables.tying_tokens(account_id))
-
-    def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
-        key = ("allowance", token_id, owner, spender)
-        return self._tables.other(key, lambda tables: tables.token_allowance(token_id, owner, spender))
-
-    def nft(self, token_id: int, serial_number: int) -> Nft | None:
-        key = ("nft", token_id, serial_number)
-        return self._tables.other(key, lambda tables: tables.nft(token_id, serial_number))
-
-    def approved_for_all(self, token_id: int, owner: int, spender: int) -> bool:
-        key = ("approved for all", token_id, owner, spender)
-        return self._tables.other(key, lambda tables: tables.approved_for_all(token_id, owner, spender))
+    def load_token(self, token_id: int, serial_number: int | None = None) -> None:
+        """Read a token, its custom fees and a serial of it in one statement."""
+        keys: list[tuple[str | int, ...]] = [("token", token_id), ("custom fees", token_id)]
+        if serial_number is not None:
+            keys.append(("nft", token_id, serial_number))
+        self._tables.others(keys, lambda tables: tables.token_facts(token_id, serial_number)[: len(keys)])

@@ -6,7 +6,7 @@ go into the journal of the engine, so a frame that reverts takes back its own. N
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
 from mirror.core.values import entity_id
 from web3sim.engine.interface import AccountKind, AccountRecord, Address, Journal
@@ -29,7 +29,19 @@ _NEXT = ("next entity",)
 _KNOWN_USED = ("known numbers that were used",)
 _PROXIED = (AccountKind.TOKEN, AccountKind.SCHEDULE)
 
+Arguments = TypeVarTuple("Arguments")
 Stored = TypeVar("Stored")
+
+
+def _read(
+    kind: str, stored: Callable[[LedgerState, *Arguments], Stored]
+) -> Callable[["Overlay", *Arguments], Stored]:
+    """Return a method for the row of a kind that the call wrote, or else the stored one."""
+
+    def row(overlay: "Overlay", /, *arguments: *Arguments) -> Stored:
+        return overlay._row((kind, *arguments), lambda: stored(overlay.state, *arguments))
+
+    return row
 
 
 class Overlay:
@@ -41,22 +53,21 @@ class Overlay:
         self._rows = journal.rows()
 
     def _row(self, key: tuple[Any, ...], stored: Callable[[], Stored]) -> Stored:
-        # Operations on long lists ask for a row with each item, of which most are remembered.
+        # Operations on long lists read a row for each item, most of them from a cache.
         self.state.check_deadline()
         row = self._rows.get(key) if self._rows else None
         if row is None:
             return stored()
-        found: Stored = None if row is _ABSENT else row  # type: ignore[assignment]
-        return found
+        value: Stored = None if row is _ABSENT else row  # type: ignore[assignment]
+        return value
 
     def _put(self, key: tuple[Any, ...], row: Any) -> None:
         self.journal.put_row(key, _ABSENT if row is None else row)
 
     # ENTITIES
 
-    def entity(self, encoded: int) -> Entity | None:
-        """The entity of an id, whatever its address; not one that the call has deleted."""
-        return self._row(("entity", encoded), lambda: self.state.entity(encoded))
+    # By id, whatever the address; not one that the call has deleted.
+    entity = _read("entity", LedgerState.entity)
 
     def put_entity(self, entity: Entity) -> None:
         self._put(("entity", entity.id), entity)
@@ -91,7 +102,7 @@ class Overlay:
         return entity_id.long_zero(encoded) if entity is None else entity.address
 
     def load_accounts(self, ids: Iterable[int]) -> None:
-        """Read several entities together, before their addresses are asked for one by one."""
+        """Read several entities in one statement."""
         self.state.load(entity_id.long_zero(encoded) for encoded in ids)
 
     def add_entity(self, kind: AccountKind, address: Address | None = None, **columns: Any) -> Entity:
@@ -105,7 +116,7 @@ class Overlay:
         return entity
 
     def _note_contract(self, address: Address) -> Entity:
-        """Give a contract that an earlier frame has created, or an account that got value, its entity."""
+        """Add the entity of a contract that an earlier frame created, or of an account that got value."""
         num = entity_id.num_of_long_zero(address)
         own = address if num is None else None
         encoded = self.state.encoded(self._next_num() if num is None else num)
@@ -136,14 +147,11 @@ class Overlay:
         return self.journal.get_balance(self.address_of(encoded))
 
     def add_hbar(self, encoded: int, tinybars: int) -> None:
-        """Change a balance; the caller has looked that it does not become negative."""
+        """Change a balance; the caller has checked that it does not become negative."""
         address = self.address_of(encoded)
         self.journal.set_balance(address, self.journal.get_balance(address) + tinybars)
 
-    def hbar_allowance(self, owner: int, spender: int) -> int:
-        return self._row(
-            ("hbar allowance", owner, spender), lambda: self.state.hbar_allowance(owner, spender)
-        )
+    hbar_allowance = _read("hbar allowance", LedgerState.hbar_allowance)
 
     def put_hbar_allowance(self, owner: int, spender: int, tinybars: int) -> None:
         self._count_allowance(owner, self.hbar_allowance(owner, spender), tinybars)
@@ -151,9 +159,8 @@ class Overlay:
 
     # TOKENS
 
-    def token(self, token_id: int) -> Token | None:
-        """A token; not one that the call has deleted."""
-        return self._row(("token", token_id), lambda: self.state.token(token_id))
+    # Not one that the call has deleted.
+    token = _read("token", LedgerState.token)
 
     def token_at(self, address: Address) -> Token | None:
         """The token at an address, which is always the long-zero one."""
@@ -161,7 +168,7 @@ class Overlay:
         return None if num is None else self.token(self.state.encoded(num))
 
     def load_token(self, address: Address, serial_number: int | None = None) -> None:
-        """Read a token together with its custom fees and a serial, before they are asked for one by one."""
+        """Read a token, its custom fees and a serial in one statement."""
         num = entity_id.num_of_long_zero(address)
         if num is not None:
             self.state.load_token(self.state.encoded(num), serial_number)
@@ -170,7 +177,7 @@ class Overlay:
         self._put(("token", token.id), token)
 
     def delete_token(self, token: Token) -> None:
-        """Have a token live no more; its relationships stay."""
+        """Delete a token; its relationships stay."""
         self._put(("token", token.id), None)
         self.remove_entity(token.id)
         self._put(("deleted token", token.id), token)
@@ -193,8 +200,7 @@ class Overlay:
     def put_total_supply(self, token_id: int, amount: int) -> None:
         self._put(("supply", token_id), amount)
 
-    def custom_fees(self, token_id: int) -> CustomFees:
-        return self._row(("custom fees", token_id), lambda: self.state.custom_fees(token_id))
+    custom_fees = _read("custom fees", LedgerState.custom_fees)
 
     def put_custom_fees(self, token_id: int, fees: CustomFees) -> None:
         self._put(("custom fees", token_id), fees)
@@ -228,7 +234,7 @@ class Overlay:
         return any(self._ties(token_id, account_id) for token_id in tokens)
 
     def _ties(self, token_id: int, account_id: int) -> bool:
-        """Of a deleted token something may be left, but nobody is its treasury."""
+        """A deleted token has no treasury, but may have balances."""
         token = self.token(token_id)
         if token is not None and token.treasury_account_id == account_id:
             return True
@@ -265,7 +271,7 @@ class Overlay:
         )
 
     def replace_owner(self, token_id: int, old: int, new: int) -> None:
-        """Have an account own all serials of another, of which only those are known that were looked at."""
+        """Move all serials of an account to another one; only those that were read are known."""
         known: Mapping[int, int] = self.journal.row(("new owners", token_id), {})
         owners = {first: new if last == old else last for first, last in known.items()}
         self._put(("new owners", token_id), {old: new} | owners)
@@ -278,8 +284,7 @@ class Overlay:
         """None: the serial is burned or wiped."""
         self._put(("nft", token_id, serial_number), nft)
 
-    def newest_serial(self, token_id: int) -> int:
-        return self._row(("newest serial", token_id), lambda: self.state.newest_serial(token_id))
+    newest_serial = _read("newest serial", LedgerState.newest_serial)
 
     def put_newest_serial(self, token_id: int, serial_number: int) -> None:
         self._put(("newest serial", token_id), serial_number)
@@ -297,24 +302,19 @@ class Overlay:
             key = ("more allowances", owner)
             self.journal.put_row(key, self.journal.row(key, 0) + more)
 
-    def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
-        key = ("allowance", token_id, owner, spender)
-        return self._row(key, lambda: self.state.token_allowance(token_id, owner, spender))
+    token_allowance = _read("allowance", LedgerState.token_allowance)
 
     def put_token_allowance(self, token_id: int, owner: int, spender: int, amount: int) -> None:
         self._count_allowance(owner, self.token_allowance(token_id, owner, spender), amount)
         self._put(("allowance", token_id, owner, spender), amount)
 
-    def approved_for_all(self, token_id: int, owner: int, spender: int) -> bool:
-        key = ("approved for all", token_id, owner, spender)
-        return self._row(key, lambda: self.state.approved_for_all(token_id, owner, spender))
+    approved_for_all = _read("approved for all", LedgerState.approved_for_all)
 
     def put_approved_for_all(self, token_id: int, owner: int, spender: int, approved: bool) -> None:
         self._count_allowance(owner, self.approved_for_all(token_id, owner, spender), approved)
         self._put(("approved for all", token_id, owner, spender), approved)
 
     def pending_airdrop(self, key: AirdropKey) -> int | None:
-        """The amount of a pending airdrop, 0 for a serial; None if there is none."""
         return self._row(("airdrop", *key), lambda: self.state.pending_airdrop(key))
 
     def put_pending_airdrop(self, key: AirdropKey, amount: int | None) -> None:
@@ -323,8 +323,7 @@ class Overlay:
 
     # SCHEDULES
 
-    def schedule(self, schedule_id: int) -> Schedule | None:
-        return self._row(("schedule", schedule_id), lambda: self.state.schedule(schedule_id))
+    schedule = _read("schedule", LedgerState.schedule)
 
     def put_schedule(self, schedule: Schedule) -> None:
         self._put(("schedule", schedule.id), schedule)
@@ -332,8 +331,7 @@ class Overlay:
     def remove_schedule(self, schedule_id: int) -> None:
         self._put(("schedule", schedule_id), None)
 
-    def signatories(self, schedule_id: int) -> frozenset[bytes]:
-        return self._row(("signatories", schedule_id), lambda: self.state.signatories(schedule_id))
+    signatories = _read("signatories", LedgerState.signatories)
 
     def put_signatories(self, schedule_id: int, prefixes: frozenset[bytes]) -> None:
         self._put(("signatories", schedule_id), prefixes)

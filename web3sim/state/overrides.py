@@ -27,7 +27,7 @@ class OverriddenState:
     """A StateReader for one request: overrides, and the ledger behind them. Errors: as LedgerState.
 
     An override counts for its address. One with another address of a stored account also counts for the
-    address by which the EVM knows that account. Where there is no account one is made up.
+    address by which the EVM knows that account. A missing account is created for the call.
     """
 
     def __init__(self, ledger: LedgerState, overrides: Sequence[Override]) -> None:

@@ -1,8 +1,8 @@
 """Contract ABI: any types by eth_abi; words, addresses and one dynamic part at the end in a shorter way.
 
 Decoding is strict where a caller could mean something else: unused leading bytes of a value are zero, parts
-lie within the data. What follows the last part is ignored. The shorter way is there because eth_abi takes 10
-microseconds where a whole view takes 5.
+lie within the data. What follows the last part is ignored. The shorter way exists because eth_abi takes 10
+microseconds, a whole view 5.
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ class _BytesOfAddress(AddressDecoder):
 
 
 class _Stream(ContextFramesBytesIO):
-    """Arguments that are read only so often: offsets can name the same part thousands of times.
+    """Arguments with a limit on how much is read: offsets can name the same part thousands of times.
 
     What encoders write is read once, where tuples lie in one another up to four times.
     """
@@ -81,11 +81,11 @@ class _Stream(ContextFramesBytesIO):
         self._left = _MOST_READINGS * len(arguments)
 
     def read(self, size: int | None = -1, /) -> bytes:
-        found = super().read(size)
-        self._left -= len(found)
+        data = super().read(size)
+        self._left -= len(data)
         if self._left < 0:
             raise InvalidArguments("offsets name the same parts again and again")
-        return found
+        return data
 
 
 class _Codec(ABICodec):

@@ -144,7 +144,7 @@ def _answer(invocation: Invocation) -> SystemAnswer:
 
 
 def _return_value(call: SystemCall, journal: Journal) -> None:
-    """Services keep nothing: what the engine has moved to one goes back, and a fee is charged from there."""
+    """Return the value of a call to its sender, from where fees are charged: services hold no hbar."""
     if call.value:
         journal.set_balance(call.address, journal.get_balance(call.address) - call.value)
         journal.set_balance(call.sender, journal.get_balance(call.sender) + call.value)

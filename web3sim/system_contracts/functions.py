@@ -38,7 +38,7 @@ class Invocation:
     function: "Function"
     target: Address | None = None
     logs: list[Log] = field(default_factory=list)
-    #: Gas beside that of the function's entry.
+    #: Gas in addition to that of the function's entry.
     more_gas: int = 0
     _signers: Signers | None = None
 
@@ -123,7 +123,7 @@ class Function:
         return parameters_of(canonical(self.returns))
 
     def refusal(self, number: int) -> bytes:
-        """Return the output that tells a code, and nothing else."""
+        """Return the output for a response code, with empty results."""
         empty = [abi.empty(kind) for kind in self.results[1:]] if self.nothing is None else self.nothing()
         return abi.encoded(self.results, (number, *empty))
 

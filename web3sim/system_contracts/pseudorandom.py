@@ -10,7 +10,7 @@ def _seed(invocation: Invocation) -> bytes:
 
 
 def _gas(invocation: Invocation) -> int:
-    """A number that stays in the records of a transaction costs more than one that is only looked at."""
+    """A number in the records of a transaction costs more than one that is only read."""
     return view_gas(invocation) if invocation.call.static else invocation.prices.gas_of(PSEUDORANDOM)
 
 

@@ -1,6 +1,6 @@
 """The schedule service, 0x16b (HIP-755, HIP-756, HIP-1215), and a schedule at its own address.
 
-Who schedules a call of a contract pays for it, or names somebody who does. Such a call waits for its second;
+Who schedules a call of a contract pays for it, or names a payer. Such a call waits for its second;
 one that is executed on the signature of its payer, and the creation or change of a token, do not wait.
 """
 
@@ -55,7 +55,7 @@ def _native(invocation: Invocation) -> bytes:
 
 
 def _token_body(invocation: Invocation, service: Address, data: bytes) -> bytes:
-    """The creation or the change of a token that a call of the token service asks for. Errors: Refused."""
+    """The creation or the change of a token that a call of the token service describes. Errors: Refused."""
     selector = data[:SELECTOR_LENGTH]
     function = _CREATIONS.get(selector) or _UPDATES.get(selector)
     if service != TOKEN_SERVICE or function is None:

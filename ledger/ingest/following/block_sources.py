@@ -19,7 +19,6 @@ from ledger.stream.source.block_node.assembly import (
 from ledger.stream.source.block_node.client import (
     BlockNode,
     BlockNodeClient,
-    StreamedBlock,
     Subscription,
 )
 from ledger.stream.source.block_node.latency import LatencyMeter, Measuring, latency_of
@@ -175,7 +174,7 @@ class BlockNodeSource:
         if latency is None:
             self.scheduler.missed(node)
         self._given = time.monotonic()
-        return FetchedBlock(block.file.name, block.number, block.file, f"the block node {node.name}")
+        return block
 
     def refuse(self, reason: str = "") -> None:
         if self._chosen:
@@ -251,7 +250,7 @@ class BlockNodeSource:
             self._next_stream = time.monotonic() + NOTHING_NEW_SECONDS
         self._close_subscription()
 
-    def _owed(self, node: BlockNode, quiet: Subscription) -> StreamedBlock | None:
+    def _owed(self, node: BlockNode, quiet: Subscription) -> FetchedBlock | None:
         """Return the block that a quiet node turns out to have, None if it has none; leave it if another has.
 
         Errors: BlockNodeFailure if it has the block and does not send it, or does not answer.

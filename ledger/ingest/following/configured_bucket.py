@@ -9,7 +9,7 @@ from ledger.stream.source.configured import (
     stream_location,
 )
 from ledger.stream.source.download import Download, PathType
-from ledger.stream.source.public_buckets import PUBLIC_BUCKETS
+from ledger.stream.source.stream_settings import PUBLIC_BUCKETS
 from mirror.core import config
 
 _DOWNLOADER = "importer.downloader."

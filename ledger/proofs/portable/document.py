@@ -1,7 +1,7 @@
 """Proofs of transactions as JSON: reading them, strictly.
 
-Whatever a document says is either proved or refused: a value is written in one way only, and there is nothing
-in a document that nobody reads.
+Whatever a document says is either proved or refused: a value is written in one way only, and every member of
+a document is read.
 """
 
 import binascii

@@ -15,7 +15,7 @@ from ledger.proofs.portable.verdict import Expected, Transaction, Trusted, Verdi
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names, v1_v2, v5, v6
 from ledger.stream.record.formats import read_record_file
-from ledger.stream.record.item import InvalidItem, RecordItem
+from ledger.stream.record.item import InvalidItem, ItemSource, RecordItem
 from ledger.stream.record.reader import RECORD_CLASS_ID, RECORD_CLASS_VERSION, Reader
 from ledger.stream.record.running_hash import after_hashes, hash_object
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
@@ -164,8 +164,7 @@ def _item(stream_object: bytes, hapi_version: tuple[int, ...]) -> RecordItem:
         messages.parse(messages.Transaction, transaction),
         messages.parse(messages.TransactionRecord, record),
         hapi_version=(major, minor, patch),
-        transaction_bytes=transaction,
-        record_bytes=record,
+        source=ItemSource(transaction, record),
     )
 
 

@@ -91,12 +91,12 @@ def node(left: bytes, right: bytes) -> bytes:
 
 
 def climb(digest: bytes, path: list[tuple[bytes, bool]]) -> bytes:
-    for beside, is_left in path:
-        require(len(beside) == 48 or not (beside or is_left), "a step of a path is none")
-        if not beside:
+    for sibling, is_left in path:
+        require(len(sibling) == 48 or not (sibling or is_left), "a step of a path is none")
+        if not sibling:
             digest = sha384(b"\1" + digest)
         else:
-            digest = node(beside, digest) if is_left else node(digest, beside)
+            digest = node(sibling, digest) if is_left else node(digest, sibling)
     return digest
 
 
@@ -110,10 +110,10 @@ def check_path(kind: int, item: dict[str, Any], block: dict[str, Any], root: byt
     require([number for number, _ in fields(data)] == [kind], "an item is of another kind than it is called")
     place = 3 + SECTIONS[kind]
     wanted = [bool(place >> level & 1) for level in range(3)]
-    require(len(path) >= ABOVE and all(beside for beside, _ in path[:-ABOVE]), "a path is too short")
+    require(len(path) >= ABOVE and all(sibling for sibling, _ in path[:-ABOVE]), "a path is too short")
     last = path[-ABOVE:]
     require(
-        all(beside and is_left == side for (beside, is_left), side in zip(last[:3], wanted, strict=True))
+        all(sibling and is_left == side for (sibling, is_left), side in zip(last[:3], wanted, strict=True))
         and not last[3][0]
         and last[4][0] == leaf(b64decode(block["timestamp"]))
         and last[4][1],
@@ -162,7 +162,7 @@ def check_order(items: dict[str, Any], before: dict[str, list[str]]) -> None:
     require(all(kind in ([RESULT], [OUTPUT]) for kind in kinds), "before holds other items than results")
     for name, leaves in (("signed_transaction", earlier), ("transaction_result", [header, *outputs])):
         path = path_of(items[name])[:-ABOVE]
-        left = [beside for beside, is_left in reversed(path) if is_left]
+        left = [sibling for sibling, is_left in reversed(path) if is_left]
         require(left == complete_roots(list(map(leaf, leaves))), f"before is not what is before the {name}")
     bodies = [field(each, SIGNED, 1) for each in (*earlier, signed)]
     require(kind_of(bodies[-1]) != STATE_SIGNATURE, "it is a signature of the state, which has no result")
@@ -204,7 +204,7 @@ def signed_root(proof: bytes, number: int, root: bytes) -> tuple[bytes, bytes]:
     # Five steps for each block on the way: the fourth is single, the fifth has the time on the left.
     form = [(at % 5 != 3, at % 5 == 4) for at in range(len(way))]
     require(
-        len(way) % 5 == 4 and form == [(bool(beside), left) for beside, left in way] and field(paths[0], 6),
+        len(way) % 5 == 4 and form == [(bool(sibling), left) for sibling, left in way] and field(paths[0], 6),
         "the way to the later block is written otherwise than by a network",
     )
     return climb(root, [*way, (leaf(field(paths[0], 6)), True)]), field(state, 2, 1)

@@ -1,6 +1,6 @@
 """Proofs of transactions in blocks: their items, the paths to the block's hash, and the nodes' signature.
 
-The block comes from its row, if that has its bytes, from the kept place, or from the bucket of blocks. A node
+The block comes from its row, if that has its bytes, from the archive, or from the bucket of blocks. A node
 that makes its own demo network has it in a folder.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ledger.archive import layout
+from ledger.archive.location import block_path
 from ledger.proofs.portable.block.compose import Unprovable, compose
 from ledger.proofs.portable.block.shape import BlockProofJson
 from ledger.proofs.state import fetching, locations
@@ -84,7 +84,7 @@ def found(file: StoredFile, deadline: float) -> FoundBlock:
 
 
 class _Search:
-    """A search for a block in one place after another: a copy that is spoiled does not hide a sound one."""
+    """A search for a block in one location after another: a damaged copy does not hide an intact one."""
 
     def __init__(self, file: StoredFile) -> None:
         self._file = file
@@ -113,7 +113,7 @@ class _Search:
         for bucket in buckets:
             try:
                 folder = latest_folder(bucket, config.value("network"))
-                data = bucket.read(layout.block_path(folder, self._file.number), most=most_bytes())
+                data = bucket.read(block_path(folder, self._file.number), most=most_bytes())
             except StreamFileError as error:
                 self._looked.append(f"{bucket.location} ({error.cause})")
                 continue

@@ -12,7 +12,7 @@ class NotStored(NoProof):
 class NotFetched(NoProof):
     """The files that prove it could not be had, or prove nothing.
 
-    `details` are what only the operator may know, such as the places that were asked; "" for none.
+    `details` are what only the operator may know, such as the buckets that were read; "" for none.
     """
 
     def __init__(self, message: str, details: str = "") -> None:

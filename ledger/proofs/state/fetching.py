@@ -1,7 +1,7 @@
-"""Fetching the files of a proof: each node's signature file at once, then the file that they sign.
+"""Fetching the files of a proof: the signature files of all nodes at once, then the file that they sign.
 
-All of it has to be there by a deadline, a time of `time.monotonic`; what is late counts as missing. Few
-proofs are fetched at once, and meanwhile their requests leave the database to others.
+A deadline is a time of `time.monotonic`; files that are late count as missing. Few proofs are fetched at
+once, and their requests release the database meanwhile.
 """
 
 import threading
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
-from ledger.archive.published_files import Place
+from ledger.archive.published_files import NodeFolders
 from ledger.proofs.state.errors import Busy
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import AddressBookNode
@@ -27,13 +27,10 @@ _waiting = threading.BoundedSemaphore(_MOST_WAITING)
 Reading = Future[bytes]
 Result = TypeVar("Result")
 
-#: Reads a file as a node has published it, from one place. Errors: StreamFileError.
-Read = Callable[[Place, AddressBookNode, str], bytes]
-
 
 @contextmanager
 def others_served(deadline: float) -> Iterator[None]:
-    """Leave this thread's turn to other requests while files are fetched. Errors: Busy."""
+    """Release this thread's connection to other requests while files are fetched. Errors: Busy."""
     if not _waiting.acquire(blocking=False):
         raise _busy()
     try:
@@ -54,52 +51,54 @@ def _busy() -> Busy:
 
 
 def from_all(
-    places: Sequence[Place], read: Read, nodes: Sequence[AddressBookNode], name: str, deadline: float
+    buckets: Sequence[NodeFolders], nodes: Sequence[AddressBookNode], name: str, deadline: float, *, most: int
 ) -> Mapping[int, bytes]:
-    """Return a file of each node by node id, without those that can't be had in time.
+    """Return a file of at most `most` bytes of each node by node id, as far as they arrive in time.
 
-    A place is asked for what the ones before it lack.
+    Each bucket is read for the files that are missing in the ones before.
     """
     contents: dict[int, bytes] = {}
-    for place in places:
+    for folders in buckets:
         reading = {
-            _pool().submit(read, place, node, name): node.node_id
+            _pool().submit(folders.read, node.node_id, node.account_id, name, most=most): node.node_id
             for node in nodes
             if node.node_id not in contents
         }
-        for each in _done(reading, deadline):
-            if (content := _content(each)) is not None:
-                contents[reading[each]] = content
+        for done in _done(reading, deadline):
+            if (content := _content(done)) is not None:
+                contents[reading[done]] = content
     return contents
 
 
 def one_by_one(
-    places: Sequence[Place], read: Read, nodes: Sequence[AddressBookNode], name: str, deadline: float
+    buckets: Sequence[NodeFolders], nodes: Sequence[AddressBookNode], name: str, deadline: float
 ) -> Iterator[bytes]:
-    """Yield a file as one node after the other has it in each place, as long as there is time."""
-    for place in places:
-        for start in range(0, len(nodes), place.at_once):
-            some = nodes[start : start + place.at_once]
-            reading = [_pool().submit(read, place, node, name) for node in some]
+    """Yield the copies of a file in the folders of one node after the other, until the deadline."""
+    for folders in buckets:
+        for start in range(0, len(nodes), folders.at_once):
+            reading = [
+                _pool().submit(folders.read, node.node_id, node.account_id, name)
+                for node in nodes[start : start + folders.at_once]
+            ]
             done = _done(reading, deadline)
-            for each in reading:
-                if each in done and (content := _content(each)) is not None:
+            for future in reading:
+                if future in done and (content := _content(future)) is not None:
                     yield content
             if time.monotonic() >= deadline:
                 return
 
 
 def in_time(read: Callable[[], Result], deadline: float) -> Result | None:
-    """Return what is read, None if that takes too long. Errors: those of `read`."""
+    """Return the result of `read`, None after the deadline. Errors: those of `read`."""
     reading = _pool().submit(read)
     return reading.result() if _done([reading], deadline) else None
 
 
 def _done(reading: Iterable[Future[Result]], deadline: float) -> Set[Future[Result]]:
-    """Wait; return those that were done in time."""
+    """Wait until the deadline; return those that are done."""
     done, late = wait(reading, max(deadline - time.monotonic(), 0))
-    for each in late:
-        each.cancel()
+    for future in late:
+        future.cancel()
     return done
 
 

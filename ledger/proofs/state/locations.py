@@ -1,7 +1,7 @@
-"""The places of signed record files and of blocks: the kept place, and where they are published.
+"""The buckets of signed record files and of blocks: the archive, and those where they are published.
 
-Record files are published where importer.downloader.* say, unless rest.stateproof.streams.* say otherwise. A
-node that makes its own demo network has it in a folder.
+Record files are published in the bucket of importer.downloader.*, or of rest.stateproof.streams.*. A node
+that runs its own demo network has it in a folder.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,11 @@ from typing import Any
 
 from django.conf import settings
 
-from ledger.archive.access import archive_bucket
 from ledger.archive.location import archive_location
-from ledger.archive.published_files import Place
-from ledger.stream.errors import StreamFileError
-from ledger.stream.signature.address_book import AddressBookNode
+from ledger.archive.published_files import NodeFolders
+from ledger.archive.store import archive_bucket
 from ledger.stream.source import configured, stream_settings
-from ledger.stream.source.bucket import Access, Bucket, NoSuchFile, open_bucket
+from ledger.stream.source.bucket import Access, Bucket, open_bucket
 from ledger.stream.source.download import Layout, PathType
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
@@ -30,27 +28,24 @@ _ACCESS = ("region", "accessKey", "secretKey", "gcpProjectId")
 _CREDENTIALS = ("accessKey", "secretKey")
 _DEMO = "demo"
 
-# A kept file is in the folder of one of the nodes that signed it, in the source each of them has it.
+# An archived file is in the folder of one of the nodes that signed it; in the source each of them has it.
 _ALL_AT_ONCE, _ONE_BY_ONE = 16, 1
-# Real ones have less than a thousand bytes.
-_MOST_OF_SIGNATURE = 64 * 1024
 
 log = logs.logger(__name__)
 
 
-def places() -> Sequence[Place]:
-    """Return the places of record files, in the order in which to look."""
+def record_file_buckets() -> Sequence[NodeFolders]:
+    """Return the buckets of record files, in the order in which they are read."""
     published = _published(_own_demo(), _values(_STREAMS, "importer.", "network"))
-    found = [_kept(_values("importer.", "data")), published]
-    return [place for place in found if place is not None]
+    return [folders for folders in (_archive(_values("importer.", "data")), published) if folders is not None]
 
 
 def block_buckets() -> Sequence[Bucket]:
-    """Return the buckets of blocks, in the order in which to look."""
-    kept = _kept(_values("importer.", "data"))
+    """Return the buckets of blocks, in the order in which they are read."""
+    archive = _archive(_values("importer.", "data"))
     demo = settings.DATA_DIR / settings.DEMO_STREAM
     own_demo = str(demo) if config.value("network") == _DEMO and demo.is_dir() else ""
-    buckets = [] if kept is None else [kept.bucket]
+    buckets = [] if archive is None else [archive.bucket]
     if own_demo:
         buckets.append(_folder(own_demo))
     # Not every network publishes blocks in a bucket.
@@ -59,55 +54,34 @@ def block_buckets() -> Sequence[Bucket]:
     return buckets
 
 
-def read_signature(place: Place, node: AddressBookNode, name: str) -> bytes:
-    """Return a signature file as the node published it. Errors: StreamFileError."""
-    return _read(place, node, name, _MOST_OF_SIGNATURE)
-
-
-def read_file(place: Place, node: AddressBookNode, name: str) -> bytes:
-    """Return a record file as the node published it. Errors: StreamFileError."""
-    return _read(place, node, name, None)
-
-
-def _read(place: Place, node: AddressBookNode, name: str, most: int | None) -> bytes:
-    problem: StreamFileError | None = None
-    for folder in place.folders(node.node_id, node.account_id):
-        try:
-            return place.bucket.read(f"{folder}/{name}", most=most)
-        except NoSuchFile as error:
-            problem = error
-    assert problem is not None
-    raise problem
-
-
 def _values(*beginnings: str) -> tuple[Any, ...]:
-    """Return the values of the settings on which a place depends: with others it is another one."""
+    """Return the values of the settings on which a bucket depends: the key of a cache."""
     return tuple(value for name, value in config.values().items() if name.startswith(beginnings))
 
 
-def _kept(values: tuple[Any, ...]) -> Place | None:
+def _archive(values: tuple[Any, ...]) -> NodeFolders | None:
     location = archive_location()
     if "://" not in location and not Path(location).is_dir():
         return None
-    return _open_kept(values)
+    return _open_archive(values)
 
 
 @lru_cache(maxsize=1)
-def _open_kept(values: tuple[Any, ...]) -> Place | None:
+def _open_archive(values: tuple[Any, ...]) -> NodeFolders | None:
     layout = Layout(network=config.value("network"), path_type=PathType.ACCOUNT_ID)
     try:
         bucket = archive_bucket()
     except OperatorError as error:
         log.warning("state_proof_location_unusable", reason=str(error))
         return None
-    return None if bucket is None else Place(bucket, layout, _ALL_AT_ONCE)
+    return None if bucket is None else NodeFolders(bucket, layout, _ALL_AT_ONCE)
 
 
 @lru_cache(maxsize=1)
-def _published(location: str, values: tuple[Any, ...]) -> Place | None:
+def _published(location: str, values: tuple[Any, ...]) -> NodeFolders | None:
     layout = replace(configured.stream_layout(), network=_choose("network"))
     try:
-        return Place(configured.stream_bucket(location, _choose), layout, _ONE_BY_ONE)
+        return NodeFolders(configured.stream_bucket(location, _choose), layout, _ONE_BY_ONE)
     except OperatorError as error:
         log.warning("state_proof_location_unusable", reason=str(error))
         return None

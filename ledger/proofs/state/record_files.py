@@ -1,7 +1,7 @@
-"""Proofs of transactions in record files: the file, its signatures, and the keys of those who signed.
+"""Proofs of transactions in record files: the file, its signatures, and the keys of its signers.
 
-Only signatures that hold are part of a proof: by the node's key in the address book of the time, of the
-hashes of the file that is part of it, too.
+A proof contains only valid signatures: by the node's key in the address book of the time, over the hashes of
+the file in the proof.
 """
 
 import time
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ledger.archive.published_files import Place
+from ledger.archive.published_files import NodeFolders
 from ledger.proofs.portable.document import base64
 from ledger.proofs.state import fetching, locations, wrapped
 from ledger.proofs.state.compact import CompactFile, can_be_compact, compact
@@ -29,6 +29,9 @@ from mirror.core.values import entity_id
 
 log = logs.logger(__name__)
 
+# Real ones have less than a thousand bytes.
+_MOST_OF_SIGNATURE = 64 * 1024
+
 
 class Signed(NamedTuple):
     """A signature file as it was published, and what it says."""
@@ -47,9 +50,9 @@ def document(consensus_timestamp: int, file: StoredFile) -> Mapping[str, object]
     with fetching.others_served(deadline):
         if file.wrapped_record_block_hash is not None and (found := _from_block(file, books, deadline)):
             return _json(consensus_timestamp, books, *found)
-        where = locations.places()
-        signatures = _signatures(file, books, where, deadline)
-        record, content = _record_file(file, books, signatures, where, deadline)
+        buckets = locations.record_file_buckets()
+        signatures = _signatures(file, books, buckets, deadline)
+        record, content = _record_file(file, books, signatures, buckets, deadline)
         return _json(consensus_timestamp, books, signatures, record, content)
 
 
@@ -71,11 +74,11 @@ def _from_block(
 
 
 def _signatures(
-    file: StoredFile, books: StoredBook, where: Sequence[Place], deadline: float
+    file: StoredFile, books: StoredBook, buckets: Sequence[NodeFolders], deadline: float
 ) -> Mapping[int, Signed]:
     """Return the signature files that nodes have published. Errors: NotFetched."""
     name = names.signature_name(_published_name(file))
-    contents = fetching.from_all(where, locations.read_signature, books.nodes, name, deadline)
+    contents = fetching.from_all(buckets, books.nodes, name, deadline, most=_MOST_OF_SIGNATURE)
     return _held(name, contents, books)
 
 
@@ -120,17 +123,17 @@ def _record_file(
     file: StoredFile,
     books: StoredBook,
     signatures: Mapping[int, Signed],
-    where: Sequence[Place],
+    buckets: Sequence[NodeFolders],
     deadline: float,
 ) -> tuple[RecordFile, bytes]:
     """Return the file that was signed, and its content, decompressed. Errors: NotFetched."""
-    if file.content is not None and (kept := _checked(file.name, file.content, signatures)):
-        return kept
+    if file.content is not None and (stored := _checked(file.name, file.content, signatures)):
+        return stored
     signers = [node for node in books.nodes if node.node_id in signatures]
     # A file that has come in a block is not called as nodes have published it.
     name = next(iter(signatures.values())).read.data_name
-    for stored in fetching.one_by_one(where, locations.read_file, signers, name, deadline):
-        if fetched := _checked(name, stored, signatures):
+    for data in fetching.one_by_one(buckets, signers, name, deadline):
+        if fetched := _checked(name, data, signatures):
             return fetched
     first = entity_id.text(signers[0].account_id)
     raise NotFetched(f"Failed to download record file {file.name} from node {first}")

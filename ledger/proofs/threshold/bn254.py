@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
 
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import WrongSignature
 
 #: The order of the groups, and the field of coordinates.
 ORDER: Final = 21888242871839275222246405745257275088548364400416034343698204186575808495617
@@ -117,7 +117,7 @@ def times(point: Pair, factor: int) -> Pair:
 
 
 def pairing_is_one(pairs: Iterable[tuple[Pair, Point2]]) -> bool:
-    """Tell if the product of the pairings is one. Errors: WrongSignature for a point of no group."""
+    """Return whether the product of the pairings is one. Errors: WrongSignature for a point of no group."""
     data = b"".join(_words(*one, other[0][1], other[0][0], other[1][1], other[1][0]) for one, other in pairs)
     return int.from_bytes(_run(_PAIR, data), "big") == 1
 

@@ -2,9 +2,11 @@
 
 from typing import ClassVar, Final
 
-from ledger.proofs.threshold.errors import WrongSignature
-
 SCALAR_LENGTH: Final = 32
+
+
+class WrongSignature(Exception):
+    """A signature, its key or its proof proves nothing; the message says why."""
 
 
 class Values:

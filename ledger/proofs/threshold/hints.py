@@ -3,7 +3,7 @@
 A verification key commits to the BLS keys and the weights of all nodes. A signature has the sum of the keys
 and of the signatures of those nodes that signed, the sum of their weights, and a proof that these are the
 sums of the same nodes. Everything is over BLS12-381 (G1 and G2 with their pairing); the proof is a set of
-polynomials over the n-th roots of unity, opened at a point r that nobody can choose.
+polynomials over the n-th roots of unity, opened at a point r that a signer can't choose.
 
 Points are uncompressed big-endian coordinates, for G2 the imaginary part first; scalars are little-endian.
 """
@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from py_arkworks_bls12381 import GT, G1Point, G2Point, Scalar
 
-from ledger.proofs.threshold.encoding import SCALAR_LENGTH, Values
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import SCALAR_LENGTH, Values, WrongSignature
 
 KEY_LENGTH: Final = 1096
 SIGNATURE_LENGTH: Final = 1632
@@ -201,10 +200,10 @@ def verify(key: VerificationKey, message: bytes, data: bytes) -> None:
 
 
 def _all_hold(key: VerificationKey, signed: G2Point, signature: _Signature, r: int, before: int) -> bool:
-    """Tell if all equations of pairings hold: those of `_signs` and `_openings_hold`, and that the aggregate
-    key is the sum of the keys of the nodes in the bitmap.
+    """Return whether all equations of pairings hold: those of `_signs` and `_openings_hold`, and that the
+    aggregate key is the sum of the keys of the nodes in the bitmap.
 
-    Each but the first is multiplied by a random number that nobody can know before, and all are added up: the
+    Each but the first is multiplied by an unpredictable random number, and all are added up: the
     sum holds if all hold, and if one does not only by a chance of 1 to 2**128. So a point of the second group
     that occurs in several equations is paired once.
     """
@@ -321,7 +320,7 @@ def root_of_unity(slots: int) -> int:
 
 
 def _openings_hold(key: VerificationKey, signature: _Signature, r: int, before: int) -> bool:
-    """Tell if the commitments have their values at r, and the sums theirs one place before."""
+    """Return whether the commitments have their values at r, and the sums theirs one place before."""
     commitments = [
         signature.partial_sums,
         key.weights - key.last_lagrange * scalar(signature.aggregate_weight),
@@ -354,7 +353,7 @@ def _openings_hold(key: VerificationKey, signature: _Signature, r: int, before: 
 
 
 def _relations_hold(key: VerificationKey, signature: _Signature, r: int, root: int) -> bool:
-    """Tell if the sums are those of the weights of the nodes in the bitmap, and the bitmap is one of bits."""
+    """Return whether the sums are those of the weights in the bitmap, and the bitmap consists of bits."""
     slots = key.slots
     zero = (pow(r, slots, ORDER) - 1) % ORDER
     last = pow(root, slots - 1, ORDER)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.proofs.threshold.identity import Contributor
 from ledger.proofs.threshold.poseidon import FIELD
 
@@ -29,7 +29,7 @@ GENERATOR: Final[Point] = (
     19698561148652590122159747500897617769866003486955115824547446575314762165298,
     19298250018296453272277890825869354524455968081175474282777126169995084727839,
 )
-NOBODY: Final[Point] = (0, 1)
+NEUTRAL: Final[Point] = (0, 1)
 
 
 def point_of(node: Contributor) -> Point:
@@ -63,7 +63,7 @@ def verify(contributors: Sequence[Contributor], message: bytes, proof: bytes) ->
         raise WrongSignature(
             f"nodes with a weight of {weight} of {total} have signed its key, which is less than half"
         )
-    key = NOBODY
+    key = NEUTRAL
     for each in signers:
         key = add(key, point_of(each))
     if _number(response) >= ORDER or _number(challenge) >= ORDER:
@@ -89,10 +89,10 @@ def is_on_curve(point: Point) -> bool:
     return (sum(squares) - 1 - _D * squares[0] * squares[1]) % FIELD == 0
 
 
-# A multiplication takes 1 ms; nodes keep their keys.
+# A multiplication takes 1 ms; nodes' keys recur.
 @lru_cache(maxsize=2 * POSITIONS)
 def _is_in_group(point: Point) -> bool:
-    return times(point, ORDER) == NOBODY
+    return times(point, ORDER) == NEUTRAL
 
 
 def add(one: Point, other: Point) -> Point:
@@ -105,7 +105,7 @@ def add(one: Point, other: Point) -> Point:
 
 def times(point: Point, factor: int) -> Point:
     # With a common denominator, only the result needs a division, which takes as long as six additions.
-    total, doubled = (*NOBODY, 1), (*point, 1)
+    total, doubled = (*NEUTRAL, 1), (*point, 1)
     while factor:
         if factor & 1:
             total = _add_fractions(total, doubled)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from ledger.proofs.threshold import hints, poseidon, schnorr, wraps
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.proofs.threshold.hints import VerificationKey
 from ledger.proofs.threshold.identity import ID_LENGTH, LedgerIdentity
 from ledger.proofs.threshold.wraps import ProofKey

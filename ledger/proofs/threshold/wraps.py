@@ -11,8 +11,7 @@ from typing import Final
 
 from ledger.proofs.threshold import bn254, poseidon
 from ledger.proofs.threshold.bn254 import Pair, Point2
-from ledger.proofs.threshold.encoding import Values
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import Values, WrongSignature
 from ledger.proofs.threshold.identity import ID_LENGTH
 
 LENGTH: Final = 704
@@ -165,7 +164,7 @@ def _is_proved(key: ProofKey, proof: _Proof, inputs: list[int]) -> bool:
 
 
 def _is_opened(key: ProofKey, commitment: Pair, challenge: int, value: int, point: Pair) -> bool:
-    """Tell if a committed polynomial has a value at a challenge.
+    """Return whether a committed polynomial has a value at a challenge.
 
     e(C - value g, h) = e(point, beta_h - challenge h), with the challenge moved to the first group.
     """

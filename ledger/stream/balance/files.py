@@ -5,19 +5,16 @@ of several nodes, or loose. In a node's folder, and wherever there are signature
 has to have signed them.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from ledger.stream.balance import names
 from ledger.stream.balance.balance_file import BalanceFile, read_balance_file
 from ledger.stream.errors import StreamFileError
-from ledger.stream.signature.address_book import FIRST_NODE_ACCOUNT
 from ledger.stream.signature.quorum import Quorum, SignedHashes, Votes, by_reason
-from ledger.stream.source.stream_file import UNKNOWN_NODE
-
-_ACCOUNT_FOLDER = re.compile(r"balance\d+\.\d+\.(\d+)", re.ASCII)
+from ledger.stream.source.stream_file import UNKNOWN_NODE, node_of
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class LocalBalances:
 
     @property
     def published(self) -> bool:
-        """Tell if nodes have published it, who sign what they publish."""
+        """Return whether nodes have published it, who sign what they publish."""
         return bool(self.signatures) or set(self.copies) != {UNKNOWN_NODE}
 
     def read(self, quorum: Quorum | None) -> tuple[BalanceFile, tuple[int, ...]]:
@@ -85,15 +82,17 @@ def find_balance_files(paths: Iterable[Path]) -> list[LocalBalances]:
     """
     copies: dict[str, dict[int, Path]] = {}
     signatures: dict[str, dict[int, Path]] = {}
-    for path in (each for given in paths for each in _files(given)):
+    for path in chain.from_iterable(map(_files, paths)):
         if names.is_data(path.name) and path.stat().st_size:
-            copies.setdefault(path.name, {}).setdefault(_node_id(path), path)
+            copies.setdefault(path.name, {}).setdefault(node_of(path, "balance"), path)
         elif names.is_signature(path.name) and path.stat().st_size:
-            signatures.setdefault(names.data_name(path.name), {}).setdefault(_node_id(path), path)
-    found: dict[str, LocalBalances] = {}
+            signatures.setdefault(names.data_name(path.name), {}).setdefault(node_of(path, "balance"), path)
+    by_time: dict[str, LocalBalances] = {}
     for name in sorted(copies, key=names.preference):
-        found.setdefault(names.parse(name).time, LocalBalances(name, copies[name], signatures.get(name, {})))
-    return sorted(found.values(), key=lambda each: each.instant)
+        by_time.setdefault(
+            names.parse(name).time, LocalBalances(name, copies[name], signatures.get(name, {}))
+        )
+    return sorted(by_time.values(), key=lambda file: file.instant)
 
 
 def _files(path: Path) -> Iterable[Path]:
@@ -105,12 +104,3 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise StreamFileError(str(path), 0, f"cannot be read: {error.strerror}") from error
-
-
-def _node_id(path: Path) -> int:
-    folder = path.parent
-    if match := _ACCOUNT_FOLDER.fullmatch(folder.name):
-        return int(match[1]) - FIRST_NODE_ACCOUNT
-    if folder.name == "balance" and folder.parent.name.isdecimal():
-        return int(folder.parent.name)
-    return UNKNOWN_NODE

@@ -58,18 +58,18 @@ def parse(name: str) -> BalanceFileName:
 
 
 def is_balance(name: str) -> bool:
-    """Tell if the name is that of a balance file or of its signature file."""
+    """Return whether the name is that of a balance file or of its signature file."""
     return _parsed(name) is not None
 
 
 def is_data(name: str) -> bool:
-    """Tell if the name is that of a balance file, not of a signature."""
+    """Return whether the name is that of a balance file, not of a signature."""
     parsed = _parsed(name)
     return parsed is not None and not parsed.is_signature
 
 
 def is_signature(name: str) -> bool:
-    """Tell if the name is that of a signature file of a balance file."""
+    """Return whether the name is that of a signature file of a balance file."""
     parsed = _parsed(name)
     return parsed is not None and parsed.is_signature
 

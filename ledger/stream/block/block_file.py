@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 from ledger.proofs.threshold.configured import FIRST_LEDGER
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.block import names
 from ledger.stream.block.items import BlockContent, read_items
@@ -117,7 +117,7 @@ def _signature(block: BlockContent, root: bytes, items: list[RecordItem]) -> Blo
 def verify(file: RecordFile, ledger: LedgerIdentity | None, *, first_block_trusted: bool = False) -> None:
     """Require that the nodes of a ledger have signed a block. Errors: StreamFileError.
 
-    Where no ledger is known, the first block of a network may publish it itself, if that is believed.
+    Where no ledger is known, the first block of a network may publish it itself, if that is trusted.
     """
     from ledger.proofs.threshold import threshold
 
@@ -126,18 +126,18 @@ def verify(file: RecordFile, ledger: LedgerIdentity | None, *, first_block_trust
         raise StreamFileError(
             file.name, 0, "it has no threshold signature", _TRUST_ANYWAY, kind=ingest.SIGNATURES
         )
-    believed = ledger or _published_ledger(file, signature, first_block_trusted)
+    trusted = ledger or _published_ledger(file, signature, first_block_trusted)
     try:
-        threshold.verify(believed, signature.root, signature.signature)
-        _tell_form(len(signature.signature))
+        threshold.verify(trusted, signature.root, signature.signature)
+        _log_form(len(signature.signature))
         if ledger is None:
-            _tell_ledger(believed.ledger_id.hex())
+            _log_ledger(trusted.ledger_id.hex())
     except WrongSignature as error:
-        raise _refused(file, signature, believed, error) from error
+        raise _refused(file, signature, trusted, error) from error
 
 
 def _published_ledger(file: RecordFile, signature: BlockSignature, is_trusted: bool) -> LedgerIdentity:
-    """Return the ledger that the first block of a network publishes. Errors: NobodyTrusted."""
+    """Return the ledger that the first block of a network publishes. Errors: NoTrustedSigners."""
     own = signature.ledger if file.block_number == 0 else None
     if own is None:
         raise NoTrustedSigners(
@@ -185,7 +185,7 @@ def _refused(
 
 
 @cache
-def _tell_form(length: int) -> None:
+def _log_form(length: int) -> None:
     """Log the length of the first signature of each form: after the first address book it becomes WRAPS."""
     from ledger.proofs.threshold import threshold
 
@@ -193,8 +193,8 @@ def _tell_form(length: int) -> None:
 
 
 @cache
-def _tell_ledger(ledger_id: str) -> None:
-    """Log once that a ledger is believed for no other reason than that the first block brings it along."""
+def _log_ledger(ledger_id: str) -> None:
+    """Log once that a ledger is trusted only because the first block publishes it."""
     log.warning("ledger_trusted_on_first_use", ledger_id=ledger_id, setting=FIRST_LEDGER)
 
 

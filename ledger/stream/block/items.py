@@ -128,7 +128,7 @@ class BlockContent:
         )
 
     def paths(self, places: Iterable[tuple[str, int]]) -> list[list[Sibling]]:
-        """Return the ways from items, by kind and index in the section of the kind, to the root hash."""
+        """Return the paths from items, by kind and index in the section of the kind, to the root hash."""
         at = self.header.block_timestamp.SerializeToString()
         return self.tree.paths(places, at, self._footer_hashes, prefixed=self.prefixed)
 

@@ -1,12 +1,12 @@
 """Proofs of blocks that have no signature of their own: a later block's, and the hashes between (HIP-1056).
 
-Each block's root hash is part of the next one's. So from the root of a block, with the hashes beside its way,
+Each block's root hash is part of the next one's. So from the root of a block, with the siblings of its path,
 the root of the later block can be computed, which nodes have signed.
 """
 
 from typing import Any
 
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.stream.block.tree import Sibling, climb, leaf_of
 from mirror.core.values.hashes import SHA_384_LENGTH
 

@@ -31,7 +31,7 @@ class BlockFileName:
 
 
 def is_block(name: str) -> bool:
-    """Tell if the last part of the name has the extension of blocks."""
+    """Return whether the last part of the name has the extension of blocks."""
     return EXTENSION in PurePath(name).suffixes
 
 

@@ -14,7 +14,7 @@ _TAG = wire.encode_varint(Block.ITEMS_FIELD_NUMBER << 3 | wire.LENGTH_DELIMITED)
 
 
 def most_bytes() -> int:
-    """Return how large a block may be: what a block node may send has to be read again once it is kept."""
+    """Return how large a block file may be: an archived one may be as large as a block node may send."""
     most: int = config.value("importer.block.stream.maxBlockSize")
     return max(MAX_STORED, most)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.block.items import BlockContent
 from ledger.stream.block.later_block import signed_root

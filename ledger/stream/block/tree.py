@@ -43,7 +43,7 @@ EMPTY_PREFIXED = sha384(_LEAF)
 
 
 class Sibling(NamedTuple):
-    """A step of the path from a leaf to the root: the hash beside it, and whether that one is on the left.
+    """A step of the path from a leaf to the root: the sibling's hash, and whether that is on the left.
 
     Where the newer tree has a node with one child, the hash is empty.
     """
@@ -66,7 +66,7 @@ class BlockTree:
     traces: list[bytes] = field(default_factory=list)
 
     def add(self, kind: str, serialized: bytes) -> None:
-        """Add an item; `kind` is the name of its field. Footer and proofs are passed over."""
+        """Add an item; `kind` is the name of its field. Footer and proofs are ignored."""
         section = _SECTIONS.get(kind)
         if section is not None:
             getattr(self, section).append(serialized)
@@ -89,7 +89,7 @@ class BlockTree:
         *,
         prefixed: bool,
     ) -> list[list[Sibling]]:
-        """Return the ways from items to the root hash.
+        """Return the paths from items to the root hash.
 
         Each place is the kind of an item, and its index in the section of its kind.
         """
@@ -107,7 +107,7 @@ class BlockTree:
         return paths
 
     def headers_root(self, *, prefixed: bool) -> bytes:
-        """Return the root of the section of headers, which is beside the footer's hashes."""
+        """Return the root of the section of headers, the sibling of the footer's hashes."""
         combine = _prefixed if prefixed else _padded
         return combine([leaf_of(item, prefixed=prefixed) for item in self.headers])
 
@@ -123,9 +123,9 @@ class BlockTree:
 
 
 class HashedTree(BlockTree):
-    """A tree that hashes each item as it comes and keeps none, so it makes no paths.
+    """A tree that hashes each item as it comes and stores none, so it makes no paths.
 
-    Only from `begin` on: until then, and in blocks of the older generation, it keeps them.
+    Only from `begin` on: until then, and in blocks of the older generation, it stores them.
     """
 
     def __init__(self) -> None:

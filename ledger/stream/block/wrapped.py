@@ -16,14 +16,9 @@ from ledger.stream.block.signature import RECORD_FILE, signature_of, unproved
 from ledger.stream.block.tree import EMPTY_PREFIXED
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names, v1_v2, v5, v6
-from ledger.stream.record.reader import (
-    HASH_CLASS_ID,
-    HASH_CLASS_VERSION,
-    RECORD_CLASS_ID,
-    RECORD_CLASS_VERSION,
-    SHA_384_DIGEST_TYPE,
-)
+from ledger.stream.record.reader import HASH_CLASS_ID, HASH_CLASS_VERSION, SHA_384_DIGEST_TYPE
 from ledger.stream.record.record_file import RecordFile, Wrapper
+from ledger.stream.record.running_hash import stream_object
 from ledger.stream.record.sidecar import SidecarFile, parse_sidecar
 from ledger.stream.signature.quorum import Quorum, Votes
 from ledger.stream.signature.signature_file import SignatureFile
@@ -42,7 +37,6 @@ _INT32 = Struct(">i")
 _V2_HEADER = Struct(">iib48s")
 _V5_HEADER = Struct(">iiiii")
 _HASH_OBJECT = Struct(">QiIi48s")
-_OBJECT_HEADER = Struct(">Qi")
 _RECORD_STREAM_ITEMS = RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
 
 
@@ -252,8 +246,7 @@ def _v5_content(contents: _Contents) -> bytes:
     out = bytearray(_V5_HEADER.pack(5, version.major, version.minor, version.patch, _OBJECT_STREAM_VERSION))
     out += _hash_object(message.start_object_running_hash.hash)
     for item in contents.items:
-        out += _OBJECT_HEADER.pack(RECORD_CLASS_ID, RECORD_CLASS_VERSION)
-        out += _blob(item.record) + _blob(item.transaction)
+        out += stream_object(item.record, item.transaction)
     out += _hash_object(message.end_object_running_hash.hash)
     return bytes(out)
 

@@ -1,7 +1,7 @@
 """Record items: a transaction with its record, the same for handlers whatever the format of the file."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from google.protobuf.unknown_fields import UnknownFieldSet
 
@@ -29,21 +29,37 @@ class InvalidItem(ValueError):
     """An item that cannot be read; readers turn it into a StreamFileError that says where the item is."""
 
 
+class ItemSource(NamedTuple):
+    """What a file has of an item besides its Transaction and TransactionRecord.
+
+    `transaction_bytes` and `record_bytes` are these messages serialized, `signed` is the parsed
+    SignedTransaction. A record file needs none of them. `congestion_pricing_multiplier` is None unless the
+    item is from a block.
+    """
+
+    transaction_bytes: bytes | None = None
+    record_bytes: bytes | None = None
+    signed: Any = None
+    from_block: bool = False
+    congestion_pricing_multiplier: int | None = None
+
+
+RECORD_FILE = ItemSource()
+
+
 class RecordItem:
     """A transaction and its record.
 
     `index` is its position in the file. `successful` needs a result that counts as success and, for a child
     whose parent precedes it in the file, a successful parent. `hapi_version` is (0, 0, 0) for files without
-    one. `from_block` says that the record comes from a block, which has less of what an Ethereum transaction
-    asks for; `absent` names the fields of the record that the block lacks, and
-    `congestion_pricing_multiplier` is None unless it is from a block. `transaction_type` is 0 when it is
-    unknown. `sidecar_records` are TransactionSidecarRecord messages. `ethereum` is the Ethereum transaction
-    the item wraps, once its handler has decoded it. `executed_hook` is the hook that it called, by owner
-    (encoded) and number, as far as its block tells it. `hook_call` is the last call of a hook before this
-    item among the children of its parent. `account_nonces` are the nonces of accounts (encoded) after an
-    transaction that delegates, as far as its block tells them. `result_kind` is the record's field
-    with the result of a contract: who adds one later sets both. `scheduled` says that a schedule was
-    executed. Times are ns; `payer_account_id` is encoded.
+    one. A record `from_block` has fewer fields: `absent` names those that the block does not contain.
+    `transaction_type` is 0 when it is unknown. `sidecar_records` are TransactionSidecarRecord messages.
+    `ethereum` is the Ethereum transaction that the item wraps, set by its handler. `executed_hook` is the
+    hook that it called, by owner (encoded) and number, if its block contains it. `hook_call` is the last call
+    of a hook before this item among the children of its parent. `account_nonces` are the nonces of accounts
+    (encoded) after a transaction that delegates, if its block contains them. `result_kind` is the record's
+    field with the result of a contract; code that adds such a result sets it too. `scheduled`: the item
+    executed a schedule. Times are ns; `payer_account_id` is encoded.
     """
 
     __slots__ = (
@@ -87,44 +103,44 @@ class RecordItem:
         *,
         previous: "RecordItem | None" = None,
         hapi_version: HapiVersion = NO_HAPI_VERSION,
-        transaction_bytes: bytes | None = None,
-        record_bytes: bytes | None = None,
-        from_block: bool = False,
-        congestion_pricing_multiplier: int | None = None,
-        signed: Any | None = None,
+        source: ItemSource = RECORD_FILE,
     ) -> None:
-        """`previous` is the item before in the same file; the bytes are the serialized messages, if at hand;
-        `signed` is the SignedTransaction, if it was parsed before.
-
-        Errors: InvalidItem.
-        """
+        """`previous` is the item before in the same file. Errors: InvalidItem."""
         self.index = index
         self.transaction = transaction
         self.record = record
         self.hapi_version = hapi_version
-        self.from_block = from_block
-        self.congestion_pricing_multiplier = congestion_pricing_multiplier
+        (
+            self._transaction_bytes,
+            self._record_bytes,
+            self._signed,
+            self.from_block,
+            self.congestion_pricing_multiplier,
+        ) = source
         self.sidecar_records: Sequence[Any] = ()
         self.absent: frozenset[str] = _NO_FIELDS
         self.entity_id = 0
         self.ethereum: EthereumData | None = None
         self.account_nonces: Mapping[int, int] = _NO_NONCES
         self.executed_hook: tuple[int, int] | None = None
-        self._transaction_bytes = transaction_bytes
-        self._record_bytes = record_bytes
         self._memo_bytes: bytes | None = None
         self._spends_allowances: bool | None = None
+        self._read_transaction()
+        self._read_record(previous)
 
-        self.body = self._parse_body(signed)
+    def _read_transaction(self) -> None:
+        self.body = self._parse_body()
         self.transaction_type = _type_of(self.body)
         transaction_id = self.body.transactionID
         # A node may submit any transaction id: a payer that cannot exist has a record all the same.
         self.payer_account_id = entity_id.of_account(transaction_id.accountID)
         self.valid_start_ns = timestamp.of(transaction_id.transactionValidStart)
         self.nonce: int = transaction_id.nonce
+
+    def _read_record(self, previous: "RecordItem | None") -> None:
+        record = self.record
         self.scheduled: bool = record.HasField("scheduleRef")
         self.result_kind: str | None = record.WhichOneof("body")
-
         self.consensus_timestamp = timestamp.of(record.consensusTimestamp)
         if not self.consensus_timestamp and not record.HasField("consensusTimestamp"):
             raise InvalidItem("its record has no consensus timestamp")
@@ -137,7 +153,6 @@ class RecordItem:
                 self.parent = _parent(previous, self.parent_consensus_timestamp)
                 if previous.parent_consensus_timestamp == self.parent_consensus_timestamp:
                     self.hook_call = previous if previous.calls_hook else previous.hook_call
-
         self.result: int = record.receipt.status
         self.successful: bool = self.result in result_codes.SUCCESS and (
             self.parent is None or self.parent.successful
@@ -257,9 +272,8 @@ class RecordItem:
         result = getattr(self.record, kind)
         return result if result.ByteSize() else None
 
-    def _parse_body(self, signed: Any | None) -> Any:
-        transaction = self.transaction
-        self._signed = signed
+    def _parse_body(self) -> Any:
+        transaction, signed = self.transaction, self._signed
         try:
             if signed is not None:
                 body_bytes = signed.bodyBytes

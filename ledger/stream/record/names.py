@@ -91,7 +91,7 @@ def instant_of(time: str) -> int | None:
 
 
 def is_record(name: str) -> bool:
-    """Tell if the name is that of a record file, not of a sidecar or signature."""
+    """Return whether the name is that of a record file, not of a sidecar or signature."""
     try:
         parsed = parse(name)
     except InvalidFileName:
@@ -100,7 +100,7 @@ def is_record(name: str) -> bool:
 
 
 def is_signature(name: str) -> bool:
-    """Tell if the name is that of a signature file."""
+    """Return whether the name is that of a signature file."""
     try:
         return parse(name).is_signature
     except InvalidFileName:

@@ -63,7 +63,7 @@ class RecordFile:
     `size` is the file's stored length in bytes. Times are ns.
 
     `original` are the bytes that were read, as they are stored; those of a streamed block only if they are to
-    be kept, compressed with zstd.
+    be stored, compressed with zstd.
 
     Only blocks have a software version of their own and rounds; nodes sign their `hash`, and `file_hash` is
     "" and there is a `block_signature`. A record file from a wrapped block brings its `wrapper` and its

@@ -8,7 +8,7 @@ Hashes: format 1 over the whole file; format 2 over the header (57 bytes) and th
 hash is the chain too; there is no metadata hash.
 """
 
-from ledger.stream.record.item import InvalidItem, RecordItem
+from ledger.stream.record.item import InvalidItem, ItemSource, RecordItem
 from ledger.stream.record.names import StreamFileName
 from ledger.stream.record.reader import MAX_MESSAGE, Reader
 from ledger.stream.record.record_file import RecordFile, item_failure, times_of
@@ -63,8 +63,7 @@ def _item(reader: Reader, index: int, previous: RecordItem | None) -> RecordItem
             messages.parse(Transaction, transaction_bytes),
             messages.parse(TransactionRecord, record_bytes),
             previous=previous,
-            transaction_bytes=transaction_bytes,
-            record_bytes=record_bytes,
+            source=ItemSource(transaction_bytes, record_bytes),
         )
     except (DecodeError, InvalidItem) as error:
         raise item_failure(reader.file, index, start, error) from error

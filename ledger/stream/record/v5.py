@@ -7,7 +7,7 @@ Hashes: file hash over the whole file; metadata hash over the header (20 bytes) 
 objects; the chain is the running hashes.
 """
 
-from ledger.stream.record.item import HapiVersion, InvalidItem, RecordItem
+from ledger.stream.record.item import HapiVersion, InvalidItem, ItemSource, RecordItem
 from ledger.stream.record.names import StreamFileName
 from ledger.stream.record.reader import HASH_CLASS_ID, MAX_MESSAGE, RECORD_CLASS_ID, Reader
 from ledger.stream.record.record_file import RecordFile, item_failure, times_of
@@ -66,8 +66,7 @@ def _item(reader: Reader, index: int, previous: RecordItem | None, hapi_version:
             messages.parse(TransactionRecord, record_bytes),
             previous=previous,
             hapi_version=hapi_version,
-            transaction_bytes=transaction_bytes,
-            record_bytes=record_bytes,
+            source=ItemSource(transaction_bytes, record_bytes),
         )
     except (DecodeError, InvalidItem) as error:
         raise item_failure(reader.file, index, start, error) from error

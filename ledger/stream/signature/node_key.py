@@ -22,7 +22,7 @@ _PUBLIC_EXPONENT = 65537
 
 
 def verify(public_key: str, signed_hash: bytes, signature: bytes) -> bool:
-    """Tell if `signature` is a node's over the 48 bytes `signed_hash`.
+    """Return whether `signature` is a node's over the 48 bytes `signed_hash`.
 
     `public_key` is the text in an address book: hex of the DER SubjectPublicKeyInfo. If it is no RSA key,
     nothing verifies.

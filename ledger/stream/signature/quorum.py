@@ -54,7 +54,7 @@ class Quorum:
     required_stake: int
     # By what blocks are verified; None as long as the network has published nothing.
     ledger: LedgerIdentity | None = None
-    # Whether the first block of the network is believed by the ledger that it publishes itself.
+    # Whether the first block of the network is verified by the ledger that it publishes itself.
     first_block_trusted: bool = False
 
     @classmethod
@@ -162,7 +162,7 @@ class SignedHashes:
 class Votes:
     """The signatures of one file, counted as they arrive.
 
-    `name` is the file's in messages. Nodes without a signature are told as `missing`.
+    `name` is the file's in messages. `missing` is the reason of nodes without a signature.
     """
 
     def __init__(self, name: str, quorum: Quorum, *, missing: str = NO_SIGNATURE) -> None:

@@ -46,7 +46,7 @@ class SignatureFile:
         return names.data_name(self.name, self.version)
 
     def is_signed_by(self, public_key: str) -> bool:
-        """Tell if all of its signatures are by a node's key (the text in an address book)."""
+        """Return whether all of its signatures are by a node's key (the text in an address book)."""
         if not verify(public_key, self.file_hash, self.file_signature):
             return False
         if self.metadata_hash is None or self.metadata_signature is None:

@@ -11,11 +11,9 @@ from ledger.stream.record import names as record_names
 from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.bucket import Bucket
 from ledger.stream.source.download import Download, Layout, Published
-from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
-# Nodes write balance files every 15 minutes. If there is none in the first of these times, they may have
-# written none for long.
+# Nodes write balance files every 15 minutes. If the first of these periods has none, the second is searched.
 LONGEST_BEFORE = 31 * NANOS_PER_DAY
 _WINDOWS = (NANOS_PER_DAY, LONGEST_BEFORE)
 
@@ -26,11 +24,8 @@ class BalanceLayout(Layout):
     `<network>/<shard>/<node id>/balance/`.
     """
 
-    def account_folder(self, account_id: int) -> str:
-        return f"accountBalances/balance{entity_id.text(account_id)}"
-
-    def node_folder(self, node_id: int) -> str:
-        return f"{self.network.lower().partition('-')[0]}/{self.shard}/{node_id}/balance"
+    top_folder = "accountBalances"
+    kind = "balance"
 
 
 @dataclass(frozen=True)
@@ -62,22 +57,23 @@ class BalanceDownload(Download):
         Errors: StreamFileError if no node's folder can be listed.
         """
         position = record_names.shortest_time(after) + "_C"
-        found: dict[str, Published] = {}
+        by_time: dict[str, Published] = {}
         while True:
             listing = self.listing(quorum, position)
             if listing.problems and not listing.files and len(listing.problems) == len(quorum.accounts):
                 cause = next(iter(listing.problems.values()))
                 raise StreamFileError(self.bucket.location, 0, f"balance files can't be listed: {cause}")
-            for each in sorted(listing.files, key=lambda each: names.preference(each.name)):
-                found.setdefault(names.parse(each.name).time, each)
+            for file in sorted(listing.files, key=lambda file: names.preference(file.name)):
+                by_time.setdefault(names.parse(file.name).time, file)
             if not listing.files or names.parse(listing.files[-1].name).instant > until:
                 break
             position = names.parse(listing.files[-1].name).after
         files = [
-            PublishedBalances(names.data_name(each.name), each.name, each.folders) for each in found.values()
+            PublishedBalances(names.data_name(file.name), file.name, file.folders)
+            for file in by_time.values()
         ]
         return sorted(
-            (each for each in files if after < each.instant <= until), key=lambda each: each.instant
+            (file for file in files if after < file.instant <= until), key=lambda file: file.instant
         )
 
     def newest(self, quorum: Quorum, until: int) -> list[PublishedBalances]:

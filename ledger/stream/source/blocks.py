@@ -61,12 +61,16 @@ class LocalBlockFile(StreamFile):
 
 @dataclass(frozen=True)
 class FetchedBlock(StreamFile):
-    """A block that was received from a block node or a bucket, and read; `source` names where from."""
+    """A block from a block node or a bucket, which `source` names.
+
+    `arrived` is when the last item came from a block node (monotonic seconds).
+    """
 
     name: str
     number: int
     file: RecordFile
     source: str
+    arrived: float = 0.0
     signed_by: tuple[int, ...] = ()
     proved: bool = False
 
@@ -121,7 +125,7 @@ def local_block(path: Path) -> LocalBlockFile:
 
 
 def blocks_below(folder: Path) -> list[LocalBlockFile]:
-    """Return every block file in a folder, by path; other files are passed over."""
+    """Return every block file in a folder, by path."""
     blocks = []
     for path in sorted(folder.rglob(f"*{names.EXTENSION}*")):
         try:

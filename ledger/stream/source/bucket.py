@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypedDict
 from urllib.parse import unquote, urlsplit
 
 import obstore
@@ -103,8 +103,7 @@ def open_bucket(location: str, access: Access) -> Bucket:
         return _Listed(open_store(location, access), f"the bucket {location}")
     if location.startswith(("http://", "https://")):
         with _valid(location):
-            store = HTTPStore(location, client_options=_client(access), retry_config=_retry(access))
-        return _Indexed(store, location)
+            return _Indexed(HTTPStore(location, **_requests(access)), location)
     if "://" in location:
         raise InvalidLocation(
             f"{location} is no location of stream files: give a folder, s3://bucket, gs://bucket or "
@@ -151,20 +150,15 @@ class _Store:
             return data
 
     def _read(self, path: str, most: int) -> bytes:
-        try:
+        with _requested(path, missing=NoSuchFile):
             answer = obstore.get(self._store, path)
             if answer.meta["size"] > most:
                 raise BucketError(path, f"{answer.meta['size']} bytes; stream files have at most {most}")
             return bytes(answer.bytes())
-        except (BaseError, OSError, ValueError) as error:
-            kind = NoSuchFile if isinstance(error, FileNotFoundError) else BucketError
-            raise kind(path, _cause(error)) from error
 
     def folders(self) -> list[str]:
-        try:
+        with _requested(self.location):
             prefixes = obstore.list_with_delimiter(self._store)["common_prefixes"]
-        except (BaseError, OSError, ValueError) as error:
-            raise BucketError(self.location, _cause(error)) from error
         return sorted(prefix.strip("/") for prefix in prefixes)
 
 
@@ -172,16 +166,10 @@ class _Listed(_Store):
     """S3 or GCS: lists sorted names after any name, a page per request."""
 
     def names(self, folder: str, after: str) -> list[str]:
-        with incidents.noted(folder, normal=NoSuchFile):
-            return self._names(folder, after)
-
-    def _names(self, folder: str, after: str) -> list[str]:
         offset = f"{folder}/{after}" if after else None
         start = len(folder) + 1
-        try:
+        with incidents.noted(folder, normal=NoSuchFile), _requested(folder):
             page = next(iter(obstore.list(self._store, folder, offset=offset, chunk_size=PAGE)), [])
-        except (BaseError, OSError, ValueError) as error:
-            raise BucketError(folder, _cause(error)) from error
         names = (entry["path"][start:] for entry in page if entry["size"] <= MAX_STORED)
         # Folders below this one sort behind its files.
         return sorted(name for name in names if "/" not in name and name > after)
@@ -255,9 +243,7 @@ def _s3(bucket: str, prefix: str | None, access: Access) -> S3Store:
     if access.access_key:
         config["access_key_id"] = access.access_key
         config["secret_access_key"] = access.secret_key
-    return S3Store(
-        bucket, prefix=prefix, config=config, client_options=_client(access), retry_config=_retry(access)
-    )
+    return S3Store(bucket, prefix=prefix, config=config, **_requests(access))
 
 
 def _gcs(bucket: str, prefix: str | None, access: Access) -> ObjectStore:
@@ -268,24 +254,24 @@ def _gcs(bucket: str, prefix: str | None, access: Access) -> ObjectStore:
     config: GCSConfig = {"skip_signature": access.anonymous}
     if access.endpoint:
         config["base_url"] = access.endpoint
-    return GCSStore(
-        bucket, prefix=prefix, config=config, client_options=_client(access), retry_config=_retry(access)
-    )
+    return GCSStore(bucket, prefix=prefix, config=config, **_requests(access))
 
 
-def _client(access: Access) -> "ClientConfig":
-    options: ClientConfig = {
+class _Requests(TypedDict):
+    client_options: "ClientConfig"
+    retry_config: "RetryConfig"
+
+
+def _requests(access: Access) -> _Requests:
+    """Return how a store makes its requests."""
+    client: ClientConfig = {
         "allow_http": True,
         "connect_timeout": min(_CONNECT_TIMEOUT, timedelta(seconds=access.timeout)),
         "timeout": timedelta(seconds=access.timeout),
     }
     if access.project:
-        options["default_headers"] = {"x-goog-user-project": access.project}
-    return options
-
-
-def _retry(access: Access) -> "RetryConfig":
-    return {
+        client["default_headers"] = {"x-goog-user-project": access.project}
+    retry: RetryConfig = {
         "max_retries": access.retries,
         "retry_timeout": timedelta(seconds=access.timeout),
         "backoff": {
@@ -294,12 +280,18 @@ def _retry(access: Access) -> "RetryConfig":
             "base": 2,
         },
     }
+    return {"client_options": client, "retry_config": retry}
 
 
-def _cause(error: Exception) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "there is no such file"
-    return f"can't be had: {_first_line(error)}"
+@contextmanager
+def _requested(what: str, *, missing: type[BucketError] = BucketError) -> Iterator[None]:
+    """Turn the errors of a request into BucketErrors, `missing` if there is no such file."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise missing(what, "there is no such file") from error
+    except (BaseError, OSError, ValueError) as error:
+        raise BucketError(what, f"can't be had: {_first_line(error)}") from error
 
 
 def _first_line(error: Exception) -> str:

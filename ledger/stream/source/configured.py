@@ -1,4 +1,4 @@
-"""The buckets of the stream: those that the settings importer.downloader.* name, or other locations."""
+"""The buckets of the stream: those of the settings importer.downloader.*, or other locations."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -6,8 +6,12 @@ from typing import Any
 
 from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, open_bucket
 from ledger.stream.source.download import Layout, PathType
-from ledger.stream.source.public_buckets import PUBLIC_BLOCK_BUCKETS, PUBLIC_BUCKETS
-from ledger.stream.source.stream_settings import DOWNLOADER, downloader
+from ledger.stream.source.stream_settings import (
+    DOWNLOADER,
+    PUBLIC_BLOCK_BUCKETS,
+    PUBLIC_BUCKETS,
+    downloader,
+)
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 
@@ -16,7 +20,7 @@ SCHEMES = {"S3": "s3", "GCP": "gs"}
 _RECORD_BUCKET = DOWNLOADER + "bucketName"
 _BLOCK_BUCKET = "importer.block.bucketName"
 
-#: Returns the value of a setting by its name below importer.downloader, or of one in its place.
+#: Returns the value of a setting by its name below importer.downloader, or of one that overrides it.
 Choose = Callable[[str], Any]
 
 
@@ -45,7 +49,7 @@ def block_bucket(location: str = "") -> Bucket:
 
 
 def stream_location() -> str:
-    """Return the configured place of record files. Errors: OperatorError."""
+    """Return the configured location of record files. Errors: OperatorError."""
     return _configured(config.value(_RECORD_BUCKET), PUBLIC_BUCKETS)
 
 
@@ -78,7 +82,7 @@ def _bucket(
 def _configured(
     name: str, public: Mapping[str, str], choose: Choose = downloader, setting: str = _RECORD_BUCKET
 ) -> str:
-    """Return the place that the settings name. `setting` is the one for `name`. Errors: OperatorError."""
+    """Return the location that the settings name. `setting` is the one for `name`. Errors: OperatorError."""
     provider = choose("cloudProvider")
     prefix = choose("pathPrefix").strip("/")
     if provider == "LOCAL":

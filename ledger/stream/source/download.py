@@ -1,7 +1,7 @@
 """Downloads from buckets: listings of what nodes have published, and verified record files.
 
-Requests run on a pool of threads, so that a file's signatures arrive together. They are counted as they come;
-once a quorum has signed, the others are not waited for, so a slow node delays nobody.
+Requests run on a pool of threads, so that a file's signatures arrive together. They are counted as they
+arrive, until a quorum has signed: a slow node causes no delay.
 """
 
 import random
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
@@ -34,8 +35,8 @@ class PathType(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The folders where nodes publish. While a folder by account is empty, the one by node id is looked into
-    every `refresh` seconds.
+    """The folders where nodes publish. While a folder by account is empty, the one by node id is listed every
+    `refresh` seconds.
     """
 
     network: str
@@ -43,11 +44,14 @@ class Layout:
     path_type: PathType = PathType.AUTO
     refresh: float = 10
 
+    top_folder: ClassVar = "recordstreams"
+    kind: ClassVar = "record"
+
     def account_folder(self, account_id: int) -> str:
-        return f"recordstreams/record{entity_id.text(account_id)}"
+        return f"{self.top_folder}/{self.kind}{entity_id.text(account_id)}"
 
     def node_folder(self, node_id: int) -> str:
-        return f"{self.network.lower().partition('-')[0]}/{self.shard}/{node_id}/record"
+        return f"{self.network.lower().partition('-')[0]}/{self.shard}/{node_id}/{self.kind}"
 
 
 @dataclass(frozen=True)
@@ -95,8 +99,8 @@ class _Copy:
 class Download:
     """Downloads from a bucket; `concurrency` is the number of requests at once. Close it when done.
 
-    With `for_proofs`, signatures of a third of the nodes are waited for, whatever their stakes, as state
-    proofs have so many.
+    With `for_proofs` it waits for signatures of a third of the nodes, whatever their stakes: state proofs
+    need so many.
     """
 
     def __init__(
@@ -107,9 +111,9 @@ class Download:
         self._sidecars = sidecars
         self._for_proofs = for_proofs
         self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="download")
-        # Nodes found to publish by node id, and when others were last looked for there (monotonic seconds).
+        # Nodes that publish by node id, and when the folders of others were last listed (monotonic seconds).
         self._by_node_id: set[int] = set()
-        self._looked: dict[int, float] = {}
+        self._listed_at: dict[int, float] = {}
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -148,7 +152,7 @@ class Download:
         if kind is PathType.NODE_ID or (kind is PathType.AUTO and node_id in self._by_node_id):
             return by_node, *self._signatures(by_node, after)
         listed, complete = self._signatures(by_account, after)
-        if listed or kind is PathType.ACCOUNT_ID or not self._look_by_node_id(node_id):
+        if listed or kind is PathType.ACCOUNT_ID or not self._may_list_by_node_id(node_id):
             return by_account, listed, complete
         listed, complete = self._signatures(by_node, after)
         if listed:
@@ -156,12 +160,12 @@ class Download:
                 self._by_node_id.add(node_id)
         return by_node, listed, complete
 
-    def _look_by_node_id(self, node_id: int) -> bool:
+    def _may_list_by_node_id(self, node_id: int) -> bool:
         now = time.monotonic()
         with self._lock:
-            if now - self._looked.get(node_id, -self.layout.refresh) < self.layout.refresh:
+            if now - self._listed_at.get(node_id, -self.layout.refresh) < self.layout.refresh:
                 return False
-            self._looked[node_id] = now
+            self._listed_at[node_id] = now
         return True
 
     def _signatures(self, folder: str, after: str) -> tuple[list[str], bool]:
@@ -169,7 +173,7 @@ class Download:
         return [name for name in listed if self.is_signature(name)], len(listed) < PAGE
 
     def is_signature(self, name: str) -> bool:
-        """Tell if a name is that of a signature file of this stream."""
+        """Return whether a name is that of a signature file of this stream."""
         return names.is_signature(name)
 
     def fetch(self, published: Published, quorum: Quorum) -> VerifiedFile:

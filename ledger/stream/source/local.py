@@ -8,7 +8,6 @@ to have signed the file. Block files come after all record files, as networks ch
 blocks.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,16 +18,13 @@ from ledger.stream.record import names
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
-from ledger.stream.signature.address_book import FIRST_NODE_ACCOUNT
 from ledger.stream.signature.quorum import QuorumAt, Votes
 from ledger.stream.source.blocks import LocalBlockFile, blocks_below, local_block, stored_bytes
-from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile, read_verified
-
-_ACCOUNT_FOLDER = re.compile(r"record\d+\.\d+\.(\d+)", re.ASCII)
+from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile, node_of, read_verified
 
 
 class SourceError(StreamFileError):
-    """A path without record files, or a file that is missing beside another."""
+    """A path without record files, or a missing sidecar."""
 
     def __init__(self, path: Path, cause: str, cure: str = "") -> None:
         super().__init__(str(path), 0, cause, cure)
@@ -69,7 +65,7 @@ class LocalRecordFile(StreamFile):
         return read_sidecar_file(metadata.name, self.read_sidecar(metadata.name), metadata.hash)
 
     def verify(self, quorum_at: QuorumAt, *, sidecars: bool) -> StreamFile:
-        """Count the signature files beside it, and read the copy of a signer."""
+        """Count its signature files, and read the copy of a signer."""
         if not self.published:
             return self
         votes = Votes(names.signature_name(self.name), quorum_at(self.instant))
@@ -78,7 +74,7 @@ class LocalRecordFile(StreamFile):
         return read_verified(votes.require(), (self, *self.copies), sidecars=sidecars)
 
     def read_sidecar(self, name: str) -> bytes:
-        """Read a sidecar from the folder `sidecar` beside the record file, or from right beside it."""
+        """Read a sidecar from the folder `sidecar` next to the record file, or from its folder."""
         folder = self.path.parent / names.SIDECAR_FOLDER
         for path in (folder / name, self.path.parent / name):
             if path.is_file():
@@ -115,7 +111,7 @@ def _files(path: Path) -> Sequence[FileOnDisk]:
     if not names.is_record(path.name):
         names.parse(path.name)
         raise SourceError(path, "is a signature or sidecar file, not a record file")
-    return [LocalRecordFile(path.name, path, _node_id(path))]
+    return [LocalRecordFile(path.name, path, node_of(path, "record"))]
 
 
 def _files_below(folder: Path) -> list[LocalRecordFile]:
@@ -126,9 +122,9 @@ def _files_below(folder: Path) -> list[LocalRecordFile]:
         if path.parent.name == names.SIDECAR_FOLDER or not path.is_file():
             continue
         if names.is_record(path.name):
-            copies.setdefault(path.name, []).append(LocalRecordFile(path.name, path, _node_id(path)))
+            copies.setdefault(path.name, []).append(LocalRecordFile(path.name, path, node_of(path, "record")))
         elif names.is_signature(path.name):
-            signatures.setdefault(names.parse(path.name).time, {}).setdefault(_node_id(path), path)
+            signatures.setdefault(names.parse(path.name).time, {}).setdefault(node_of(path, "record"), path)
     return [
         replace(
             first,
@@ -146,12 +142,3 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SourceError(path, f"cannot be read: {error.strerror}") from error
-
-
-def _node_id(path: Path) -> int:
-    folder = path.parent
-    if match := _ACCOUNT_FOLDER.fullmatch(folder.name):
-        return int(match[1]) - FIRST_NODE_ACCOUNT
-    if folder.name == "record" and folder.parent.name.isdecimal():
-        return int(folder.parent.name)
-    return UNKNOWN_NODE

@@ -1,8 +1,10 @@
 """Stream files where they lie: on disk, or published by nodes. Each reads and verifies itself."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from ledger.stream.errors import StreamFileError
@@ -10,11 +12,23 @@ from ledger.stream.record import names
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
+from ledger.stream.signature.address_book import FIRST_NODE_ACCOUNT
 from ledger.stream.signature.quorum import QuorumAt, SignedHashes, by_reason
 from ledger.stream.source import incidents
 
-# The node id of a file whose path does not tell the node.
+# The node id of a file whose path does not name the node.
 UNKNOWN_NODE = -1
+_ACCOUNT_FOLDER = re.compile(r"([a-z]+)\d+\.\d+\.(\d+)", re.ASCII)
+
+
+def node_of(path: Path, kind: str) -> int:
+    """Return the node whose folder has a file: `<kind><shard.realm.num>/` or `<node id>/<kind>/`."""
+    folder = path.parent
+    if (match := _ACCOUNT_FOLDER.fullmatch(folder.name)) and match[1] == kind:
+        return int(match[2]) - FIRST_NODE_ACCOUNT
+    if folder.name == kind and folder.parent.name.isdecimal():
+        return int(folder.parent.name)
+    return UNKNOWN_NODE
 
 
 class StreamFile(ABC):

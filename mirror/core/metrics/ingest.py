@@ -29,13 +29,13 @@ BLOCK_NODE_FAILURES = Counter(
 PROBLEMS = Counter(
     "mirror_ingest_problems_total", "Transactions with a problem that did not stop the stream."
 )
-KEPT = Counter(
+ARCHIVED = Counter(
     "mirror_ingest_archived_files_total",
-    "Verified stream files that were kept, when they were loaded or later.",
+    "Verified stream files that were archived, when they were loaded or later.",
 )
-NOT_KEPT = Counter(
+ARCHIVE_FAILURES = Counter(
     "mirror_ingest_archive_failures_total",
-    "Verified stream files that were loaded, and could not be kept then.",
+    "Verified stream files that were loaded, and could not be archived then.",
 )
 
 SIGNATURES, CHAIN, SOURCE, CONTENT = "signatures", "chain", "source", "content"

@@ -9,7 +9,7 @@ from mirror.demo.actions import texts
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.files import find_file
 from mirror.demo.actions.topics import receipt as message_receipt
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.streams.record_files import account, timestamp, transfer_list
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.files import APPEND, Change
@@ -181,7 +181,4 @@ def _line(network: Network) -> Inner | None:
 
 _MAKERS = (_payment, _message, _memo, _line)
 
-ACTIONS = (
-    Action(happen_together, 1),
-    Action(fail_together, 0),
-)
+ACTIONS = weighted((1, happen_together), (0, fail_together))

@@ -5,7 +5,7 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import Key, KeyList
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
-from mirror.demo.network import Action, Network, NotPossible, required
+from mirror.demo.network import Network, NotPossible, required, weighted
 from mirror.demo.streams.record_files import timestamp
 from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
 
@@ -19,25 +19,37 @@ def create(network: Network) -> None:
     owner = network.person()
     if owner.key is None or len(_living(network)) >= _MOST_FILES:
         raise NotPossible
-    number, at = network.new_number(), network.now
-    keys = KeyList(keys=[Key.FromString(owner.key)])
+    number = network.new_number()
+    keys = key_list(owner.key)
     place = network.choose.choice(_PLACES)
     if network.choose.random() < 0.5:
         memo, contents = f"Prices, {place}", _price_list(network)
     else:
         memo, contents = f"Temperatures, {place}", b"time,celsius\n"
-    created = File(number, at, owner.number, keys.SerializeToString(), memo)
-    body: dict[str, Any] = {"keys": keys, "memo": memo, "contents": contents}
-    created.expiration = _in_days(network, 90)
-    body["expirationTime"] = timestamp(created.expiration)
-    created.changes.append(Change(at, CREATE, contents))
-    network.world.files[number] = created
-    network.submit("fileCreate", body, payer=owner.number, receipt={"fileID": {"fileNum": number}})
+    store(network, File(number, network.now, owner.number, keys, memo, _in_days(network, 90)), contents)
+
+
+def store(network: Network, created: File, contents: bytes, fee: int | None = None) -> None:
+    """Create a file with these contents."""
+    created.changes.append(Change(network.now, CREATE, contents))
+    network.world.files[created.number] = created
+    body: dict[str, Any] = {"keys": KeyList.FromString(created.keys), "memo": created.memo}
+    body["contents"] = contents
+    if created.expiration is not None:
+        body["expirationTime"] = timestamp(created.expiration)
+    receipt = {"fileID": {"fileNum": created.number}}
+    network.submit("fileCreate", body, payer=created.owner, receipt=receipt, fee=fee)
+
+
+def key_list(key: bytes) -> bytes:
+    """Return a serialized KeyList of one serialized Key."""
+    keys: bytes = KeyList(keys=[Key.FromString(key)]).SerializeToString()
+    return keys
 
 
 def append(network: Network) -> None:
     """Append some lines to a file."""
-    file = some_file(network)
+    file = required(find_file(network))
     lines = (
         f"{(network.now // NANOS_PER_SECOND) - 60 * step},{network.choose.uniform(-9, 35):.1f}\n"
         for step in range(network.choose.randrange(2, 8), 0, -1)
@@ -49,7 +61,7 @@ def append(network: Network) -> None:
 
 def update(network: Network) -> None:
     """Replace the contents, the memo or the expiry of a file."""
-    file = some_file(network)
+    file = required(find_file(network))
     body: dict[str, Any] = {"fileID": {"fileNum": file.number}}
     contents = b""
     match network.choose.randrange(3):
@@ -68,7 +80,7 @@ def update(network: Network) -> None:
 
 def delete(network: Network) -> None:
     """Delete a file."""
-    file = some_file(network)
+    file = required(find_file(network))
     file.deleted = True
     network.submit("fileDelete", {"fileID": {"fileNum": file.number}}, payer=file.owner)
 
@@ -77,17 +89,17 @@ def change_in_vain(network: Network) -> None:
     """Append to a deleted file, update a file of the network, or delete one that never was."""
     payer = network.person()
     deleted = [file for file in network.world.files.values() if file.deleted]
+    number, contents = network.world.next_number + 1_000_000, {}
+    kind, result = "fileDelete", "INVALID_FILE_ID"
     match network.choose.randrange(3):
         case 0 if deleted:
-            number = network.choose.choice(deleted).number
-            body: dict[str, Any] = {"fileID": {"fileNum": number}, "contents": b"too late"}
-            network.submit("fileAppend", body, payer=payer.number, result="FILE_DELETED")
+            number, contents = network.pick(deleted).number, {"contents": b"too late"}
+            kind, result = "fileAppend", "FILE_DELETED"
         case 1:
-            body = {"fileID": {"fileNum": 112}, "contents": b"hbar to the moon"}
-            network.submit("fileUpdate", body, payer=payer.number, result="AUTHORIZATION_FAILED")
-        case _:
-            body = {"fileID": {"fileNum": network.world.next_number + 1_000_000}}
-            network.submit("fileDelete", body, payer=payer.number, result="INVALID_FILE_ID")
+            number, contents = 112, {"contents": b"hbar to the moon"}
+            kind, result = "fileUpdate", "AUTHORIZATION_FAILED"
+    body = {"fileID": {"fileNum": number}, **contents}
+    network.submit(kind, body, payer=payer.number, result=result)
 
 
 def _living(network: Network) -> list[File]:
@@ -100,15 +112,10 @@ def _living(network: Network) -> list[File]:
     ]
 
 
-def some_file(network: Network) -> File:
-    """Return a file whose owner can pay for a change. Errors: NotPossible."""
-    return required(find_file(network))
-
-
 def find_file(network: Network) -> File | None:
     """Return a file whose owner can pay for a change; None if there is none."""
     files = [file for file in _living(network) if network.can_pay(file.owner)]
-    return network.choose.choice(files) if files else None
+    return network.find(files)
 
 
 def _price_list(network: Network) -> bytes:
@@ -121,10 +128,4 @@ def _in_days(network: Network, days: int) -> int:
     return (network.now // NANOS_PER_SECOND + 1) * NANOS_PER_SECOND + days * NANOS_PER_DAY
 
 
-ACTIONS = (
-    Action(create, 1),
-    Action(append, 1),
-    Action(update, 1),
-    Action(delete, 0),
-    Action(change_in_vain, 0),
-)
+ACTIONS = weighted((1, create, append, update), (0, delete, change_in_vain))

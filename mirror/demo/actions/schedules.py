@@ -8,12 +8,12 @@ from mirror.core.values.hapi.messages import Key, SignedTransaction, Transaction
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import texts
 from mirror.demo.actions.executions import execute, scheduled_body, scheduled_id
-from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, wallet_of
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.keys.wallet import wallet_of
+from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.streams.record_files import ComposedTransaction, account, timestamp, transfer_list
 from mirror.demo.tokens import traders
-from mirror.demo.tokens.messages import token_id
 from mirror.demo.world.accounts import HBAR, Account
+from mirror.demo.world.messages import token_id
 from mirror.demo.world.schedules import Schedule
 
 _USUAL_LIFE = 30 * 60 * NANOS_PER_SECOND
@@ -36,7 +36,7 @@ def _schedule_payment(network: Network) -> None:
     numbers = list(dict.fromkeys(sender.number for sender in senders if sender))
     if receiver.number in numbers or not numbers:
         raise NotPossible
-    # Now and then it is more than the sender has: then it fails when it is executed.
+    # Sometimes it is more than the sender has: then it fails when it is executed.
     most = 60 if network.choose.random() < 0.9 else 10_000_000
     transfers = {number: -network.choose.randrange(1, most) * HBAR for number in numbers}
     transfers[receiver.number] = -sum(transfers.values())
@@ -47,12 +47,10 @@ def _schedule_payment(network: Network) -> None:
 
 
 def _schedule_message(network: Network) -> None:
-    """Schedule a message that nobody else has to sign, for its expiry."""
+    """Schedule a message for its expiry, which only its creator has to sign."""
     creator = _creator(network)
     topics = [topic for topic in network.world.topics.values() if topic.is_free]
-    if not topics:
-        raise NotPossible
-    topic = network.choose.choice(topics)
+    topic = network.pick(topics)
     message = texts.message(network, topic.subject, topic.sequence_number + 1)
     body = {"consensusSubmitMessage": {"topicID": {"topicNum": topic.number}, "message": message}}
     _schedule(network, creator, body, payer=creator, required=[creator.number], waits=True)
@@ -74,11 +72,9 @@ def _schedule_mint(network: Network) -> None:
 def sign(network: Network) -> None:
     """Sign a schedule, which is executed after the last signature it needs."""
     schedules = [each for each in _open(network) if each.missing and not each.of_contract]
-    if not schedules:
-        raise NotPossible
-    schedule = network.choose.choice(schedules)
+    schedule = network.pick(schedules)
     signer = network.world.accounts[network.choose.choice(schedule.missing)]
-    if not _wallet(signer) or not network.can_pay(signer.number):
+    if not wallet_of(signer.number, signer.key) or not network.can_pay(signer.number):
         raise NotPossible
     body = {"scheduleID": {"scheduleNum": schedule.number}}
     schedule.signed.append(signer.number)
@@ -89,19 +85,15 @@ def sign(network: Network) -> None:
         receipt={"scheduledTransactionID": scheduled_id(schedule)},
         signatures=_signatures(signer),
     )
-    schedule.keep(signed.consensus_timestamp, _signature_map(signed))
+    schedule.add_signatures(signed.consensus_timestamp, _signature_map(signed))
     if not schedule.missing and not schedule.waits:
         execute(network, schedule)
 
 
 def delete(network: Network) -> None:
     """Delete a schedule."""
-    schedules = [
-        schedule for schedule in _open(network) if schedule.admin_key and network.can_pay(schedule.creator)
-    ]
-    if not schedules:
-        raise NotPossible
-    schedule = network.choose.choice(schedules)
+    schedules = [each for each in _open(network) if each.admin_key and network.can_pay(each.creator)]
+    schedule = network.pick(schedules)
     schedule.deleted = True
     body = {"scheduleID": {"scheduleNum": schedule.number}}
     network.submit("scheduleDelete", body, payer=schedule.creator)
@@ -110,20 +102,19 @@ def delete(network: Network) -> None:
 def change_in_vain(network: Network) -> None:
     """Sign a schedule too late or twice, delete an immutable one, or create the same again."""
     payer, schedules = network.person(), list(network.world.schedules.values())
-    if not schedules:
-        raise NotPossible
-    schedule = network.choose.choice(schedules)
+    schedule = network.pick(schedules)
     number: dict[str, Any] = {"scheduleID": {"scheduleNum": schedule.number}}
-    if schedule.executed:
-        network.submit("scheduleSign", number, payer=payer.number, result="SCHEDULE_ALREADY_EXECUTED")
-    elif schedule.deleted:
-        network.submit("scheduleSign", number, payer=payer.number, result="SCHEDULE_ALREADY_DELETED")
-    elif schedule.expired:
-        network.submit("scheduleSign", number, payer=payer.number, result="INVALID_SCHEDULE_ID")
-    elif not schedule.admin_key:
-        network.submit("scheduleDelete", number, payer=payer.number, result="SCHEDULE_IS_IMMUTABLE")
-    elif network.choose.random() < 0.5:
-        network.submit("scheduleSign", number, payer=payer.number, result="NO_NEW_VALID_SIGNATURES")
+    refusals = (
+        (schedule.executed, "scheduleSign", "SCHEDULE_ALREADY_EXECUTED"),
+        (schedule.deleted, "scheduleSign", "SCHEDULE_ALREADY_DELETED"),
+        (schedule.expired, "scheduleSign", "INVALID_SCHEDULE_ID"),
+        (not schedule.admin_key, "scheduleDelete", "SCHEDULE_IS_IMMUTABLE"),
+    )
+    refused = next(((kind, result) for applies, kind, result in refusals if applies), None)
+    if refused is None and network.choose.random() < 0.5:
+        refused = "scheduleSign", "NO_NEW_VALID_SIGNATURES"
+    if refused:
+        network.submit(refused[0], number, payer=payer.number, result=refused[1])
     else:
         network.submit(
             "scheduleCreate",
@@ -170,18 +161,12 @@ def _schedule(
         body["adminKey"] = Key.FromString(admin_key)
     transaction_id = network.transaction_id(creator.number)
     schedule = Schedule(
-        number,
-        at,
-        creator.number,
-        payer.number,
-        memo,
-        admin_key,
-        b"",
-        transaction_id.SerializeToString(),
-        expires,
-        required,
-        expiration,
-        waits,
+        *(number, at, creator.number, payer.number, memo, admin_key, b""),
+        transaction_id=transaction_id.SerializeToString(),
+        expires=expires,
+        required=required,
+        expiration=expiration,
+        waits=waits,
     )
     network.world.bound.update((creator.number, *required))
     network.world.schedules[number] = schedule
@@ -189,15 +174,12 @@ def _schedule(
         "scheduleCreate",
         body,
         payer=creator.number,
-        receipt={
-            "scheduleID": {"scheduleNum": number},
-            "scheduledTransactionID": scheduled_id(schedule),
-        },
+        receipt={"scheduleID": {"scheduleNum": number}, "scheduledTransactionID": scheduled_id(schedule)},
         envelope={"transactionID": transaction_id},
         signatures=_signatures(creator),
     )
     schedule.scheduled = created.body.scheduleCreate.scheduledTransactionBody.SerializeToString()
-    schedule.keep(at, _signature_map(created))
+    schedule.add_signatures(at, _signature_map(created))
     if creator.number in required:
         schedule.signed.append(creator.number)
     network.at(expires, partial(end, number=number))
@@ -229,7 +211,7 @@ def _has_room(network: Network) -> bool:
 
 
 def _creator(network: Network) -> Account:
-    """Return somebody to create one more schedule. Errors: NotPossible."""
+    """Return an account to create one more schedule. Errors: NotPossible."""
     creator = _find_signer(network)
     if creator is None or not _has_room(network):
         raise NotPossible
@@ -237,19 +219,14 @@ def _creator(network: Network) -> Account:
 
 
 def _find_signer(network: Network) -> Account | None:
-    """Return somebody who signs with one key."""
+    """Return an account that signs with one key; None if the first one tried does not."""
     person = network.find_person(settled=True)
-    return person if person and _wallet(person) else None
-
-
-def _wallet(signer: Account) -> Ed25519Wallet | EcdsaWallet | None:
-    """Return the wallet of an account; None when it has no key, or several."""
-    return wallet_of(signer.number, signer.key)
+    return person if person and wallet_of(person.number, person.key) else None
 
 
 def _signatures(signer: Account) -> Callable[[bytes], Any]:
     """Return what makes the SignatureMap of a serialized body."""
-    wallet = _wallet(signer)
+    wallet = wallet_of(signer.number, signer.key)
     if wallet is None:
         raise ValueError(f"account {signer.number} does not sign with one key")
     return wallet.signatures
@@ -261,9 +238,4 @@ def _signature_map(composed: ComposedTransaction) -> Any:
     return SignedTransaction.FromString(transaction.signedTransactionBytes).sigMap
 
 
-ACTIONS = (
-    Action(create, 2),
-    Action(sign, 2),
-    Action(delete, 0),
-    Action(change_in_vain, 0),
-)
+ACTIONS = weighted((2, create, sign), (0, delete, change_in_vain))

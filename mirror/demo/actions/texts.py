@@ -8,14 +8,7 @@ from mirror.demo.network import Network
 
 _PLACES = ("Accra", "Bergen", "Cusco", "Dhaka", "Edirne", "Fukuoka", "Ghent", "Havana", "Izmir", "Jaipur")
 _STEPS = ("picked", "washed", "dried", "packed", "weighed", "loaded", "shipped", "cleared", "received")
-_LOTS = (
-    "Blue vase",
-    "Sea chart of 1780",
-    "Grandfather clock",
-    "Silver spoon",
-    "Persian rug",
-    "Old globe",
-)
+_LOTS = ("Blue vase", "Sea chart of 1780", "Grandfather clock", "Silver spoon", "Persian rug", "Old globe")
 _PIECES = ("Nf3", "e4", "d4", "c5", "Nc6", "Bb5", "a6", "O-O", "Be7", "Re1", "b5", "Bb3", "d6", "c3")
 _REMARKS = (
     "The minutes of the last meeting were approved.",
@@ -59,15 +52,8 @@ def _remark(network: Network, number: int) -> bytes:
 
 def _greeting(network: Network, number: int) -> bytes:
     place = network.choose.choice(_PLACES)
-    return network.choose.choice(
-        (
-            f"Hello from {place}!",
-            f"Anyone in {place} today?",
-            "👍",
-            "See you tomorrow",
-            f"Train to {place} is late",
-        )
-    ).encode()
+    greetings = (f"Hello from {place}!", f"Anyone in {place} today?", "👍", "See you tomorrow")
+    return network.choose.choice((*greetings, f"Train to {place} is late")).encode()
 
 
 SUBJECTS: tuple[tuple[str, Callable[[Network, int], bytes]], ...] = (

@@ -7,11 +7,11 @@ from mirror.core.values.hapi.messages import FixedFee, Key
 from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.demo.actions import texts
 from mirror.demo.keys.wallet import NO_KEY, Ed25519Wallet
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.streams.record_files import account, timestamp
 from mirror.demo.tokens import traders
-from mirror.demo.tokens.messages import assessed_fee, token_id, units
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
+from mirror.demo.world.messages import assessed_fee, token_id, units
 from mirror.demo.world.topics import RUNNING_HASH_VERSION, Message, Topic
 
 _MOST_TOPICS, _FEWEST_TOPICS = 24, 4
@@ -20,7 +20,7 @@ _IN_TOKENS = 0.7  # share of the fees in tokens, where the owner has some
 
 
 def create(network: Network) -> None:
-    """Create a topic: open to everybody, for the owner alone, or for a fee."""
+    """Create a topic: open to all, for the owner alone, or for a fee."""
     owner = network.person(settled=True)
     if owner.key is None or len(_living(network)) >= _MOST_TOPICS:
         raise NotPossible
@@ -90,8 +90,7 @@ def write(
     if _pays_fee(topic, payer):
         assert topic.fee is not None
         limit = FixedFee(
-            amount=2 * topic.fee,
-            denominating_token_id=token_id(topic.fee_token) if topic.fee_token else None,
+            amount=2 * topic.fee, denominating_token_id=token_id(topic.fee_token) if topic.fee_token else None
         )
         envelope["max_custom_fees"] = [{"account_id": account(payer.number), "fees": [limit]}]
         record["assessed_custom_fees"] = [
@@ -130,9 +129,7 @@ def receipt(message: Message) -> dict[str, Any]:
 def update(network: Network) -> None:
     """Change the memo, expiry, submit key, fee or auto-renew account of a topic."""
     topics = [topic for topic in _living(network) if topic.admin_key and network.can_pay(topic.owner)]
-    if not topics:
-        raise NotPossible
-    topic = network.choose.choice(topics)
+    topic = network.pick(topics)
     body: dict[str, Any] = {"topicID": {"topicNum": topic.number}}
     match network.choose.randrange(5):
         case 0:
@@ -199,11 +196,11 @@ def _living(network: Network) -> list[Topic]:
 
 def _find_topic(network: Network) -> Topic | None:
     topics = _living(network)
-    return network.choose.choice(topics) if topics else None
+    return network.find(topics)
 
 
 def _writable(network: Network) -> tuple[Topic, Account]:
-    """Return a topic and somebody who may write to it. Errors: NotPossible."""
+    """Return a topic and an account that may write to it. Errors: NotPossible."""
     topic = _find_topic(network)
     if topic is None or not (topic.is_public or network.can_pay(topic.owner)):
         raise NotPossible
@@ -250,11 +247,4 @@ def _fee(topic: Topic) -> dict[str, Any]:
     return {"fixed_fee": fixed, "fee_collector_account_id": account(topic.owner)}
 
 
-ACTIONS = (
-    Action(submit, 20),
-    Action(submit_long, 1),
-    Action(create, 1),
-    Action(update, 1),
-    Action(delete, 0),
-    Action(submit_in_vain, 0),
-)
+ACTIONS = weighted((20, submit), (1, submit_long, create, update), (0, delete, submit_in_vain))

@@ -16,7 +16,6 @@ from eth_typing import Address
 
 from mirror.demo.evm.state import Computation, Ledger, Place, Slot, State
 from mirror.demo.evm.system_contracts import SystemCallRequest
-from mirror.demo.evm.token_service import Spending
 
 CREATE, CREATE2 = 0xF0, 0xF5
 
@@ -77,7 +76,7 @@ class Execution:
     """The result of a transaction. `result` is the name of a response code.
 
     `frames` are in the order in which they began, `slots` those that were touched, in that order. `logs`, the
-    `codes` of new contracts, changed `balances` and `nonces`, and what was `asked` of system contracts are
+    `codes` of new contracts, changed `balances` and `nonces`, and the `requests` to system contracts are
     empty after a failure.
     """
 
@@ -90,7 +89,7 @@ class Execution:
     codes: dict[bytes, bytes] = field(default_factory=dict)
     balances: dict[bytes, int] = field(default_factory=dict)
     nonces: dict[bytes, int] = field(default_factory=dict)
-    asked: tuple[Spending | SystemCallRequest, ...] = ()
+    requests: tuple[SystemCallRequest, ...] = ()
 
     @property
     def successful(self) -> bool:
@@ -134,7 +133,7 @@ def execute(request: Request, place: Place, ledger: Ledger) -> Execution:
         state.codes,
         state.balances,
         state.nonces,
-        tuple(state.asked.values()),
+        tuple(state.requests.values()),
     )
 
 

@@ -5,10 +5,11 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import HookEntityId, HookId, Key
 from mirror.core.values.hashes import keccak256
+from mirror.demo.evm import sidecars
 from mirror.demo.evm.execution import Execution, Request, execute
 from mirror.demo.evm.ledgers import HOOK_ADDRESS, HOOK_CONTRACT, HookLedger
 from mirror.demo.evm.run import contract_id, place
-from mirror.demo.evm.sidecars import Sidecars
+from mirror.demo.evm.sidecars import shortest
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import Hook
@@ -61,16 +62,16 @@ def write(hook: Hook, slots: Slots, entries: Entries, at: int) -> list[dict[str,
     """
     updates: list[dict[str, Any]] = []
     for slot, value in slots.items():
-        hook.put(_bytes(slot), _bytes(value), at)
-        updates.append({"storage_slot": {"key": _bytes(slot), "value": _bytes(value)}})
+        hook.put(shortest(slot), shortest(value), at)
+        updates.append({"storage_slot": {"key": shortest(slot), "value": shortest(value)}})
     messages = []
     for name, value in entries.items():
         hashed = len(name) > 20
         key = keccak256(name) if hashed else name.rjust(32, b"\0")
-        hook.put(keccak256(key + ALLOWED.to_bytes(32, "big")), _bytes(value), at)
-        messages.append({"preimage" if hashed else "key": name, "value": _bytes(value)})
+        hook.put(keccak256(key + ALLOWED.to_bytes(32, "big")), shortest(value), at)
+        messages.append({"preimage" if hashed else "key": name, "value": shortest(value)})
     if messages:
-        updates.append({"mapping_entries": {"mapping_slot": _bytes(ALLOWED), "entries": messages}})
+        updates.append({"mapping_entries": {"mapping_slot": shortest(ALLOWED), "entries": messages}})
     return updates
 
 
@@ -80,8 +81,4 @@ def run(network: Network, hook: Hook, payer: Account, data: bytes, gas: int) -> 
     request = Request(payer.address, data, gas, to=HOOK_ADDRESS)
     done = execute(request, place(network), HookLedger(hook, code))
     numbers = {HOOK_ADDRESS: HOOK_CONTRACT}
-    return done, Sidecars(done, numbers.get, payer.number).messages()
-
-
-def _bytes(number: int) -> bytes:
-    return number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return done, sidecars.of(done, numbers.get, payer.number)

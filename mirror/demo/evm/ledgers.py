@@ -50,17 +50,13 @@ class WorldLedger:
         return stored.value if stored else 0
 
     def units(self, token: bytes, holder: bytes) -> int:
-        found, account = self._token(token), self.account(holder)
-        return found.balance(account.number) if found and account else 0
+        issued, account = self._token(token), self.account(holder)
+        return issued.balance(account.number) if issued and account else 0
 
     def is_associated(self, token: bytes, holder: bytes) -> bool:
         """Return whether an account is associated with a token; people are looked for among all accounts."""
-        found = self._token(token)
-        number = entity_id.num_of_long_zero(holder)
-        if number is None:
-            accounts = self._world.accounts.values()
-            number = next((each.number for each in accounts if each.evm_address == holder), None)
-        return found is not None and number in found.relationships
+        issued, account = self._token(token), self._world.account_at(holder)
+        return issued is not None and account is not None and account.number in issued.relationships
 
     def _token(self, address: bytes) -> Token | None:
         return self._world.tokens.issued.get(entity_id.num_of_long_zero(address) or 0)

@@ -5,32 +5,29 @@ which submits a child transaction for each contract that was created on the way.
 """
 
 from collections.abc import Collection, Iterable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from eth_bloom.bloom import BloomFilter
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import ContractID, ExchangeRateSet, Key
+from mirror.core.values.hapi.messages import ContractID, Key
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.evm import children as children_of_services
-from mirror.demo.evm import sidecars, spending
+from mirror.demo.evm import sidecars
+from mirror.demo.evm.children import Parent, record_request
 from mirror.demo.evm.execution import Execution, Log, Request, execute
 from mirror.demo.evm.ledgers import WorldLedger
 from mirror.demo.evm.solidity import kinds
 from mirror.demo.evm.state import Place
 from mirror.demo.evm.system_contracts import Rate
-from mirror.demo.evm.token_service import Spending
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import ComposedTransaction, account
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, Account
 from mirror.demo.world.contracts import Contract, LogEntry, Result, StoredSlot
+from mirror.demo.world.fees import exchange_rate
 
 # Tinybars; 852 tinycents at 12 cents for an hbar.
 GAS_PRICE = 71
-
-_EXCHANGE_RATES = 112
-_WITHOUT_FILE = Rate(12, 1)
 
 NO_BLOOM = bytes(256)
 
@@ -42,7 +39,7 @@ def contract_id(number: int) -> Any:
 
 
 def implicit_key(number: int) -> bytes:
-    """Return the serialized key of a contract that nobody may change: its own id."""
+    """Return the serialized key of an immutable contract: its own id."""
     key: bytes = Key(contractID=contract_id(number)).SerializeToString()
     return key
 
@@ -51,19 +48,9 @@ def place(network: Network) -> Place:
     """Return the block in which the next transaction runs."""
     composer = network.composer
     began = composer.block_start // NANOS_PER_SECOND
-    number = network.world.next_number
-    return Place(composer.block_number, began, GAS_PRICE, network.logs_transfers, _rate(network), number)
-
-
-def _rate(network: Network) -> Rate:
-    file = network.world.files.get(_EXCHANGE_RATES)
-    return _WITHOUT_FILE if file is None else _rate_of(file.contents)
-
-
-@lru_cache(maxsize=4)
-def _rate_of(contents: bytes) -> Rate:
-    rate = ExchangeRateSet.FromString(contents).currentRate
-    return Rate(rate.centEquiv, rate.hbarEquiv)
+    hbars, cents = exchange_rate(network.world)
+    rate, number = Rate(cents, hbars), network.world.next_number
+    return Place(composer.block_number, began, GAS_PRICE, network.logs_transfers, rate, number)
 
 
 class Run:
@@ -151,7 +138,7 @@ class Run:
 
     def sidecars(self, *, bytecode: bool = False) -> list[Any]:
         """Return state changes and actions, with `bytecode` also the code of the new contract."""
-        messages = sidecars.Sidecars(self.execution, self._number_at, self.sender.number).messages()
+        messages = sidecars.of(self.execution, self._number_at, self.sender.number)
         if bytecode:
             messages.append(sidecars.bytecode(self.created[0] if self.created else None, self.request.data))
         return messages
@@ -171,21 +158,16 @@ class Run:
         transaction that it wraps.
         """
         world, done, at = self.network.world, self.execution, composed.consensus_timestamp
-        logged = [spending.log_of_mirrors(self.network, self.called or 0, asked) for asked in done.asked]
+        # Where the node has not logged the units that moved, mirrors add a log to the call.
+        moves = [] if self.network.logs_transfers else [each.moved for each in done.requests if each.moved]
+        logged = [
+            LogEntry(self.called or 0, moved.topics, moved.amount.to_bytes(32, "big")) for moved in moves
+        ]
         result = Result(
-            consensus_timestamp=at,
-            contract=self.contract,
-            sender=self.sender.number,
-            hash=hash,
-            result=done.result,
-            gas_limit=self.request.gas,
-            gas_used=done.gas_used,
-            amount=self.request.value,
-            parameters=self.request.data,
-            output=self.output,
-            error=self.error,
+            *(at, self.contract, self.sender.number, hash, done.result, self.request.gas, done.gas_used),
+            *(self.request.value, self.request.data, self.output, self.error),
             created=tuple(created.number for created in self.created),
-            logs=(*self.logs, *(log for log in logged if log)),
+            logs=(*self.logs, *logged),
             ethereum=ethereum,
         )
         world.contracts.results.append(result)
@@ -206,13 +188,8 @@ class Run:
         children = self.created if itself is None else self.created[1:]
         for nonce, child in enumerate(children, 1):
             self._record_child(child, composed, nonce, payer)
-        for nonce, asked in enumerate(done.asked, 1 + len(children)):
-            if isinstance(asked, Spending):
-                spending.record(self.network, asked, self._number(asked.spender), composed, nonce, payer)
-            else:
-                children_of_services.record(
-                    self.network, asked, composed, nonce, payer=payer, sender=self.sender.number
-                )
+        for nonce, request in enumerate(done.requests, 1 + len(children)):
+            record_request(self.network, request, Parent(composed, nonce, payer, self.sender.number))
         return result
 
     def _record_child(self, child: Contract, parent: ComposedTransaction, nonce: int, payer: int) -> None:
@@ -236,16 +213,9 @@ class Run:
             nonce=nonce,
             sidecars=[sidecars.bytecode(child, child.initcode)],
         )
-        network.world.contracts.results.append(
-            Result(
-                composed.consensus_timestamp,
-                child.number,
-                self.sender.number,
-                composed.record.transactionHash[:32],
-                "SUCCESS",
-                *(0, 0, 0, b"", b"", ""),
-            )
-        )
+        at, hash = composed.consensus_timestamp, composed.record.transactionHash[:32]
+        created = Result(at, child.number, self.sender.number, hash, "SUCCESS")
+        network.world.contracts.results.append(created)
 
     # EFFECTS
 
@@ -296,11 +266,10 @@ class Run:
     def _bloom(self, logs: Collection[LogEntry]) -> bytes:
         """Return the bloom filter of logs, with the addresses that Ethereum tools know their contracts by."""
         accounts = self.network.world.accounts
+        numbers = {log.contract for log in logs}
         addresses = {
-            log.contract: accounts[log.contract].address
-            if log.contract in accounts
-            else entity_id.long_zero(log.contract)
-            for log in logs
+            number: accounts[number].address if number in accounts else entity_id.long_zero(number)
+            for number in numbers
         }
         entries = (entry for log in logs for entry in (addresses[log.contract], *log.topics))
         return int(BloomFilter.from_iterable(entries)).to_bytes(len(NO_BLOOM), "big")

@@ -13,70 +13,70 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.demo.evm.execution import Execution, Frame
 from mirror.demo.evm.state import Slot
-from mirror.demo.evm.system_contracts import RANDOM, RATE, SCHEDULES, TOKENS
+from mirror.demo.evm.system_contracts import SERVICES
 from mirror.demo.streams.record_files import account
 from mirror.demo.world.contracts import Contract
 
 _CALL, _CREATE, _SYSTEM = 1, 2, 4  # enum ContractActionType
-_SYSTEM_CONTRACTS = {entity_id.long_zero(number): number for number in (TOKENS, RATE, RANDOM, SCHEDULES)}
+_SYSTEM_CONTRACTS = {entity_id.long_zero(number): number for number in SERVICES}
 # Opcode -> enum CallOperationType.
 _OPERATIONS = {0xF1: 1, 0xF2: 2, 0xF4: 3, 0xFA: 4, 0xF0: 5, 0xF5: 6}
 
 
-class Sidecars:
-    """The sidecars of an execution. `number_at` maps an address to the number of an account or contract."""
+NumberAt = Callable[[bytes], int | None]
 
-    def __init__(self, execution: Execution, number_at: Callable[[bytes], int | None], sender: int) -> None:
-        self._execution, self._number_at, self._sender = execution, number_at, sender
 
-    def messages(self) -> list[Any]:
-        """Return the state changes and actions, as far as there are any."""
-        touched = [
-            (number, slots)
-            for address, slots in self._execution.slots.items()
-            if (number := self._number_at(address)) is not None
-        ]
-        messages = []
-        if touched:
-            messages.append(TransactionSidecarRecord(state_changes=state_changes(touched)))
-        if self._execution.frames:
-            actions = [self._action(frame) for frame in self._execution.frames]
-            messages.append(TransactionSidecarRecord(actions=ContractActions(contract_actions=actions)))
-        return messages
+def of(execution: Execution, number_at: NumberAt, sender: int) -> list[Any]:
+    """Return the state changes and actions, as far as there are any.
 
-    def _action(self, frame: Frame) -> dict[str, Any]:
-        action = {
-            "call_type": _call_type(frame),
-            "call_operation_type": _OPERATIONS[frame.operation],
-            "call_depth": frame.depth,
-            "gas": frame.gas,
-            "gas_used": frame.gas_used,
-            "value": frame.value,
-            "input": b"" if frame.creates else frame.data,
-        }
-        if frame.depth == 0:
-            action["calling_account"] = account(self._sender)
-        else:
-            action["calling_contract"] = ContractID(contractNum=self._number_at(frame.caller))
-        action |= self._recipient(frame)
-        if frame.error is not None:
-            action["error"] = frame.error.encode()
-        elif frame.reverted:
-            action["revert_reason"] = frame.output
-        else:
-            action["output"] = frame.output
-        return action
+    `number_at` maps an address to the number of an account or contract.
+    """
+    touched = [
+        (number, slots)
+        for address, slots in execution.slots.items()
+        if (number := number_at(address)) is not None
+    ]
+    messages = []
+    if touched:
+        messages.append(TransactionSidecarRecord(state_changes=state_changes(touched)))
+    if execution.frames:
+        actions = [_action(frame, number_at, sender) for frame in execution.frames]
+        messages.append(TransactionSidecarRecord(actions=ContractActions(contract_actions=actions)))
+    return messages
 
-    def _recipient(self, frame: Frame) -> dict[str, Any]:
-        if frame.recipient in _SYSTEM_CONTRACTS:
-            service = _SYSTEM_CONTRACTS[frame.recipient]
-            return {"recipient_contract": ContractID(contractNum=service)}
-        number = self._number_at(frame.recipient)
-        if number is None:
-            return {"targeted_address": frame.recipient}
-        if frame.recipient_is_contract:
-            return {"recipient_contract": ContractID(contractNum=number)}
-        return {"recipient_account": account(number)}
+
+def _action(frame: Frame, number_at: NumberAt, sender: int) -> dict[str, Any]:
+    action = {
+        "call_type": _call_type(frame),
+        "call_operation_type": _OPERATIONS[frame.operation],
+        "call_depth": frame.depth,
+        "gas": frame.gas,
+        "gas_used": frame.gas_used,
+        "value": frame.value,
+        "input": b"" if frame.creates else frame.data,
+        **_recipient(frame, number_at),
+    }
+    if frame.depth == 0:
+        action["calling_account"] = account(sender)
+    else:
+        action["calling_contract"] = ContractID(contractNum=number_at(frame.caller))
+    if frame.error is not None:
+        action["error"] = frame.error.encode()
+    elif frame.reverted:
+        action["revert_reason"] = frame.output
+    else:
+        action["output"] = frame.output
+    return action
+
+
+def _recipient(frame: Frame, number_at: NumberAt) -> dict[str, Any]:
+    service = _SYSTEM_CONTRACTS.get(frame.recipient)
+    number = number_at(frame.recipient) if service is None else service
+    if number is None:
+        return {"targeted_address": frame.recipient}
+    if service is not None or frame.recipient_is_contract:
+        return {"recipient_contract": ContractID(contractNum=number)}
+    return {"recipient_account": account(number)}
 
 
 def _call_type(frame: Frame) -> int:
@@ -112,11 +112,12 @@ def bytecode(contract: Contract | None, initcode: bytes) -> Any:
 
 
 def _storage_change(slot: int, change: Slot) -> dict[str, Any]:
-    message: dict[str, Any] = {"slot": _bytes(slot), "value_read": _bytes(change.read)}
+    message: dict[str, Any] = {"slot": shortest(slot), "value_read": shortest(change.read)}
     if change.written is not None:
-        message["value_written"] = {"value": _bytes(change.written)}
+        message["value_written"] = {"value": shortest(change.written)}
     return message
 
 
-def _bytes(number: int) -> bytes:
+def shortest(number: int) -> bytes:
+    """Return a number as bytes without leading zeros."""
     return number.to_bytes((number.bit_length() + 7) // 8, "big")

@@ -1,7 +1,7 @@
 """The state of a transaction and the rules of its frames, for py-evm."""
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 from eth.vm.execution_context import ExecutionContext
@@ -12,9 +12,8 @@ from eth_typing import Address, BlockNumber, Hash32
 
 from mirror.core.values import entity_id
 from mirror.core.values.hashes import keccak256
-from mirror.demo.evm import system_contracts, token_service
+from mirror.demo.evm import system_contracts
 from mirror.demo.evm.system_contracts import Rate, SystemCallRequest
-from mirror.demo.evm.token_service import Spending
 from mirror.demo.streams.record_files import FEE_COLLECTOR
 
 CHAIN_ID = 298
@@ -64,40 +63,12 @@ def _positions(code: bytes) -> tuple[set[int], set[int]]:
     return set(), set()
 
 
-def _ask_token_service(computation: Any) -> Any:
-    """Answer a call of the token service: a transfer, which succeeds."""
-    state, message = computation.state, computation.msg
-    if system_contracts.knows(system_contracts.TOKENS, bytes(message.data)):
-        system_contracts.ask(computation, system_contracts.TOKENS)
-        return computation
-    spent = token_service.spending(message.sender, bytes(message.data))
-    computation.consume_gas(spent.gas, reason="token service")
-    state.note(spent)
-    moved = spent.moved
-    if moved is not None and state.logs_transfers:
-        topics = [int.from_bytes(topic, "big") for topic in moved.topics]
-        computation.add_log_entry(moved.token, topics, moved.amount.to_bytes(32, "big"))
-    computation.output = token_service.SUCCEEDED
-    return computation
-
-
-def _asks(service: int) -> Any:
-    """Return what answers a call of a system contract that only answers what stewards ask."""
-
-    def answer(computation: Any) -> Any:
-        system_contracts.ask(computation, service)
-        return computation
-
-    return answer
-
-
 class Computation(CancunComputation):
     _precompiles = {
         **CancunComputation._precompiles,
-        Address(token_service.ADDRESS): _ask_token_service,
         **{
-            Address(entity_id.long_zero(service)): _asks(service)
-            for service in (system_contracts.RATE, system_contracts.RANDOM, system_contracts.SCHEDULES)
+            Address(entity_id.long_zero(service)): partial(system_contracts.answer, service=service)
+            for service in system_contracts.SERVICES
         },
     }
     # The opcode that opened the frame; CALL for the outermost one.
@@ -143,7 +114,7 @@ class State(CancunState):
         self.balances: dict[bytes, int] = {}
         self.nonces: dict[bytes, int] = {}
         self.codes: dict[bytes, bytes] = {}
-        self.asked: dict[int, Spending | SystemCallRequest] = {}
+        self.requests: dict[int, SystemCallRequest] = {}
         self._written: dict[tuple[bytes, int], int] = {}
         self._original: dict[tuple[bytes, int], int] = {}
         self._transient: dict[tuple[bytes, int], bytes] = {}
@@ -178,9 +149,9 @@ class State(CancunState):
 
     # TOKENS
 
-    def note(self, asked: Spending | SystemCallRequest) -> None:
-        """Note what a system contract was asked to do."""
-        self._set(self.asked, len(self.asked), asked)
+    def note(self, request: SystemCallRequest) -> None:
+        """Note a request to a system contract."""
+        self._set(self.requests, len(self.requests), request)
 
     def units(self, token: bytes, holder: bytes) -> int:
         """Return what an account had of a token before the transaction."""

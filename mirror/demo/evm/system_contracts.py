@@ -1,7 +1,7 @@
-"""The network's own contracts, as contracts of the simulated network ask them for something.
+"""The network's own contracts, as contracts of the simulated network call them.
 
 They answer that they did it: the sender of a transaction has made sure that the network permits what its
-contract asks for. `mirror.demo.evm.children` makes the record of it. Gas is the canonical price of an
+contract requests. `mirror.demo.evm.children` makes the record of it. Gas is the canonical price of an
 operation at 852 tinycents for a unit of gas, and a fifth.
 """
 
@@ -12,19 +12,30 @@ from typing import Any, NamedTuple
 from eth_abi.abi import decode
 
 from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import ResponseCodeEnum
 from mirror.core.values.hashes import keccak256
-from mirror.demo.evm.token_service import SUCCEEDED, TRANSFERRED, Moved
 from web3sim.state.proxies import REDIRECT_FOR_TOKEN
 
-TOKENS, RATE, RANDOM, SCHEDULES = 0x167, 0x168, 0x169, 0x16B
+SERVICES = TOKENS, RATE, RANDOM, SCHEDULES = 0x167, 0x168, 0x169, 0x16B
+_SUCCEEDED: bytes = ResponseCodeEnum.Value("SUCCESS").to_bytes(32, "big")
+_TRANSFERRED = keccak256(b"Transfer(address,address,uint256)")
 _TOKEN = (
     "(string,string,address,string,bool,int64,bool,(uint256,(bool,address,bytes,bytes,address))[],"
     "(int64,address,int64))"
 )
-_DROPS = "(address,(address,int64,bool)[],(address,address,int64,bool)[])[]"
+_AMOUNTS = "(address,int64,bool)[]"
+_DROPS = f"(address,{_AMOUNTS},(address,address,int64,bool)[])[]"
 
-_ASSOCIATING, _TRANSFERRING, _VIEWING = 705_424, 15_284, 2_607
+_ASSOCIATING, _TRANSFERRING, _TRANSFERRING_HBARS, _VIEWING = 705_424, 15_284, 2_607, 2_607
 _AIRDROPPING, _CREATING, _SCHEDULING, _DRAWING, _CONVERTING = 1_409_649, 100_000, 1_409_649, 15_284, 100
+
+
+class Moved(NamedTuple):
+    """Units of a token, with the topics of the log of such a transfer."""
+
+    token: bytes
+    topics: tuple[bytes, bytes, bytes]
+    amount: int
 
 
 class Rate(NamedTuple):
@@ -39,7 +50,7 @@ class Rate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SystemCallRequest:
-    """What a contract asked for, with the arguments of the function.
+    """What a contract requested, with the arguments of the function.
 
     `made` is the number of a new entity, `moved` the units that went from one account to another.
     """
@@ -55,7 +66,7 @@ class SystemCallRequest:
     moved: Moved | None = None
 
 
-class Question(NamedTuple):
+class SystemCall(NamedTuple):
     """A call of a system contract. `token` is the token that was called in its guise, by address."""
 
     state: Any
@@ -67,7 +78,7 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """`arguments` are those of what was asked for; None if nothing is to be recorded."""
+    """`arguments` are those of what was requested; None if nothing is to be recorded."""
 
     output: bytes
     arguments: tuple[Any, ...] | None = None
@@ -76,99 +87,98 @@ class Answer(NamedTuple):
 
 
 class Function(NamedTuple):
+    """A function of a system contract. `recorded_as` is the one as which it is recorded, if not itself."""
+
     name: str
     types: tuple[str, ...]
     gas: int
-    answer: Callable[[Question], Answer]
+    answer: Callable[[SystemCall], Answer]
+    recorded_as: str = ""
 
 
-def _associate(question: Question) -> Answer:
-    return Answer(SUCCEEDED, question.arguments)
+def _associate(call: SystemCall) -> Answer:
+    return Answer(_SUCCEEDED, call.arguments)
 
 
-def _transfer_token(question: Question) -> Answer:
-    token, sender, receiver, amount = question.arguments
-    return _moved(SUCCEEDED, token, sender, receiver, amount)
+def _transfer_units(call: SystemCall) -> Answer:
+    """Transfer as owner (transferToken), or by an allowance (transferFrom)."""
+    return _moved(_SUCCEEDED, *call.arguments)
 
 
-def _transfer(question: Question) -> Answer:
-    assert question.token is not None
-    receiver, amount = question.arguments
-    return _moved((1).to_bytes(32, "big"), question.token, question.caller, receiver, amount)
+def _transfer_hbars(call: SystemCall) -> Answer:
+    """Transfer tinybars by an allowance."""
+    (((owner, _, _), (receiver, amount, _)),), _ = call.arguments
+    return Answer(_SUCCEEDED, (owner, receiver, amount))
+
+
+def _transfer(call: SystemCall) -> Answer:
+    assert call.token is not None
+    receiver, amount = call.arguments
+    return _moved(_word(1), call.token, call.caller, receiver, amount)
 
 
 def _moved(output: bytes, token: bytes, sender: bytes, receiver: bytes, amount: int) -> Answer:
-    topics = (TRANSFERRED, sender.rjust(32, b"\0"), receiver.rjust(32, b"\0"))
+    topics = (_TRANSFERRED, sender.rjust(32, b"\0"), receiver.rjust(32, b"\0"))
     return Answer(output, (token, sender, receiver, amount), moved=Moved(token, topics, amount))
 
 
-def _balance_of(question: Question) -> Answer:
-    (holder,) = question.arguments
-    return Answer(question.state.units(question.token, holder).to_bytes(32, "big"))
+def _balance_of(call: SystemCall) -> Answer:
+    return Answer(_word(call.state.units(call.token, *call.arguments)))
 
 
-def _create(question: Question) -> Answer:
-    made = question.state.place.next_number
-    return Answer(SUCCEEDED + entity_id.long_zero(made).rjust(32, b"\0"), question.arguments, made)
+def _make(call: SystemCall) -> Answer:
+    """Answer with the address of a new entity: a token or a schedule."""
+    made = call.state.place.next_number
+    return Answer(_SUCCEEDED + entity_id.long_zero(made).rjust(32, b"\0"), call.arguments, made)
 
 
-def _airdrop(question: Question) -> Answer:
-    (((token, ((_, _, _), (receiver, amount, _)), _),),) = question.arguments
-    is_pending = not question.state.is_associated(token, receiver)
-    moved = None if is_pending else _moved(SUCCEEDED, token, question.caller, receiver, amount).moved
-    return Answer(SUCCEEDED, question.arguments, moved=moved)
+def _airdrop(call: SystemCall) -> Answer:
+    (((token, ((_, _, _), (receiver, amount, _)), _),),) = call.arguments
+    is_pending = not call.state.is_associated(token, receiver)
+    moved = None if is_pending else _moved(_SUCCEEDED, token, call.caller, receiver, amount).moved
+    return Answer(_SUCCEEDED, call.arguments, moved=moved)
 
 
-def _schedule(question: Question) -> Answer:
-    made = question.state.place.next_number
-    return Answer(SUCCEEDED + entity_id.long_zero(made).rjust(32, b"\0"), question.arguments, made)
+def _convert(call: SystemCall) -> Answer:
+    return Answer(_word(call.state.place.rate.tinybars(*call.arguments)))
 
 
-def _convert(question: Question) -> Answer:
-    rate: Rate = question.state.place.rate
-    return Answer(rate.tinybars(question.arguments[0]).to_bytes(32, "big"))
-
-
-def _draw(question: Question) -> Answer:
+def _draw(call: SystemCall) -> Answer:
     return Answer(keccak256(b"seed"), ())
 
 
+def _word(number: int) -> bytes:
+    return number.to_bytes(32, "big")
+
+
+_ONE, _TWO, _THREE = ("address",), ("address",) * 2, ("address",) * 3
+_SCHEDULED_CALL = (*_TWO, "uint256", "uint256", "uint64", "bytes")
 _FUNCTIONS = {
     (TOKENS, False): (
-        Function("associateToken", ("address", "address"), _ASSOCIATING, _associate),
-        Function("transferToken", ("address", "address", "address", "int64"), _TRANSFERRING, _transfer_token),
-        Function("createFungibleToken", (_TOKEN, "int64", "int32"), _CREATING, _create),
+        Function("associateToken", _TWO, _ASSOCIATING, _associate),
+        Function("transferToken", (*_THREE, "int64"), _TRANSFERRING, _transfer_units),
+        Function("transferFrom", (*_THREE, "uint256"), _TRANSFERRING, _transfer_units),
+        Function("cryptoTransfer", (f"({_AMOUNTS})", _DROPS), _TRANSFERRING_HBARS, _transfer_hbars),
+        Function("createFungibleToken", (_TOKEN, "int64", "int32"), _CREATING, _make),
         Function("airdropTokens", (_DROPS,), _AIRDROPPING + _TRANSFERRING, _airdrop),
     ),
     (TOKENS, True): (
-        Function("transfer", ("address", "uint256"), _TRANSFERRING, _transfer),
-        Function("balanceOf", ("address",), _VIEWING, _balance_of),
+        Function("transfer", ("address", "uint256"), _TRANSFERRING, _transfer, "transferToken"),
+        Function("balanceOf", _ONE, _VIEWING, _balance_of),
     ),
     (RATE, False): (Function("tinycentsToTinybars", ("uint256",), _CONVERTING, _convert),),
     (RANDOM, False): (Function("getPseudorandomSeed", (), _DRAWING, _draw),),
-    (SCHEDULES, False): (
-        Function(
-            "executeCallOnPayerSignature",
-            ("address", "address", "uint256", "uint256", "uint64", "bytes"),
-            _SCHEDULING,
-            _schedule,
-        ),
-    ),
+    (SCHEDULES, False): (Function("executeCallOnPayerSignature", _SCHEDULED_CALL, _SCHEDULING, _make),),
 }
 _BY_SELECTOR = {
-    (service, in_guise, keccak256(f"{one.name}({','.join(one.types)})".encode())[:4]): one
+    (service, in_guise, keccak256(f"{function.name}({','.join(function.types)})".encode())[:4]): function
     for (service, in_guise), functions in _FUNCTIONS.items()
-    for one in functions
+    for function in functions
 }
 
 
-def knows(service: int, data: bytes) -> bool:
-    """Return whether a call is one of those here; others spend allowances."""
-    return data[:4] == REDIRECT_FOR_TOKEN or (service, False, data[:4]) in _BY_SELECTOR
-
-
-def ask(computation: Any, service: int) -> None:
-    """Answer a call of a system contract."""
+def answer(computation: Any, service: int) -> Any:
+    """Answer a call of a system contract. Return the computation."""
     state, message = computation.state, computation.msg
     data, token = bytes(message.data), None
     if data[:4] == REDIRECT_FOR_TOKEN:
@@ -177,35 +187,34 @@ def ask(computation: Any, service: int) -> None:
     computation.consume_gas(function.gas, reason=function.name)
     arguments = _with_bytes(decode(function.types, data[4:]))
     value = message.value if message.should_transfer_value else 0
-    question = Question(state, message.sender, value, data, arguments, token)
-    answer = function.answer(question)
+    call = SystemCall(state, message.sender, value, data, arguments, token)
+    output, recorded, made, moved = function.answer(call)
     if function.name == "createFungibleToken":
-        _take_fee(question)
-    moved = answer.moved
+        _take_fee(call)
     if moved is not None and state.logs_transfers:
         numbers = [int.from_bytes(topic, "big") for topic in moved.topics]
-        computation.add_log_entry(moved.token, numbers, moved.amount.to_bytes(32, "big"))
-    if answer.arguments is not None:
-        caller, made = message.sender, answer.made
-        name = "transferToken" if function.name == "transfer" else function.name
-        given = (name, answer.arguments, data, function.gas, answer.output)
-        state.note(SystemCallRequest(caller, service, *given, made, moved))
-    computation.output = answer.output
+        computation.add_log_entry(moved.token, numbers, _word(moved.amount))
+    if recorded is not None:
+        name = function.recorded_as or function.name
+        request = (message.sender, service, name, recorded, data, function.gas, output, made, moved)
+        state.note(SystemCallRequest(*request))
+    computation.output = output
+    return computation
 
 
 def creation_fee(rate: Rate, gas_price: int) -> int:
-    """Return the tinybars that the creation of a token costs, beside its gas: a dollar and a fifth in all."""
+    """Return the tinybars that the creation of a token costs besides its gas: a dollar and a fifth in all."""
     fee = rate.tinybars(10_000_000_000)
     return fee + fee // 5 - _CREATING * gas_price
 
 
-def _take_fee(question: Question) -> None:
-    """The value that came goes back to the caller, but for the fee."""
-    state = question.state
+def _take_fee(call: SystemCall) -> None:
+    """Return the value to the caller, but for the fee."""
+    state = call.state
     fee = creation_fee(state.place.rate, state.place.gas_price)
     service, collector = entity_id.long_zero(TOKENS), entity_id.long_zero(98)
-    state.set_balance(service, state.get_balance(service) - question.value)
-    state.set_balance(question.caller, state.get_balance(question.caller) + question.value - fee)
+    state.set_balance(service, state.get_balance(service) - call.value)
+    state.set_balance(call.caller, state.get_balance(call.caller) + call.value - fee)
     state.set_balance(collector, state.get_balance(collector) + fee)
 
 

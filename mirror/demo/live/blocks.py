@@ -1,7 +1,7 @@
 """The live demo network that writes blocks: its block node serves them, and the node follows that.
 
 One thread lets the network go on, and another one follows; so the node takes nothing from the network but
-what the block node tells, and verifies it.
+what the block node sends, and verifies it.
 """
 
 import threading
@@ -21,8 +21,8 @@ from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.db.availability import outage
 from mirror.demo.actions.network import upgrades
-from mirror.demo.keys.ledger import signer
-from mirror.demo.live.network import BLOCKS_REMEMBERED, KEPT_BLOCKS, SOURCE, TPS, Say, going_on
+from mirror.demo.keys.nodes import block_signer
+from mirror.demo.live.producing import BLOCKS_REMEMBERED, BLOCKS_RETAINED, SOURCE, TPS, Say, next_blocks
 from mirror.demo.network import Network
 from mirror.demo.publish.block_node import BlockNodeServer
 from mirror.demo.publish.history import BLOCK_SECONDS, BLOCKS_VERSION, next_block
@@ -49,7 +49,7 @@ def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:
             f"{address} serves."
         )
         loaded = Loaded()
-        with _Producing(publisher, network, stopping, loaded, server.look):
+        with _producing(publisher, network, stopping, loaded, server.look):
             follow(publisher, address, stopping, loaded)
 
 
@@ -62,19 +62,19 @@ class Loaded:
 
 def go_over(publisher: Publisher, network: Network) -> None:
     """Publish the last record file, which names the ledger that signs the blocks after it."""
-    network.ledger = signer().identity
+    network.ledger = block_signer().identity
     network.upgrade(BLOCKS_VERSION)
     upgrades.publish_ledger_id(network)
     block = next_block(network, TPS)
     wrapping = WrappingComposer()
     wrapping.pass_by(block)
-    composer = BlockComposer(signer(), previous_hash=wrapping.hash)
+    composer = BlockComposer(block_signer(), previous_hash=wrapping.hash)
     composer.know(known_accounts(network))
     publisher.publish_last_record_file(network, block, composer)
 
 
 def known_accounts(network: Network) -> KnownAccounts:
-    """Return what the blocks of a network tell of its accounts."""
+    """Return the accounts of a network as its blocks have them."""
     known = KnownAccounts()
     for number, account in network.world.accounts.items():
         alias = account.address if account.is_contract else account.alias
@@ -83,7 +83,7 @@ def known_accounts(network: Network) -> KnownAccounts:
 
 
 def follow(publisher: Publisher, address: str, stopping: threading.Event, loaded: Loaded) -> None:
-    """Load the record files that the database lacks, then the blocks of a block node, until stopped.
+    """Load the record files that are not in the database, then the blocks of a block node, until stopped.
 
     Note in `loaded` how far the database has come.
     """
@@ -127,52 +127,48 @@ def of_node(address: str) -> Iterator[None]:
 def files(
     publisher: Publisher, trust: Trust, report: Reporting, stopping: threading.Event
 ) -> Generator[StreamFile | None]:
-    """Yield the record files that the database lacks, then blocks as a network's follower does."""
+    """Yield the record files that are not in the database, then blocks as a network's follower does."""
     stored = Position.stored()
     if stored is None or stored.version != block_file.VERSION:
         yield from (file for file in publisher.all_published() if file.number is None)
-        # All of them are stored when this is asked for the second time after them.
+        # All of them are stored when the second item after them is requested.
         yield None
         yield None
     yield from BlockFollower(open_block_source(), trust, report, stopping=stopping).files()
 
 
-class _Producing:
-    """Lets a network go on in a thread while the block runs; what ends the thread is raised at its end."""
+@contextmanager
+def _producing(
+    publisher: Publisher,
+    network: Network,
+    stopping: threading.Event,
+    loaded: Loaded,
+    published: Callable[[], None],
+) -> Iterator[None]:
+    """Let a network continue in a thread while the block runs. Raise at its end what ended the thread."""
+    errors: list[Exception] = []
 
-    def __init__(
-        self,
-        publisher: Publisher,
-        network: Network,
-        stopping: threading.Event,
-        loaded: Loaded,
-        published: Callable[[], None],
-    ) -> None:
-        self._publisher, self._network = publisher, network
-        self._stopping, self._loaded, self._published = stopping, loaded, published
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name="demo network")
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *exception: object) -> None:
-        self._stopping.set()
-        self._thread.join()
-        if self._error:
-            raise self._error
-
-    def _run(self) -> None:
+    def run() -> None:
         try:
-            for block in going_on(self._network, self._stopping):
+            for block in next_blocks(network, stopping):
                 if block is None:
                     continue
                 if block.number % BLOCKS_REMEMBERED == 0:
-                    self._publisher.know(known_accounts(self._network))
-                self._publisher.publish(self._network, block)
-                # Not what the database lacks, however long it is away: the network goes on meanwhile.
-                self._publisher.forget(KEPT_BLOCKS, self._loaded.last)
-                self._published()
+                    publisher.know(known_accounts(network))
+                publisher.publish(network, block)
+                # Only what is in the database: the network continues while it is away.
+                publisher.forget(BLOCKS_RETAINED, loaded.last)
+                published()
         except Exception as error:
-            self._error = error
-            self._stopping.set()
+            errors.append(error)
+            stopping.set()
+
+    thread = threading.Thread(target=run, name="demo network")
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
+        if errors:
+            raise errors[0]

@@ -4,9 +4,7 @@ It writes record files, which are loaded as they are published, or blocks, which
 """
 
 import threading
-import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.loader_lock import loader_lock
@@ -15,29 +13,14 @@ from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.stream_file import StreamFile
-from mirror.core.config import clock
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import outage
 from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
-from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.nodes import nodes
+from mirror.demo.live.producing import BLOCKS_RETAINED, SOURCE, Say, next_blocks
 from mirror.demo.publish.publisher import Publisher
 from mirror.demo.run import first_book, folder
-from mirror.demo.streams.record_files import Block
-
-if TYPE_CHECKING:
-    # Not imported at run time, as it takes long and only the process of the network needs it.
-    from mirror.demo.network import Network
-
-Say = Callable[[str], None]
-
-SOURCE = "the live demo network"
-TPS = 5
-# Loaded blocks are not needed any more, but an auditor may want to look at the last ones.
-KEPT_BLOCKS = 1_000
-# What is over is forgotten after so many blocks, so that they take no longer after days than at first.
-BLOCKS_REMEMBERED = 100
 
 _NO_NETWORK = (
     "There is no demo network in {folder} to go on with: --live needs a node that was started on an empty "
@@ -52,7 +35,7 @@ _OTHER_VERSION = (
 def check_goes_on() -> None:
     """Check that the demo network can go on. Errors: OperatorError if it can't."""
     publisher = Publisher(folder(), nodes())
-    if not publisher.goes_on:
+    if not publisher.is_resumable:
         problem = _OTHER_VERSION if publisher.complete else _NO_NETWORK
         raise OperatorError(problem.format(folder=folder()))
 
@@ -60,7 +43,7 @@ def check_goes_on() -> None:
 def live(say: Say, *, block_node: bool = False) -> None:
     """Produce and load a block every two seconds until a signal stops the process.
 
-    With a block node, the network goes over to blocks for good, unless it has. Errors: OperatorError.
+    With a block node, the network switches to blocks for good, unless it has. Errors: OperatorError.
     """
     check_goes_on()
     signals.end_with_parent()
@@ -86,17 +69,17 @@ def _live(say: Say, stopping: threading.Event) -> None:
     from mirror.demo.publish.history import BLOCK_SECONDS
 
     def files(pipeline: Pipeline) -> Iterator[StreamFile | None]:
-        # Network and database each go on from where they stopped: files that the database lacks are published
-        # and loaded from there.
+        # Network and database each resume where they stopped: files that are not in the database yet are
+        # published and loaded from there.
         publisher = Publisher(folder(), nodes())
         network, _ = publisher.resume()
         yield from publisher.all_published()
-        for block in going_on(network, stopping):
+        for block in next_blocks(network, stopping):
             if block is None:
                 yield None
             else:
                 yield publisher.publish(network, block)
-                publisher.forget(KEPT_BLOCKS, pipeline.committed.last)
+                publisher.forget(BLOCKS_RETAINED, pipeline.committed.last)
 
     def run() -> None:
         with loader_lock(), Reporting(source=SOURCE, following=True) as report:
@@ -105,21 +88,3 @@ def _live(say: Say, stopping: threading.Event) -> None:
 
     say(f"The demo network is live: a block every {BLOCK_SECONDS} seconds.")
     outage.outlast(run, stopping)
-
-
-def going_on(network: "Network", stopping: threading.Event) -> Iterator[Block | None]:
-    """Yield the blocks of a network as time passes, None before it waits for the next one."""
-    # Imported here, as only this process needs it.
-    from mirror.demo.publish.history import BLOCK_SECONDS, next_block, wait
-    from mirror.demo.world.forgetting import forget
-
-    while True:
-        yield None
-        if stopping.wait(BLOCK_SECONDS - time.time() % BLOCK_SECONDS):
-            return
-        # A block holds the transactions of the two seconds before it.
-        yield from wait(network, clock.now_ns() - BLOCK_SECONDS * NANOS_PER_SECOND)
-        block = next_block(network, TPS)
-        if block.number % BLOCKS_REMEMBERED == 0:
-            forget(network.world)
-        yield block

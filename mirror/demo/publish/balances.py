@@ -1,4 +1,4 @@
-"""Balance files of the network: what everybody holds, signed by all nodes."""
+"""Balance files of the network: what each account holds, signed by all nodes."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

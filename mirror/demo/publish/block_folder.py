@@ -49,9 +49,9 @@ class BlockFolder(Mapping[int, bytes]):
     def path(self, number: int) -> Path:
         return self._network / names.in_bucket(number)
 
-    def forget(self, kept: int, last: int) -> None:
-        """Remove the blocks up to the number `last`, but not the last `kept` of all."""
-        past = [number for number in self._numbers[: max(0, len(self) - kept)] if number <= last]
+    def forget(self, retained: int, last: int) -> None:
+        """Remove the blocks up to the number `last`, but not the last `retained` of all."""
+        past = [number for number in self._numbers[: max(0, len(self) - retained)] if number <= last]
         for number in past:
             self.path(number).unlink(missing_ok=True)
         self._found = self._numbers[len(past) :]

@@ -61,30 +61,18 @@ class BlockNodeServer:
         self._server = grpc.server(
             ThreadPoolExecutor(streams + _SPARE_THREADS, thread_name_prefix="block node"), options=_OPTIONS
         )
-        self._server.add_generic_rpc_handlers(
-            (
-                grpc.method_handlers_generic_handler(
-                    "org.hiero.block.api.BlockStreamSubscribeService",
-                    {
-                        "subscribeBlockStream": grpc.unary_stream_rpc_method_handler(
-                            self.subscribe,
-                            SubscribeStreamRequest.FromString,
-                            SubscribeStreamResponse.SerializeToString,
-                        )
-                    },
-                ),
-                grpc.method_handlers_generic_handler(
-                    "org.hiero.block.api.BlockNodeService",
-                    {
-                        "serverStatus": grpc.unary_unary_rpc_method_handler(
-                            self.status,
-                            ServerStatusRequest.FromString,
-                            ServerStatusResponse.SerializeToString,
-                        )
-                    },
-                ),
-            )
+        subscribe = grpc.unary_stream_rpc_method_handler(
+            self.subscribe, SubscribeStreamRequest.FromString, SubscribeStreamResponse.SerializeToString
         )
+        status = grpc.unary_unary_rpc_method_handler(
+            self.status, ServerStatusRequest.FromString, ServerStatusResponse.SerializeToString
+        )
+        for service, name, handler in (
+            ("BlockStreamSubscribeService", "subscribeBlockStream", subscribe),
+            ("BlockNodeService", "serverStatus", status),
+        ):
+            generic = grpc.method_handlers_generic_handler(f"org.hiero.block.api.{service}", {name: handler})
+            self._server.add_generic_rpc_handlers((generic,))
         try:
             self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
         except RuntimeError as error:
@@ -122,13 +110,9 @@ class BlockNodeServer:
 
     def status(self, request: Any, context: Any) -> ServerStatusResponse:
         with self._changed:
-            if not self._blocks:
-                return ServerStatusResponse(
-                    first_available_block=WITHOUT_END, last_available_block=WITHOUT_END
-                )
-            return ServerStatusResponse(
-                first_available_block=min(self._blocks), last_available_block=max(self._blocks)
-            )
+            first = min(self._blocks, default=WITHOUT_END)
+            last = max(self._blocks, default=WITHOUT_END)
+            return ServerStatusResponse(first_available_block=first, last_available_block=last)
 
     def subscribe(self, request: Any, context: Any) -> Iterator[SubscribeStreamResponse]:
         if not self._take_stream(context):
@@ -156,7 +140,7 @@ class BlockNodeServer:
         return True
 
     def _wait_for(self, number: int, context: Any) -> bytes | None:
-        """Return a block, once it is there; None if it will never be, or nobody waits any more."""
+        """Return a block, once it is there; None if it will never be, or the client has disconnected."""
         with self._changed:
             while number not in self._blocks:
                 is_past = bool(self._blocks) and number < max(self._blocks)

@@ -1,8 +1,8 @@
-"""The files of a network that writes blocks, or goes over to them from record files."""
+"""The files of a network that writes blocks, or switches to them from record files."""
 
 from pathlib import Path
 
-from mirror.demo.keys.ledger import signer
+from mirror.demo.keys.nodes import block_signer
 from mirror.demo.streams.blocks.block import BlockComposer
 from mirror.demo.streams.blocks.frame import NativeBlock
 from mirror.demo.streams.blocks.wrapped import WrappingComposer
@@ -20,7 +20,7 @@ class BlockWriter:
         self._network = network
         self._blocks_from = blocks_from
         self._wrapping = WrappingComposer()
-        self._composer = BlockComposer(signer())
+        self._composer = BlockComposer(block_signer())
 
     def write(self, block: Block) -> NativeBlock | None:
         """Write the next block in its form, and return it unless that is a record file."""

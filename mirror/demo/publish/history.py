@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from ledger.stream.signature.node_key import SigningNode
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
-from mirror.demo import actions
+from mirror.demo.actions import catalogue
 from mirror.demo.actions.network import genesis, upgrades
+from mirror.demo.keys.nodes import block_signer
 from mirror.demo.network import START, Network
 from mirror.demo.streams.record_files import Block
 
@@ -59,14 +60,14 @@ class History:
 
     def _network(self, nodes: Sequence[SigningNode]) -> Network:
         if self.blocks_from is None:
-            return Network(self.seed, actions.ALL, nodes=nodes, start=self.start)
-        # Imported here, as it takes long and only such networks need it.
-        from mirror.demo.keys.ledger import signer
-
+            return Network(self.seed, catalogue.ALL, nodes=nodes, start=self.start)
         version = upgrades.VERSION if self.blocks_from > 1 else BLOCKS_VERSION
-        ledger = signer().identity
         return Network(
-            self.seed, actions.ALL, nodes=nodes, start=self.start, hapi_version=version, ledger=ledger
+            *(self.seed, catalogue.ALL),
+            nodes=nodes,
+            start=self.start,
+            hapi_version=version,
+            ledger=block_signer().identity,
         )
 
 
@@ -78,7 +79,7 @@ def wait(network: Network, until: int) -> Iterator[Block]:
     """
     while until >= (midnight := (network.now // NANOS_PER_DAY + 1) * NANOS_PER_DAY) + NANOS_PER_DAY:
         network.skip(midnight - network.now)
-        network.keep_appointments()
+        network.run_due_events()
         yield network.close()
         if until < network.now + _MONTH:
             break

@@ -1,4 +1,4 @@
-"""The bucket folder of the network, and the state from which the network goes on."""
+"""The bucket folder of the network, and the state from which the network resumes."""
 
 import os
 import pickle
@@ -20,8 +20,6 @@ from ledger.stream.signature.node_key import SigningNode
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import FileOnDisk, LocalRecordFile, find_record_files
 from mirror.demo.publish.block_folder import BlockFolder
-from mirror.demo.streams import blocks as block_compose
-from mirror.demo.streams import record_files as compose
 from mirror.demo.streams.record_files import Block, account_folder
 
 if TYPE_CHECKING:
@@ -46,12 +44,12 @@ class _Left(NamedTuple):
 
 
 class Publisher:
-    """Writes blocks into a bucket folder, and beside them the state from which the network goes on.
+    """Writes blocks into a bucket folder, with the state from which the network resumes.
 
-    They are record files until the network goes over, and native blocks from then on.
+    They are record files until the network switches to blocks, and native blocks from then on.
 
     A block counts once the state after it is written; it is published then, or when the network is resumed.
-    So the network goes on without a fork in its chain if it is killed or loses power at any moment.
+    So the network resumes without a fork in its chain if it is killed or loses power at any time.
     """
 
     def __init__(self, folder: Path, nodes: Sequence[SigningNode]) -> None:
@@ -61,11 +59,11 @@ class Publisher:
         self._nodes = nodes
         self._composer: BlockComposer | None = None
         # Those that may be forgotten; looked at anew with each block, which takes longer for a new one.
-        self._kept = self.blocks
+        self._removable = self.blocks
 
     @property
     def writes_blocks(self) -> bool:
-        """Tell whether the network has gone over to blocks, once it is resumed."""
+        """Return whether the network has switched to blocks, once it is resumed."""
         return self._composer is not None
 
     @property
@@ -77,9 +75,9 @@ class Publisher:
         """Publish the next block of the network."""
         if self._composer is None:
             block.write(self._pending)
-            return self._keep(network, block.name)
+            return self._retain(network, block.name)
         path = self._composer.block(block).write(self._pending / _BLOCKS)
-        return self._keep(network, block_names.parse(path.as_posix()).name)
+        return self._retain(network, block_names.parse(path.as_posix()).name)
 
     def publish_last_record_file(
         self, network: "Network", block: Block, composer: "BlockComposer"
@@ -87,22 +85,22 @@ class Publisher:
         """Publish the next block as a record file; `composer` writes those after it, for good."""
         block.write(self._pending)
         self._composer = composer
-        return self._keep(network, block.name)
+        return self._retain(network, block.name)
 
     def know(self, accounts: "KnownAccounts") -> None:
-        """Let the blocks from now on tell of these accounts, and of those that they open."""
+        """Let the blocks from now on have these accounts, and those that they open."""
         if self._composer:
             self._composer.know(accounts)
 
-    def _keep(self, network: "Network", name: str) -> FileOnDisk:
-        """Keep the network as it is after a pending file, and publish that."""
+    def _retain(self, network: "Network", name: str) -> FileOnDisk:
+        """Save the network as it is after a pending file, and publish that."""
         for path in self._pending_files():
             _sync(path)
         written = self._state.with_suffix(".new")
         # It is unpickled later: only the node itself may write to the folder.
         left = _Left(network, name, self._composer)
-        kept = zlib.compress(pickle.dumps(tuple(left)), _COMPRESSION)
-        written.write_bytes(_version() + kept)
+        state = zlib.compress(pickle.dumps(tuple(left)), _COMPRESSION)
+        written.write_bytes(_version() + state)
         _sync(written)
         written.replace(self._state)
         _sync(self.folder)
@@ -111,7 +109,7 @@ class Publisher:
 
     def resume(self) -> "tuple[Network, FileOnDisk]":
         """Return the network as it was left, and its last block. Errors: LookupError if it can't go on."""
-        if not self.goes_on:
+        if not self.is_resumable:
             raise LookupError(f"no network of this version was left in {self.folder}")
         left = _left(self._state.read_bytes())
         for path in self._pending_files():
@@ -124,7 +122,7 @@ class Publisher:
     def files(self) -> Iterator[tuple[str, bytes]]:
         """Yield path and content of the state and of the files up to its block, while others are published.
 
-        Files of a later block are left out: a network that goes on from the state makes another one.
+        Files of a later block are left out: a network that resumes from the state makes another one.
         """
         state = self._state.read_bytes()
         newest: _Place | None = None
@@ -145,12 +143,12 @@ class Publisher:
 
     @property
     def complete(self) -> bool:
-        """Tell whether a network was left here."""
+        """Return whether a network was left here."""
         return self._state.is_file()
 
     @property
-    def goes_on(self) -> bool:
-        """Tell whether this version of the program left the network: its World may differ."""
+    def is_resumable(self) -> bool:
+        """Return whether this version of the program left the network: the World of others may differ."""
         if not self.complete:
             return False
         with self._state.open("rb") as state:
@@ -164,7 +162,7 @@ class Publisher:
         return max(self._record_files(), default="")
 
     def is_loaded(self, stored: Position) -> bool:
-        """Tell whether all that is published is loaded, if `stored` is the last loaded file."""
+        """Return whether all that is published is loaded, if `stored` is the last loaded file."""
         newest = self.newest()
         if not newest or not block_names.is_block(newest):
             return newest <= stored.name
@@ -179,17 +177,17 @@ class Publisher:
         files = find_record_files([self.folder]) if newest else []
         return [file for file in files if _place(file.path) <= _place(Path(newest))]
 
-    def forget(self, kept: int, loaded: Position | None) -> None:
-        """Remove the files of all blocks but the last `kept` and those after `loaded`.
+    def forget(self, retained: int, loaded: Position | None) -> None:
+        """Remove the files of all blocks but the last `retained` and those after `loaded`.
 
-        That is the last file that the database has, None if it may have none: what it lacks is nowhere else.
+        That is the last file that the database has, None if it may have none: later ones are nowhere else.
         """
         if loaded is None:
             return
-        self._kept.look()
-        self._kept.forget(kept, loaded.index)
+        self._removable.look()
+        self._removable.forget(retained, loaded.index)
         record_files = sorted(self._record_files())
-        for name in record_files[: max(0, len(record_files) + len(self._kept) - kept)]:
+        for name in record_files[: max(0, len(record_files) + len(self._removable) - retained)]:
             parsed = names.parse(name)
             if parsed.instant > loaded.consensus_end:
                 return
@@ -228,7 +226,7 @@ _Place = tuple[bool, int]
 
 
 def _is_published(path: Path) -> bool:
-    """Tell by its name whether a file is one of the stream."""
+    """Return whether a file is one of the stream, by its name."""
     return ".rcd" in path.name or block_names.is_block(path.name)
 
 
@@ -263,10 +261,6 @@ def _version() -> bytes:
 def modules() -> list[Path]:
     """Return the files of the modules that a state depends on."""
     own = Path(__file__).parents[1].rglob("*.py")
-    # With the signer, to which what writes the blocks refers.
-    of_blocks = (
-        path
-        for package in (block_compose, block_proof)
-        for path in Path(package.__file__ or "").parent.glob("*.py")
-    )
-    return sorted([*own, *of_blocks, Path(compose.__file__), Path(node_key.__file__)])
+    # The signer refers to these.
+    threshold = Path(block_proof.__file__ or "").parent.glob("*.py")
+    return sorted([*own, *threshold, Path(node_key.__file__)])

@@ -1,4 +1,4 @@
-"""Serving the blocks of a folder as a block node does, for whoever tests a client of block nodes."""
+"""Serving the blocks of a folder as a block node does, for tests of clients of block nodes."""
 
 import threading
 from collections.abc import Callable

@@ -12,13 +12,14 @@ The same calls with the same nodes give the same bytes.
 """
 
 import gzip
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from struct import Struct
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from ledger.stream.record import names, v6
 from ledger.stream.record.item import HapiVersion
@@ -61,6 +62,7 @@ SUCCESS = 22
 _START = 1_735_689_600 * NANOS_PER_SECOND  # 2025-01-01
 _BLOCK_PERIOD = 2 * NANOS_PER_SECOND
 _FIRST_NODE_ACCOUNT = 3
+_USUAL_FEE = 100_000  # tinybars
 _NODE_SHARE = 20  # the submitting node gets a twentieth of a fee
 _VALID_DURATION_SECONDS = 120
 _VALID_START_BEFORE = 3 * NANOS_PER_SECOND
@@ -166,6 +168,31 @@ class Block:
             (folder / names.SIDECAR_FOLDER / name).write_bytes(data)
 
 
+class TransactionOptions(TypedDict, total=False):
+    """What a transaction has besides its body and record.
+
+    payer: by default the treasury.
+    fee: tinybars, or a function of the number of bytes of the transaction and that of its signatures, if the
+        body says what is paid at most.
+    transfers: account -> tinybars, made if it succeeds, besides its fee.
+    result: a number of ResponseCodeEnum, by default SUCCESS.
+    sidecars: TransactionSidecarRecord messages, which get its timestamp.
+    signatures: a SignatureMap, or a function that makes one from the bytes of the body.
+    node: the account of the node that it was submitted to, by default the first.
+    rewards: account -> tinybars, paid for staking, whatever the result.
+    """
+
+    payer: int
+    memo: str
+    fee: int | Callable[[int, int], int]
+    transfers: Mapping[int, int] | None
+    result: int
+    sidecars: Iterable[Any]
+    signatures: Any
+    node: int | None
+    rewards: Mapping[int, int] | None
+
+
 class Composer:
     """A writer of blocks that `nodes` sign; without nodes, files are unsigned.
 
@@ -205,33 +232,13 @@ class Composer:
         return address_book(node.address_book_node for node in self.nodes)
 
     def transaction(
-        self,
-        body: Any,
-        record: Any | None = None,
-        *,
-        payer: int = TREASURY,
-        memo: str = "",
-        fee: int | Callable[[int, int], int] = 100_000,
-        transfers: Mapping[int, int] | None = None,
-        result: int = SUCCESS,
-        sidecars: Iterable[Any] = (),
-        signatures: Any | Callable[[bytes], Any] | None = None,
-        node: int | None = None,
-        rewards: Mapping[int, int] | None = None,
+        self, body: Any, record: Any | None = None, **options: Unpack[TransactionOptions]
     ) -> ComposedTransaction:
-        """Add a transaction from a TransactionBody and a TransactionRecord, whose unset fields are filled in.
-
-        `transfers` (account -> tinybars) are made if it succeeds, besides its fee. `sidecars` are
-        TransactionSidecarRecord messages, which get its timestamp. `node` is the account of the node that it
-        was submitted to, by default the first. `signatures` is a SignatureMap, or a function that makes one
-        from the bytes of the body. `fee` may be a function of the number of bytes of the transaction and that
-        of its signatures, if the body says what is paid at most. `rewards` (account -> tinybars) are paid for
-        staking, whatever the result.
-        """
-        at = self.consensus_timestamp
-        node = self._first_node if node is None else node
+        """Add a transaction from a TransactionBody and a TransactionRecord; unset fields are filled in."""
+        payer, node = options.get("payer", TREASURY), options.get("node") or self._first_node
+        fee, signatures = options.get("fee", _USUAL_FEE), options.get("signatures")
         self._complete_body(body, payer, 0 if callable(fee) else fee, node)
-        body.memo = body.memo or memo
+        body.memo = body.memo or options.get("memo", "")
         body_bytes = body.SerializeToString()
         signature_map = signatures(body_bytes) if callable(signatures) else signatures
         signed = SignedTransaction(bodyBytes=body_bytes, sigMap=signature_map).SerializeToString()
@@ -240,80 +247,76 @@ class Composer:
             pairs = () if signature_map is None else signature_map.sigPair
             fee = fee(len(transaction_bytes), len(pairs))
 
-        complete = TransactionRecord() if record is None else record
-        if not complete.HasField("consensusTimestamp"):
-            complete.consensusTimestamp.CopyFrom(timestamp(at))
-        at = timestamps.of(complete.consensusTimestamp)
-        if not complete.receipt.status:
-            complete.receipt.status = result
-        if not complete.transactionHash:
-            complete.transactionHash = sha384(signed)
-        if not complete.HasField("transactionID"):
-            complete.transactionID.CopyFrom(body.transactionID)
-        if not complete.HasField("transferList"):
-            moved = dict(transfers or {}) if complete.receipt.status == SUCCESS else {}
-            for receiver, reward in (rewards or {}).items():
-                moved[STAKING_REWARDS] = moved.get(STAKING_REWARDS, 0) - reward
-                moved[receiver] = moved.get(receiver, 0) + reward
-                complete.paid_staking_rewards.add(accountID=account(receiver), amount=reward)
-            complete.transferList.CopyFrom(transfer_list(self._with_fee(moved, payer, fee, node)))
-        complete.memo = complete.memo or body.memo
-        complete.transactionFee = complete.transactionFee or fee
+        record = TransactionRecord() if record is None else record
+        self._complete_record(record, body, options.get("result", SUCCESS))
+        record.transactionHash = record.transactionHash or sha384(signed)
+        if not record.HasField("transferList"):
+            succeeds = record.receipt.status == SUCCESS
+            moved: Counter[int] = Counter(dict(options.get("transfers") or {}) if succeeds else {})
+            for receiver, reward in (options.get("rewards") or {}).items():
+                moved.update({STAKING_REWARDS: -reward, receiver: reward})
+                record.paid_staking_rewards.add(accountID=account(receiver), amount=reward)
+            self._add_fee(moved, payer, fee, node)
+            record.transferList.CopyFrom(transfer_list(moved))
+        record.transactionFee = record.transactionFee or fee
 
-        of_transaction = tuple(sidecars)
-        for sidecar in of_transaction:
-            sidecar.consensus_timestamp.CopyFrom(complete.consensusTimestamp)
-        composed = ComposedTransaction(
-            at, body, complete, transaction_bytes, complete.SerializeToString(), of_transaction
-        )
+        sidecars = tuple(options.get("sidecars", ()))
+        for sidecar in sidecars:
+            sidecar.consensus_timestamp.CopyFrom(record.consensusTimestamp)
+        at = timestamps.of(record.consensusTimestamp)
+        record_bytes = record.SerializeToString()
+        composed = ComposedTransaction(at, body, record, transaction_bytes, record_bytes, sidecars)
         self._transactions.append(composed)
-        self._sidecar_records += of_transaction
+        self._sidecar_records += sidecars
         self.consensus_timestamp = at + self._interval
         return composed
 
-    def crypto_transfer(self, transfers: Mapping[int, int], **options: Any) -> ComposedTransaction:
+    def crypto_transfer(
+        self, moved: Mapping[int, int], **options: Unpack[TransactionOptions]
+    ) -> ComposedTransaction:
         """Move tinybars: account -> amount, with a sum of zero. Options are those of `transaction`."""
-        body = CryptoTransferTransactionBody(transfers=transfer_list(transfers))
-        return self.transaction(TransactionBody(cryptoTransfer=body), transfers=transfers, **options)
+        options["transfers"] = moved
+        body = CryptoTransferTransactionBody(transfers=transfer_list(moved))
+        return self.transaction(TransactionBody(cryptoTransfer=body), **options)
 
     def crypto_create(
         self,
         created: int,
         *,
         initial_balance: int = 0,
-        payer: int = TREASURY,
         create: Any = None,
-        **options: Any,
+        **options: Unpack[TransactionOptions],
     ) -> ComposedTransaction:
         """Create the account `created`. `create` is a CryptoCreateTransactionBody with other fields."""
         body = CryptoCreateTransactionBody() if create is None else create
         body.initialBalance = initial_balance
         record = TransactionRecord(receipt=TransactionReceipt(accountID=account(created)))
-        return self.transaction(
-            TransactionBody(cryptoCreateAccount=body),
-            record,
-            payer=payer,
-            transfers={payer: -initial_balance, created: initial_balance} if initial_balance else None,
-            **options,
-        )
+        if initial_balance:
+            payer = options.get("payer", TREASURY)
+            options["transfers"] = {payer: -initial_balance, created: initial_balance}
+        return self.transaction(TransactionBody(cryptoCreateAccount=body), record, **options)
 
-    def crypto_update(self, updated: int, update: Any, **options: Any) -> ComposedTransaction:
+    def crypto_update(
+        self, updated: int, update: Any, **options: Unpack[TransactionOptions]
+    ) -> ComposedTransaction:
         """Change the account `updated` by the CryptoUpdateTransactionBody `update`."""
         update.accountIDToUpdate.CopyFrom(account(updated))
         return self.transaction(TransactionBody(cryptoUpdateAccount=update), **options)
 
     def crypto_delete(
-        self, deleted: int, *, transfer_to: int = TREASURY, balance: int = 0, **options: Any
+        self,
+        deleted: int,
+        *,
+        transfer_to: int = TREASURY,
+        balance: int = 0,
+        **options: Unpack[TransactionOptions],
     ) -> ComposedTransaction:
         """Delete the account `deleted`, whose `balance` goes to `transfer_to`."""
-        body = CryptoDeleteTransactionBody(
-            deleteAccountID=account(deleted), transferAccountID=account(transfer_to)
-        )
-        return self.transaction(
-            TransactionBody(cryptoDelete=body),
-            transfers={deleted: -balance, transfer_to: balance} if balance else None,
-            **options,
-        )
+        receiver = account(transfer_to)
+        body = CryptoDeleteTransactionBody(deleteAccountID=account(deleted), transferAccountID=receiver)
+        if balance:
+            options["transfers"] = {deleted: -balance, transfer_to: balance}
+        return self.transaction(TransactionBody(cryptoDelete=body), **options)
 
     def block(self) -> Block:
         """Close the transactions since the last call into a block; without any it is empty."""
@@ -356,19 +359,26 @@ class Composer:
             body.transactionValidDuration.seconds = _VALID_DURATION_SECONDS
         body.transactionFee = body.transactionFee or 2 * fee
 
+    def _complete_record(self, record: Any, body: Any, result: int) -> None:
+        if not record.HasField("consensusTimestamp"):
+            record.consensusTimestamp.CopyFrom(timestamp(self.consensus_timestamp))
+        if not record.HasField("transactionID"):
+            record.transactionID.CopyFrom(body.transactionID)
+        record.receipt.status = record.receipt.status or result
+        record.memo = record.memo or body.memo
+
     @property
     def _first_node(self) -> int:
         return self.nodes[0].account_id if self.nodes else _FIRST_NODE_ACCOUNT
 
-    def _with_fee(self, transfers: dict[int, int], payer: int, fee: int, node: int) -> dict[int, int]:
+    def _add_fee(self, moved: Counter[int], payer: int, fee: int, node: int) -> None:
         if fee:
             share = fee // _NODE_SHARE
             shares = [(payer, -fee), (node, share), (self.fee_account, fee - share)]
             if self.fee_account == FEE_COLLECTION:
                 shares = [(payer, -fee), (FEE_COLLECTION, fee)]
             for account_id, amount in shares:
-                transfers[account_id] = transfers.get(account_id, 0) + amount
-        return transfers
+                moved[account_id] += amount
 
     def _close_sidecars(self, name: str) -> tuple[dict[str, bytes], list[Any]]:
         if not self._sidecar_records:
@@ -395,9 +405,7 @@ class Composer:
             for added in transactions
         )
         tail = RecordStreamFile(
-            end_object_running_hash=_hash_object(self.hash),
-            block_number=self.block_number,
-            sidecars=sidecars,
+            end_object_running_hash=_hash_object(self.hash), block_number=self.block_number, sidecars=sidecars
         )
         return b"".join(
             (_LENGTH.pack(v6.VERSION), head.SerializeToString(), *items, tail.SerializeToString())

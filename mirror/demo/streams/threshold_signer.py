@@ -1,6 +1,6 @@
 """Making threshold signatures, for simulated networks and tests: never safe outside of them.
 
-In a real network nobody knows the secret point tau that the commitments of a verification key are made at,
+In a real network no party knows the secret point tau that the commitments of a verification key are made at,
 and no node the keys of others. Here one object knows all of it, so a commitment is one multiplication.
 """
 
@@ -162,7 +162,7 @@ class ThresholdSigner:
         message = self.identity.ledger_id + poseidon.of_bytes(self._key).to_bytes(_NUMBER, "little")
         secret = sum(self._secret(("history", node), schnorr.ORDER) for node, _ in self._nodes)
         nonce = self._secret("statement", schnorr.ORDER)
-        key = schnorr.NOBODY
+        key = schnorr.NEUTRAL
         for each in self.identity.contributors:
             key = schnorr.add(key, schnorr.point_of(each))
         challenge = schnorr.challenge_of(key, schnorr.times(GENERATOR, nonce), message)

@@ -5,21 +5,22 @@ from dataclasses import dataclass
 from json import dumps
 from random import Random
 
-KEYS = (
-    "admin_key",
-    "fee_schedule_key",
-    "freeze_key",
-    "kyc_key",
-    "metadata_key",
-    "pause_key",
-    "supply_key",
-    "wipe_key",
-)
+# Attribute of Token -> field of the transaction bodies.
+KEY_FIELDS = {
+    "admin_key": "adminKey",
+    "fee_schedule_key": "fee_schedule_key",
+    "freeze_key": "freezeKey",
+    "kyc_key": "kycKey",
+    "metadata_key": "metadata_key",
+    "pause_key": "pause_key",
+    "supply_key": "supplyKey",
+    "wipe_key": "wipeKey",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A kind of token: the `keys` that its issuer keeps, and the kinds of `fees` that it begins with."""
+    """A kind of token: the `keys` that its issuer has, and the kinds of `fees` that it begins with."""
 
     names: tuple[tuple[str, str], ...]
     memo: str
@@ -32,26 +33,23 @@ class Recipe:
     is_currency: bool = False
 
 
+def _names(names: str) -> tuple[tuple[str, str], ...]:
+    """Split the names of tokens, each with its symbol at the end."""
+    return tuple((name, symbol) for name, _, symbol in (each.rpartition(" ") for each in names.split(", ")))
+
+
+_MANAGED = ("admin_key", "freeze_key", "pause_key", "supply_key", "wipe_key")
 _CURRENCY = Recipe(
-    names=(
-        ("Harbour Dollar", "HBD"),
-        ("Alpine Franc", "ALPF"),
-        ("Island Crown", "ISLC"),
-        ("Euro Link", "EURL"),
-    ),
+    names=_names("Harbour Dollar HBD, Alpine Franc ALPF, Island Crown ISLC, Euro Link EURL"),
     memo="Redeemable at par",
     keys=("admin_key", "supply_key", "wipe_key"),
     decimals=2,
     is_currency=True,
 )
 _ART = Recipe(
-    names=(
-        ("Tidal Forms", "TIDE"),
-        ("Paper Birds", "PAPB"),
-        ("Quiet Cities", "QCTY"),
-        ("Lichen Studies", "LICH"),
-        ("Neon Harbours", "NEON"),
-        ("Clay Masks", "CLAY"),
+    names=_names(
+        "Tidal Forms TIDE, Paper Birds PAPB, Quiet Cities QCTY, Lichen Studies LICH, "
+        "Neon Harbours NEON, Clay Masks CLAY"
     ),
     memo="A limited edition",
     keys=("admin_key", "fee_schedule_key", "metadata_key", "pause_key", "supply_key", "wipe_key"),
@@ -60,37 +58,24 @@ _ART = Recipe(
     fees=("royalty_with_fallback",),
 )
 _SHARES = Recipe(
-    names=(
-        ("Windpark Shares", "WIND"),
-        ("Orchard Bond 2030", "ORCH"),
-        ("ExpiredPartition Mill Equity", "MILL"),
-        ("Solar Roof Fund", "SOLR"),
-    ),
+    names=_names("Windpark Shares WIND, Orchard Bond 2030 ORCH, Old Mill Equity MILL, Solar Roof Fund SOLR"),
     memo="For holders known to the issuer",
-    keys=KEYS,
+    keys=tuple(KEY_FIELDS),
     decimals=4,
     finite=True,
     fees=("fixed_hbar",),
 )
 _POINTS = Recipe(
-    names=(
-        ("Bakery Points", "BAKE"),
-        ("Cinema Stars", "STAR"),
-        ("Market Miles", "MILE"),
-        ("Bookworm Credits", "BOOK"),
-        ("Garden Seeds", "SEED"),
+    names=_names(
+        "Bakery Points BAKE, Cinema Stars STAR, Market Miles MILE, Bookworm Credits BOOK, Garden Seeds SEED"
     ),
     memo="Collect and spend",
     keys=("admin_key", "fee_schedule_key", "supply_key", "freeze_key"),
     fees=("fractional", "fixed_own"),
 )
 _TICKETS = Recipe(
-    names=(
-        ("Theatre Tickets", "SEAT"),
-        ("Jazz Night", "JAZZ"),
-        ("Harbour Festival", "FEST"),
-        ("Museum Pass", "MUSE"),
-        ("Football Season", "GOAL"),
+    names=_names(
+        "Theatre Tickets SEAT, Jazz Night JAZZ, Harbour Festival FEST, Museum Pass MUSE, Football Season GOAL"
     ),
     memo="Admits one",
     keys=("admin_key", "fee_schedule_key", "freeze_key", "kyc_key", "pause_key", "supply_key", "wipe_key"),
@@ -98,41 +83,22 @@ _TICKETS = Recipe(
     fees=("fixed_hbar", "royalty"),
 )
 _COIN = Recipe(
-    names=(
-        ("Lantern", "LTRN"),
-        ("Pebble", "PEBL"),
-        ("Comet", "CMET"),
-        ("Juniper", "JUNI"),
-        ("Otter", "OTTR"),
-    ),
+    names=_names("Lantern LTRN, Pebble PEBL, Comet CMET, Juniper JUNI, Otter OTTR"),
     memo="",
     keys=(),
     decimals=8,
     finite=True,
 )
 _GAME = Recipe(
-    names=(("Dragon Gold", "DRGN"), ("Arcade Gems", "GEMS"), ("Star Fuel", "FUEL"), ("Castle Wood", "WOOD")),
+    names=_names("Dragon Gold DRGN, Arcade Gems GEMS, Star Fuel FUEL, Castle Wood WOOD"),
     memo="Play money",
-    keys=(
-        "admin_key",
-        "freeze_key",
-        "pause_key",
-        "supply_key",
-        "wipe_key",
-        "fee_schedule_key",
-        "metadata_key",
-    ),
+    # In this order they are made.
+    keys=(*_MANAGED, "fee_schedule_key", "metadata_key"),
     freeze_default=True,
     fees=("fractional_net", "fixed_currency"),
 )
 _CLUB = Recipe(
-    names=(
-        ("Rowing Club", "ROW"),
-        ("Chess Circle", "CHSS"),
-        ("Choir Members", "SING"),
-        ("Beekeepers", "BEE"),
-        ("Night Hikers", "HIKE"),
-    ),
+    names=_names("Rowing Club ROW, Chess Circle CHSS, Choir Members SING, Beekeepers BEE, Night Hikers HIKE"),
     memo="Membership",
     keys=("supply_key", "metadata_key"),
     fungible=False,
@@ -144,9 +110,9 @@ RECIPES = (_CURRENCY, _ART, _SHARES, _CLUB, _POINTS, _TICKETS, _COIN, _GAME)
 
 def name(recipe: Recipe, place: int) -> tuple[str, str]:
     """Return the name and symbol of the next token; when the names are used up, they get numbers."""
-    turn, index = divmod(place, len(recipe.names))
+    times, index = divmod(place, len(recipe.names))
     called, symbol = recipe.names[index]
-    return (f"{called} {turn + 1}", f"{symbol}{turn + 1}") if turn else (called, symbol)
+    return (f"{called} {times + 1}", f"{symbol}{times + 1}") if times else (called, symbol)
 
 
 def content_address(choose: Random) -> str:

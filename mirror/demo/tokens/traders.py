@@ -14,12 +14,12 @@ _ATTEMPTS = 6
 
 
 def able(network: Network, number: int) -> bool:
-    """Tell whether an account can pay for a transaction."""
+    """Return whether an account can pay for a transaction."""
     return network.can_pay(number, _AT_LEAST)
 
 
 def find_trader(network: Network, *, other_than: Iterable[int] = ()) -> int | None:
-    """Return somebody who may hold tokens and can pay; None if a few tries find nobody."""
+    """Return an account that may hold tokens and can pay; None if a few tries find none."""
     left_out = set(other_than)
     for _ in range(_ATTEMPTS):
         person = network.find_person(at_least=_AT_LEAST, settled=True)
@@ -29,14 +29,14 @@ def find_trader(network: Network, *, other_than: Iterable[int] = ()) -> int | No
 
 
 def trader(network: Network, *, other_than: Iterable[int] = ()) -> int:
-    """Return somebody who may hold tokens and can pay."""
+    """Return an account that may hold tokens and can pay."""
     return required(find_trader(network, other_than=other_than))
 
 
 def find_one_of(network: Network, numbers: Iterable[int]) -> int | None:
     """Return one of the accounts that can pay; None if there is none."""
     able_numbers = [number for number in numbers if able(network, number)]
-    return network.choose.choice(able_numbers) if able_numbers else None
+    return network.find(able_numbers)
 
 
 def one_of(network: Network, numbers: Iterable[int]) -> int:
@@ -49,7 +49,7 @@ def find_token(network: Network, fits: Callable[[Token], object] = bool) -> Toke
     tokens = [
         token for token in network.world.tokens.living() if fits(token) and able(network, token.treasury)
     ]
-    return network.choose.choice(tokens) if tokens else None
+    return network.find(tokens)
 
 
 def token(network: Network, fits: Callable[[Token], object] = bool) -> Token:
@@ -58,6 +58,6 @@ def token(network: Network, fits: Callable[[Token], object] = bool) -> Token:
 
 
 def holder(network: Network, held: Token, *, other_than: Iterable[int] = ()) -> int:
-    """Return somebody who holds some of a token and can pay."""
+    """Return a holder of a token who can pay."""
     left_out = set(other_than)
     return one_of(network, (number for number in held.holders() if number not in left_out))

@@ -4,8 +4,8 @@ from typing import Any
 
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import transfer_list
-from mirror.demo.tokens.messages import Move, assessed_fee, association, serials, units
 from mirror.demo.world.accounts import HBAR
+from mirror.demo.world.messages import Move, assessed_fee, association, serials, units
 from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
 
 _MARGIN = 2 * HBAR  # what is left for the fee of the transaction
@@ -203,7 +203,7 @@ class Transfers:
 
 
 def can_associate(network: Network, of: int) -> bool:
-    """Tell whether the limit of an account allows one more automatic association."""
+    """Return whether the limit of an account allows one more automatic association."""
     limit = network.world.accounts[of].max_automatic_token_associations
     return limit < 0 or network.world.tokens.automatic_associations[of] < limit
 

@@ -7,14 +7,14 @@ from mirror.core.values import entity_id
 HBAR = 100_000_000  # tinybars
 SYSTEM_ADMIN, FREEZE_ADMIN = 50, 58
 NO_DELEGATION = bytes(20)  # what a transaction says to end one
-AUTO_RENEW_PERIOD = 7_776_000  # seconds, 90 days: what most entities ask for
+AUTO_RENEW_PERIOD = 7_776_000  # seconds, 90 days: the period of most entities
 
 
 @dataclass(slots=True)
 class Account:
     """An account, or the account side of a contract. `key` is a serialized Key, None when there is none.
 
-    The owner of a `passing` account takes on nothing that would keep it from being closed.
+    The owner of a `passing` account takes on nothing that would prevent its closing.
     """
 
     number: int

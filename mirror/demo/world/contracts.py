@@ -94,12 +94,12 @@ class Result:
     sender: int
     hash: bytes
     result: str
-    gas_limit: int
-    gas_used: int
-    amount: int
-    parameters: bytes
-    output: bytes
-    error: str
+    gas_limit: int = 0
+    gas_used: int = 0
+    amount: int = 0
+    parameters: bytes = b""
+    output: bytes = b""
+    error: str = ""
     created: tuple[int, ...] = ()
     logs: tuple[LogEntry, ...] = ()
     ethereum: bytes = b""

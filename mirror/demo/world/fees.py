@@ -55,9 +55,14 @@ class Price:
 
 def tinybars(world: World, tinycents: int) -> int:
     """Return the present value of an amount of tinycents."""
-    file = world.files.get(EXCHANGE_RATES)
-    hbars, cents = (_HBARS, _CENTS) if file is None else _rate(file.changes[-1].contents)
+    hbars, cents = exchange_rate(world)
     return tinycents * hbars // cents
+
+
+def exchange_rate(world: World) -> tuple[int, int]:
+    """Return a number of hbars, and the cents that they are worth now."""
+    file = world.files.get(EXCHANGE_RATES)
+    return (_HBARS, _CENTS) if file is None else _rate(file.changes[-1].contents)
 
 
 def _facts(world: World, number: int) -> Facts:

@@ -2,12 +2,8 @@
 
 from dataclasses import dataclass, field
 
-BLOCK_NODE, GENERAL_SERVICE, MIRROR_NODE, RPC_RELAY = (
-    "block_node",
-    "general_service",
-    "mirror_node",
-    "rpc_relay",
-)
+BLOCK_NODE, GENERAL_SERVICE = "block_node", "general_service"
+MIRROR_NODE, RPC_RELAY = "mirror_node", "rpc_relay"
 
 
 @dataclass(slots=True)

@@ -19,8 +19,8 @@ class Schedule:
     """A schedule. `scheduled` is a serialized SchedulableTransactionBody, `admin_key` a serialized Key.
 
     `required` are the accounts that have to sign, `signed` those that did. It ends at `expires`: with `waits`
-    it is executed then. `expiration` is None if the transaction did not ask for one. `transaction_id` is the
-    serialized id of the transaction that created it. Nobody signs what is `of_contract`.
+    it is executed then. `expiration` is None if the transaction named none. `transaction_id` is the
+    serialized id of the transaction that created it. What is `of_contract` is never signed.
     """
 
     number: int
@@ -44,15 +44,15 @@ class Schedule:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it can still be signed."""
+        """Return whether it can still be signed."""
         return not (self.executed or self.deleted or self.expired)
 
     @property
     def missing(self) -> list[int]:
         return [number for number in self.required if number not in self.signed]
 
-    def keep(self, at: int, signature_map: Any) -> None:
-        """Keep the signatures of a transaction, one for each key."""
+    def add_signatures(self, at: int, signature_map: Any) -> None:
+        """Add the signatures of a transaction, one for each key."""
         known: set[bytes] = set()
         for pair in signature_map.sigPair:
             if pair.pubKeyPrefix not in known:

@@ -153,7 +153,7 @@ class Token:
         return "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN" if relationship.kyc_granted is False else None
 
     def exempts(self, payer: int, fee: CustomFee) -> bool:
-        """Tell whether an account pays no fee: the treasury, its collector, with some fees all collectors."""
+        """Return whether an account pays no fee: the treasury, its collector, of some fees any one."""
         if payer in (self.treasury, fee.collector):
             return True
         return fee.all_collectors_are_exempt and any(payer == other.collector for other in self.fees)

@@ -36,7 +36,7 @@ class Message:
 
 @dataclass(slots=True)
 class Topic:
-    """A topic. Keys are serialized; without a submit key anybody may write to it.
+    """A topic. Keys are serialized; without a submit key any account may write to it.
 
     A message costs `fee` tinybars, or units of `fee_token`, which `owner` gets, unless its payer has one of
     `fee_exempt_keys`.
@@ -71,7 +71,7 @@ class Topic:
 
     @property
     def is_free(self) -> bool:
-        """Tell whether anybody may write to it now without a fee."""
+        """Return whether any account may write to it now without a fee."""
         return self.is_public and not self.deleted and not self.fee
 
     def add(
@@ -97,13 +97,6 @@ def running_hash(previous: bytes, contents: bytes, payer: int, topic: int, at: i
     """
     seconds, nanos = divmod(at, NANOS_PER_SECOND)
     values = _VALUES.pack(
-        _BLOCK,
-        _VALUES.size - 2,
-        RUNNING_HASH_VERSION,
-        *(0, 0, payer),
-        *(0, 0, topic),
-        seconds,
-        nanos,
-        number,
+        _BLOCK, _VALUES.size - 2, RUNNING_HASH_VERSION, *(0, 0, payer), *(0, 0, topic), seconds, nanos, number
     )
     return sha384(_HEADER + _FIRST_ARRAY + previous + values + _NEXT_ARRAY + sha384(contents))

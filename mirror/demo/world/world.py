@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from mirror.core.values import entity_id
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import Contracts
 from mirror.demo.world.files import File
@@ -18,7 +19,7 @@ from mirror.demo.world.system import System
 from mirror.demo.world.tokens import Tokens
 from mirror.demo.world.topics import Topic
 
-_CLOSED_KEPT = 500
+_MOST_CLOSED = 500
 
 
 @dataclass
@@ -33,7 +34,7 @@ class World:
     accounts: dict[int, Account] = field(default_factory=dict)
     people: list[int] = field(default_factory=list)
     hollow: list[int] = field(default_factory=list)
-    closed: deque[int] = field(default_factory=lambda: deque(maxlen=_CLOSED_KEPT))
+    closed: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_CLOSED))
     named: int = 0
     bound: set[int] = field(default_factory=set)
     tokens: Tokens = field(default_factory=Tokens)
@@ -45,6 +46,13 @@ class World:
     system: System = field(default_factory=System)
     nodes: Nodes = field(default_factory=Nodes)
     staking: Staking = field(default_factory=Staking)
+
+    def account_at(self, address: bytes) -> Account | None:
+        """Return the account or contract with a long-zero address or an alias; None if there is none."""
+        number = entity_id.num_of_long_zero(address)
+        if number is not None:
+            return self.accounts.get(number)
+        return next((account for account in self.accounts.values() if account.evm_address == address), None)
 
     def living(self) -> Iterator[Account]:
         """Return the accounts of people."""

@@ -1,4 +1,4 @@
-"""Looking after kept stream files beside a loader: what is missing is fetched, what is too old goes."""
+"""Maintaining the archive while a loader runs: missing files are archived, old ones deleted."""
 
 import threading
 import time
@@ -7,19 +7,17 @@ from contextlib import contextmanager, suppress
 
 from django.db import connection
 
-from ledger.archive import known_location, retention
-from ledger.archive.location import PERIOD
+from ledger.archive import location as archive_location
+from ledger.archive import retention
 from ledger.archive.originals import ArchiveSelection
-from ledger.archive.store import ArchiveStore, ArchiveUnavailable, open_place
-from ledger.ingest import archive_repair
-from ledger.ingest.errors import IngestError
+from ledger.archive.repair import BlockSource, RepairSource, repair
+from ledger.archive.store import ArchiveStore, ArchiveUnavailable, open_archive
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import outage
 from mirror.core.values.human_readable import duration
-from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.node.loading.background_thread import working
 
 log = logs.logger(__name__)
@@ -28,92 +26,82 @@ Say = Callable[[str], None]
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 600.0
 
-# Index: the primary key (consensus_end).
-_LAST = "select consensus_end from record_file order by consensus_end desc limit 1"
-_FORGET = "delete from archive_failure where consensus_end < %s"
-
 
 class ArchiveMaintainer:
-    """Keeps what is missing, and drops what is too old, again and again."""
+    """Repairs the archive and deletes old files, periodically."""
 
     def __init__(
         self,
-        place: ArchiveStore,
+        archive: ArchiveStore,
         say: Say,
         location: str,
         first_book: bytes | None,
         stopping: threading.Event,
     ) -> None:
-        self._place, self._say, self._location, self._stopping = place, say, location, stopping
-        self._trust = Trust(first_book)
-        self._wanted = ArchiveSelection.by_settings()
+        self._archive, self._say, self._stopping = archive, say, stopping
+        self._source = RepairSource(location, _open_blocks, Trust(first_book).quorum_at)
+        self._selection = ArchiveSelection.by_settings()
         self._next_drop = time.monotonic()
-        # Whether the place was there once, also if nothing has been kept in it yet.
+        # Whether the archive was available before, even if it is still empty.
         self._prepared = False
-        # Of the missing files those up to this end (ns) were tried last.
+        # The last repair ended with the files up to this time (ns).
         self._reached = 0
 
     def run(self) -> None:
         pause = _FIRST_PAUSE
         while not self._stopping.wait(pause):
             try:
-                left = outage.outlast(self.care, self._stopping)
-            except (ArchiveUnavailable, OperatorError, IngestError, StreamFileError, *outage.ERRORS) as error:
+                is_incomplete = outage.outlast(self.maintain, self._stopping)
+            except (ArchiveUnavailable, OperatorError, StreamFileError, *outage.ERRORS) as error:
                 log.warning("archive_files_ignored", reason=str(error))
-                left = True
+                is_incomplete = True
             except Exception:
-                log.exception("caretaker_failed")
-                left = True
+                log.exception("archive_maintenance_failed")
+                is_incomplete = True
             finally:
-                # The database may close a connection that rests for long.
+                # The database may close an idle connection.
                 with suppress(*outage.ERRORS):
                     connection.close()
-            pause = min(pause * 2, _LONGEST_PAUSE) if left else _FIRST_PAUSE
+            pause = min(pause * 2, _LONGEST_PAUSE) if is_incomplete else _FIRST_PAUSE
 
-    def care(self) -> bool:
-        """Do once what there is to do; tell if files are missing that could not be fetched, and no others.
+    def maintain(self) -> bool:
+        """Repair and delete once; return whether all files that are still missing were tried.
 
-        Errors: PlaceAway, OperatorError, IngestError, StreamFileError.
+        Errors: ArchiveUnavailable, OperatorError, StreamFileError.
         """
-        self._place.prepare(self._wanted.network, used=self._prepared or known_location.before())
+        network = self._selection.network
+        self._archive.prepare(network, used=self._prepared or archive_location.is_in_use())
         self._prepared = True
-        mended = archive_repair.mend(
-            self._place, self._wanted, self._trust, self._location, self._stopping, after=self._reached
-        )
-        self._reached = mended.reached
-        if mended.kept:
-            self._say(f"{mended.kept:,} files that could not be kept when they were loaded are kept now.")
+        repaired = repair(self._archive, self._selection, self._source, self._stopping, after=self._reached)
+        self._reached = repaired.reached
+        if repaired.archived:
+            self._say(f"{repaired.archived:,} files that could not be archived before are archived now.")
         if time.monotonic() >= self._next_drop:
-            self._drop()
+            if dropped := retention.drop_old(self._archive, network):
+                log.info("archive_files_dropped", files=dropped)
+                period = duration(round(config.value(archive_location.PERIOD)))
+                self._say(f"{dropped:,} archived files were older than {period}, and are deleted.")
             self._next_drop = time.monotonic() + config.value("importer.retention.frequency")
-        return mended.missing > 0 and not mended.reached
+        return repaired.missing > 0 and not repaired.reached
 
-    def _drop(self) -> None:
-        period = config.value(PERIOD)
-        if not period:
-            return
-        with connection.cursor() as cursor:
-            cursor.execute(_LAST)
-            row = cursor.fetchone()
-            if row is None:
-                return
-            before = int(row[0] - period * NANOS_PER_SECOND)
-            cursor.execute(_FORGET, [before])
-        if dropped := retention.drop(self._place, self._wanted.network, before):
-            log.info("archive_files_dropped", files=dropped)
-            self._say(f"{dropped:,} kept files were older than {duration(round(period))}, and are dropped.")
+
+def _open_blocks(location: str) -> BlockSource:
+    # The library of block nodes takes 10 MB, which most nodes do not need.
+    from ledger.ingest.following.configured_blocks import open_block_source
+
+    return open_block_source(location)
 
 
 @contextmanager
-def beside(say: Say, location: str, first_book: bytes | None) -> Iterator[None]:
-    """Look after kept files in a thread for the length of the block, if the settings say that some are kept.
+def maintained(say: Say, location: str, first_book: bytes | None) -> Iterator[None]:
+    """Maintain the archive in a thread for the length of the block, if the settings select any files.
 
     Errors: OperatorError.
     """
     if not ArchiveSelection.by_settings().anything:
         yield
         return
-    over = threading.Event()
-    maintainer = ArchiveMaintainer(open_place(), say, location, first_book, over)
-    with working("kept files", maintainer.run, over):
+    stopping = threading.Event()
+    maintainer = ArchiveMaintainer(open_archive(), say, location, first_book, stopping)
+    with working("archive", maintainer.run, stopping):
         yield

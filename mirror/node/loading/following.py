@@ -132,7 +132,7 @@ def _follow(
             loading(stopping),
             Reporting(source=place, following=True) as report,
             reconciliation.beside(say, location) if in_a_bucket else nullcontext(),
-            archive_maintenance.beside(say, location, book),
+            archive_maintenance.maintained(say, location, book),
         ):
             lines = _Lines(say, report)
 

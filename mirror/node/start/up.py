@@ -178,10 +178,10 @@ def _loader_process(say: Say) -> None:
 def _demo_process(say: Say, *, block_node: bool) -> None:
     with ExitStack() as beside:
         if ArchiveSelection.by_settings().anything:
-            # The library of buckets takes 5 MB, which a node that keeps no files has no use for.
+            # The library of buckets takes 5 MB, which a node without an archive does not need.
             from mirror.node.loading import archive_maintenance
 
-            beside.enter_context(archive_maintenance.beside(say, str(run.folder()), run.first_book()))
+            beside.enter_context(archive_maintenance.maintained(say, str(run.folder()), run.first_book()))
         network.live(say, block_node=block_node)
 
 

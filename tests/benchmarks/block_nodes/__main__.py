@@ -3,9 +3,9 @@
     python -m tests.benchmarks.block_nodes FOLDER
     python -m tests.benchmarks.block_nodes FOLDER --only faults --faults 200 --seed 3
 
-FOLDER is made anew. `faults` follows two block nodes that do something wrong again and again, chosen by the
-seed, beside a right one. `latency` follows two of which one is quicker, until they change places, and `mixed`
-two with good and bad minutes, for 50 minutes: the head of the stream may be 10 s behind. `kills` and `switch`
+FOLDER is made anew. `faults` follows two block nodes that do something wrong repeatedly, chosen by the seed,
+next to a right one. `latency` follows two of which one is quicker, until they change places, and `mixed` two
+with good and bad minutes, for 50 minutes: the head of the stream may be 10 s behind. `kills` and `switch`
 kill a loader that follows a block node, and one that goes over from record files to blocks. `memory` measures
 the loader while a block node sends more than it may, and one block as large as it may be. All but `latency`,
 `mixed` and `memory` compare every table with that of a plain load of the same files.

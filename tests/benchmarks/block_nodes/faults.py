@@ -1,4 +1,4 @@
-"""Two block nodes that misbehave again and again, beside a right one."""
+"""Two block nodes that misbehave repeatedly, next to a right one."""
 
 import random
 import threading
@@ -27,7 +27,7 @@ _BLOCKS, _TPS = 120, 20
 
 
 class Brief(BlockNodeServer):
-    """A right block node that ends each stream after one block, so that the others are asked again."""
+    """A right block node that ends each stream after one block, so that the others get their turn again."""
 
     def subscribe(self, request: Any, context: Any) -> Iterator[SubscribeStreamResponse]:
         request.end_block_number = request.start_block_number

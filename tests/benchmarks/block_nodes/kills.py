@@ -1,4 +1,4 @@
-"""Kill the loader again and again: while it follows a block node, and as it goes over to blocks."""
+"""Kill the loader repeatedly: while it follows a block node, and as it goes over to blocks."""
 
 import random
 import time

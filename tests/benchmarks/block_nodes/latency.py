@@ -27,7 +27,7 @@ class Nodes:
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def publish(self) -> None:
-        """Make a block every now and then, until told to stop."""
+        """Make a block every now and then, until stopped."""
         stream = BlockStream()
         while not self.stopping.wait(_SECONDS_BETWEEN_BLOCKS):
             stream.consensus_timestamp = time.time_ns()
@@ -60,12 +60,13 @@ def run() -> bool:
                 nodes.delays.reverse()
                 quicker = addresses[nodes.delays.index(_QUICK)]
                 number, since = _follow(source, number, quicker)
-                told = {each["name"]: each["latency_ms"] for each in source.told()["nodes"]}
+                latencies = {each["name"]: each["latency_ms"] for each in source.told()["nodes"]}
                 right = right and since is not None
                 after = "never" if since is None else f"after {since:.1f} s, for good"
                 print(
-                    f"phase {phase + 1}: the quicker one is chosen {after}; {told[quicker]} ms, the other "
-                    f"{next(ms for name, ms in told.items() if name != quicker)} ms",
+                    f"phase {phase + 1}: the quicker one is chosen {after}; "
+                    f"{latencies[quicker]} ms, the other "
+                    f"{next(ms for name, ms in latencies.items() if name != quicker)} ms",
                     flush=True,
                 )
         finally:

@@ -130,7 +130,7 @@ class Follower:
             time.sleep(_LOOK_SECONDS)
 
     def last(self) -> int:
-        """Return the number of the last block that is loaded, -1 if there is none or nobody knows."""
+        """Return the number of the last block that is loaded, -1 if there is none or it is unknown."""
         with suppress(psycopg.Error), _session(self._data) as session:
             row = session.execute("select coalesce(max(index), -1) from record_file").fetchone()
             return int(row[0]) if row else -1

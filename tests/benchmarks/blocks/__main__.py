@@ -1,4 +1,4 @@
-"""Loading blocks: its speed beside that of record files, from a block's end to its rows, and its memory.
+"""Loading blocks: its speed next to that of record files, from a block's end to its rows, and its memory.
 
     python -m tests.benchmarks.blocks speed [transfers|mixed] [--count 50000] [--per-block 1000] [--rounds 3]
     python -m tests.benchmarks.blocks latency [--rates 100 1000 5000] [--seconds 20]
@@ -8,7 +8,7 @@ Each mode runs a PostgreSQL of its own in a temporary folder. `speed` loads the 
 as signed blocks, and as blocks whose signatures are not verified, in turn, and prints medians of the
 processor time of the loader (not PostgreSQL's) and of the clock. `latency` runs a block node that sends the
 items of each block over a second and its end then, and takes the time until the block's row is in the
-database, and until the API tells of it. `memory` streams large blocks and prints the most memory that the
+database, and until the API has it. `memory` streams large blocks and prints the most memory that the
 loader takes (its proportional share).
 """
 

@@ -51,8 +51,8 @@ class Paced(BlockNodeServer):
         yield SubscribeStreamResponse(end_of_block=BlockEnd(block_number=number))
 
     @staticmethod
-    def _sleep_until(moment: float) -> None:
-        time.sleep(max(0.0, moment - time.monotonic()))
+    def _sleep_until(time_of_set: float) -> None:
+        time.sleep(max(0.0, time_of_set - time.monotonic()))
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def _following(into: Node, server: Paced) -> Iterator[subprocess.Popen[bytes]]:
 def _serving(into: Node) -> Iterator[int]:
     """Run a web server and yield its port.
 
-    It keeps no answers: a kept one may be a second older than the newest block, as its cache-control says.
+    It caches no answers: a cached one may be a second older than the newest block, as its cache-control says.
     """
     port = free_port()
     environment = into.environment | {"PORT": str(port), "SVC_MIRROR_REST_CACHE_RESPONSE_ENABLED": "false"}
@@ -127,7 +127,7 @@ def _newest_row(connection: psycopg.Connection[Any]) -> int:
 
 
 def _newest_over_rest(port: int) -> int | None:
-    """Return the number of the newest block that the API tells of; None if nobody answers yet."""
+    """Return the number of the newest block that the API has; None if it does not answer yet."""
     try:
         with urlopen(f"http://127.0.0.1:{port}/api/v1/blocks?limit=1&order=desc") as answer:
             blocks = json.load(answer)["blocks"]

@@ -9,7 +9,7 @@
 
 SMALL and LARGE are data folders of nodes, or URLs of PostgreSQL. `measure` prints a markdown table of every
 list with its filters alone and in pairs, and first of all the requests that miss the targets.
-`isolation` compares short requests of an idle server with those beside eight threads of the slowest ones.
+`isolation` compares short requests of an idle server with those next to eight threads of the slowest ones.
 `drop` drops the months before one, for good, while clients ask.
 """
 
@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from tests.benchmarks.scale import dropping, filling, isolation, measure
-from tests.benchmarks.scale.asking import Time
+from tests.benchmarks.scale.requests import Time
 from tests.benchmarks.scale.rows import Shape
 
 _WRITTEN_EACH = 20
@@ -44,7 +44,7 @@ def main() -> int:
     measuring.add_argument("--only", default="", help="a pattern of names of requests")
     measuring.add_argument("--by", default="wall", choices=Time._fields, help="which time counts")
     measuring.add_argument("--out", type=Path, help="a file for the tables, written as they grow")
-    isolating = commands.add_parser("isolation", help="ask short requests beside slow ones")
+    isolating = commands.add_parser("isolation", help="send short requests next to slow ones")
     isolating.add_argument("database")
     isolating.add_argument("--seconds", type=float, default=60.0)
     dropped = commands.add_parser("drop", help="drop months while clients ask")

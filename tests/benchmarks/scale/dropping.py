@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import psycopg
 
 from tests.benchmarks.scale import cases
-from tests.benchmarks.scale.isolation import ServerState, connected, filled, one, serving
-from tests.benchmarks.scale.places import ROOT, environment, reachable
+from tests.benchmarks.scale.databases import ROOT, environment, reachable
+from tests.benchmarks.scale.isolation import Answers, connected, filled, one, serving
 from tests.benchmarks.scale.values import values
 
 #: No request may take longer, and no statement of the drop.
@@ -31,7 +31,7 @@ _WAITING = """
     where not granted and database = (select oid from pg_database where datname = current_database())"""
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     began: float
     milliseconds: float
     status: int
@@ -44,10 +44,10 @@ def measure(where: str, before: str, clients: int, tell: Callable[[str], None]) 
         with psycopg.connect(url, autocommit=True) as connection:
             urls = filled(cases.kinds(), values(connection))
         with serving(url) as port:
-            asked: list[Asked] = []
+            requests: list[Request] = []
             stopping = threading.Event()
             threads = [
-                threading.Thread(target=_ask, args=(port, urls, asked, stopping, random.Random(number)))
+                threading.Thread(target=_ask, args=(port, urls, requests, stopping, random.Random(number)))
                 for number in range(clients)
             ]
             waited: list[str] = []
@@ -68,8 +68,10 @@ def measure(where: str, before: str, clients: int, tell: Callable[[str], None]) 
     for _, milliseconds, statement in taken:
         tell(f"{milliseconds:8.1f} ms {statement}")
     tell(f"{(ended - began) * 1000:8.1f} ms altogether")
-    earlier = [each for each in asked if began - _AROUND_SECONDS < each.began < began - 1]
-    during = [each for each in asked if each.began < ended and each.began + each.milliseconds / 1000 > began]
+    earlier = [each for each in requests if began - _AROUND_SECONDS < each.began < began - 1]
+    during = [
+        each for each in requests if each.began < ended and each.began + each.milliseconds / 1000 > began
+    ]
     for words, some in (("before", earlier), ("during", during)):
         tell(f"{words}: {_seen(some)}; longest: {max(some, key=lambda each: each.milliseconds).url}")
     tell(f"waits for locks seen every {_SAMPLE_SECONDS * 1000:.0f} ms: {waited or 'none'}")
@@ -79,20 +81,20 @@ def measure(where: str, before: str, clients: int, tell: Callable[[str], None]) 
     )
 
 
-def _seen(some: list[Asked]) -> ServerState:
-    seen = ServerState([each.milliseconds for each in some])
+def _seen(some: list[Request]) -> Answers:
+    seen = Answers([each.milliseconds for each in some])
     seen.statuses.update(each.status for each in some)
     return seen
 
 
 def _ask(
-    port: int, urls: list[str], asked: list[Asked], stopping: threading.Event, dice: random.Random
+    port: int, urls: list[str], requests: list[Request], stopping: threading.Event, dice: random.Random
 ) -> None:
     connection = connected(port)
     while not stopping.is_set():
         url, began = dice.choice(urls), time.time()
         milliseconds, status = one(connection, url)
-        asked.append(Asked(began, milliseconds, status, url))
+        requests.append(Request(began, milliseconds, status, url))
 
 
 def _sample(url: str, waited: list[str], stopping: threading.Event) -> None:

@@ -17,7 +17,7 @@ import psycopg
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
-from tests.benchmarks.scale.places import ROOT
+from tests.benchmarks.scale.databases import ROOT
 from tests.benchmarks.scale.rows import FUNCTIONS, IN_ORDER, SECOND, STEPS, Shape
 
 # For the time of filling only: a crash loses the database.
@@ -111,7 +111,7 @@ def _dropped_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str, str
     for table, index, definition, constraint in connection.execute(_INDEXES, [_LOADED]).fetchall():
         dropped = f"alter table {table} drop constraint {index}" if constraint else f"drop index {index}"
         connection.execute(dropped.encode())
-        # An index of a divided table is told as that of the table alone; it is made for all of it.
+        # An index of a divided table is reported as that of the table alone; it is made for all of it.
         again = f"alter table {table} add constraint {index} {constraint}" if constraint else definition
         made.setdefault(table, []).append(again.replace(" ON ONLY ", " ON "))
     # The largest tables first.

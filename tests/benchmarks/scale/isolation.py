@@ -1,4 +1,4 @@
-"""Short requests beside slow ones: eight threads ask the slowest of all cases for a minute."""
+"""Short requests next to slow ones: eight threads request the slowest of all cases for a minute."""
 
 import http.client
 import multiprocessing
@@ -17,10 +17,10 @@ from typing import Any
 import psycopg
 
 from tests.benchmarks.scale import cases
-from tests.benchmarks.scale.places import ROOT, environment, reachable
+from tests.benchmarks.scale.databases import ROOT, environment, reachable
 from tests.benchmarks.scale.values import values
 
-#: Their 99th percentile beside slow ones may be this many times that of an idle server.
+#: Their 99th percentile next to slow ones may be this many times that of an idle server.
 MOST_TIMES = 2.0
 _SLOW_CLIENTS, _SLOWEST, _SHORT_CLIENTS = 8, 40, 2
 _SHORT = (
@@ -36,7 +36,7 @@ _START_SECONDS = 120.0
 
 
 @dataclass
-class ServerState:
+class Answers:
     """Milliseconds and statuses of requests."""
 
     milliseconds: list[float] = field(default_factory=list)
@@ -55,24 +55,24 @@ class ServerState:
 
 
 def measure(where: str, seconds: float, tell: Callable[[str], None]) -> bool:
-    """Say how short requests fare, alone and beside slow ones; return whether they meet the target."""
+    """Say how short requests fare, alone and next to slow ones; return whether they meet the target."""
     with reachable(where) as url:
         with psycopg.connect(url, autocommit=True) as connection:
             named = values(connection)
         short = filled([case for case in cases.kinds() if case.name in _SHORT], named)
         with serving(url) as port:
             # Statements are prepared, and pages are in memory.
-            _ask(port, short, time.monotonic() + 3, ServerState(), random.Random(1))
+            _ask(port, short, time.monotonic() + 3, Answers(), random.Random(1))
             slow = _slowest(port, filled(cases.worst_cases(), named), tell)
             idle = _asked(port, short, seconds / 3)
             tell(f"alone: {idle}")
             pressing = _spawned(_press, port, slow, seconds)
             time.sleep(1)
-            beside = _asked(port, short, seconds - 2)
+            busy = _asked(port, short, seconds - 2)
             pressing.join()
-            tell(f"beside {_SLOW_CLIENTS} threads of slow ones: {beside}")
-    times = beside.percentile(99) / idle.percentile(99)
-    tell(f"p99 beside slow ones is {times:.1f} times that of an idle server (at most {MOST_TIMES}).")
+            tell(f"next to {_SLOW_CLIENTS} threads of slow ones: {busy}")
+    times = busy.percentile(99) / idle.percentile(99)
+    tell(f"p99 next to slow ones is {times:.1f} times that of an idle server (at most {MOST_TIMES}).")
     return times <= MOST_TIMES
 
 
@@ -92,9 +92,9 @@ def _slowest(port: int, urls: list[str], tell: Callable[[str], None]) -> list[st
     return [url for _, url in taken[:_SLOWEST]]
 
 
-def _asked(port: int, urls: list[str], seconds: float) -> ServerState:
+def _asked(port: int, urls: list[str], seconds: float) -> Answers:
     """Short requests by some clients."""
-    seen, ends = ServerState(), time.monotonic() + seconds
+    seen, ends = Answers(), time.monotonic() + seconds
     clients = [
         threading.Thread(target=_ask, args=(port, urls, ends, seen, random.Random(number)))
         for number in range(_SHORT_CLIENTS)
@@ -114,7 +114,7 @@ def _spawned(work: Callable[..., None], *arguments: Any) -> Any:
 
 
 def _press(port: int, urls: list[str], seconds: float) -> None:
-    seen, ends = ServerState(), time.monotonic() + seconds
+    seen, ends = Answers(), time.monotonic() + seconds
     clients = [
         threading.Thread(target=_ask, args=(port, urls, ends, seen, random.Random(number)))
         for number in range(_SLOW_CLIENTS)
@@ -126,7 +126,7 @@ def _press(port: int, urls: list[str], seconds: float) -> None:
     print(f"slow ones: {seen}", file=sys.stderr, flush=True)
 
 
-def _ask(port: int, urls: list[str], ends: float, seen: ServerState, dice: random.Random) -> None:
+def _ask(port: int, urls: list[str], ends: float, seen: Answers, dice: random.Random) -> None:
     connection = connected(port)
     while time.monotonic() < ends:
         milliseconds, status = one(connection, dice.choice(urls))

@@ -14,8 +14,8 @@ from typing import Any
 import psycopg
 
 from tests.benchmarks.scale import cases
-from tests.benchmarks.scale.asking import STOPPED, Time
-from tests.benchmarks.scale.places import ROOT, environment, reachable
+from tests.benchmarks.scale.databases import ROOT, environment, reachable
+from tests.benchmarks.scale.requests import STOPPED, Time
 from tests.benchmarks.scale.values import values
 
 #: The targets.
@@ -31,7 +31,7 @@ class Asker:
 
     def __init__(self, url: str, **settings: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.benchmarks.scale.asking"],
+            [sys.executable, "-m", "tests.benchmarks.scale.requests"],
             cwd=ROOT,
             env=environment(url, **settings),
             stdin=subprocess.PIPE,

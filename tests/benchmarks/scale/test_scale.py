@@ -11,9 +11,9 @@ from mirror.core.values.hapi.result_codes import SUCCESS
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from tests.api import route_of
 from tests.benchmarks.scale import cases, measure
-from tests.benchmarks.scale.asking import STOPPED, Time
 from tests.benchmarks.scale.filling import fill_tables
 from tests.benchmarks.scale.measure import Measured, Side
+from tests.benchmarks.scale.requests import STOPPED, Time
 from tests.benchmarks.scale.rows import FREEZES, Shape
 from tests.benchmarks.scale.values import values
 from tests.contract.requests import REQUESTS

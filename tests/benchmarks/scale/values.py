@@ -9,7 +9,7 @@ from typing import Any, LiteralString
 import psycopg
 
 SECOND = 10**9
-#: A type that only operators of the network use, and nobody does in most data.
+#: A type that only operators of the network use, which is missing in most data.
 RARE_TYPE = "freeze"
 _NOBODY = 999_999_999
 # What is looked at for the busiest and the quietest.

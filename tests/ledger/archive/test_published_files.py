@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.archive.published_files import NotThere, Place, PublishedFiles
+from ledger.archive.published_files import FileNotPublished, NodeFolders, PublishedFiles
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.names import signature_name
 from ledger.stream.signature.node_key import signing_nodes
@@ -20,7 +20,7 @@ NOWHERE = "2022-07-13T08_46_11.304284003Z.rcd.gz"
 
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[PublishedFiles]:
-    files = PublishedFiles(Place(open_bucket(str(tmp_path), Access()), Folders(network="demo")))
+    files = PublishedFiles(NodeFolders(open_bucket(str(tmp_path), Access()), Folders(network="demo")))
     yield files
     files.close()
 
@@ -64,7 +64,9 @@ def test_signature_files_are_those_of_the_nodes_that_have_one(files, tmp_path):
 
 
 def test_what_no_node_has_is_named_with_the_place(files, tmp_path):
-    with pytest.raises(NotThere, match=f"{NOWHERE}.*no node has it in the folder {tmp_path} any more"):
+    with pytest.raises(
+        FileNotPublished, match=f"{NOWHERE}.*no node has it in the folder {tmp_path} any more"
+    ):
         files.record_file(NOWHERE, ACCOUNTS, bytes)
 
 

@@ -1,4 +1,4 @@
-"""Writing into the kept place, beside other writers and while its disk comes and goes."""
+"""Writing into the archive, in parallel, and while its disk is mounted and unmounted."""
 
 import os
 import threading
@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from ledger.archive import store
-from ledger.archive.store import MARKER, ArchiveUnavailable, FolderArchive, WrongPlace
+from ledger.archive.store import MARKER, ArchiveUnavailable, FolderArchive, WrongArchive
 
 WRITERS = 4
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return tmp_path / "kept"
+    return tmp_path / "archive"
 
 
 def side_by_side(work: Callable[[int], None], writers: int = WRITERS) -> None:
@@ -36,7 +36,7 @@ def files_of(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_writers_prepare_a_folder_while_others_write_into_it(folder):
+def test_folder_can_be_prepared_while_others_write(folder):
     FolderArchive(folder).prepare("demo", used=False)
     until = time.monotonic() + 1.0
 
@@ -52,7 +52,7 @@ def test_writers_prepare_a_folder_while_others_write_into_it(folder):
     side_by_side(work)
 
 
-def test_several_writers_claim_the_same_empty_folder_at_once(tmp_path):
+def test_several_writers_can_claim_an_empty_folder_at_once(tmp_path):
     for attempt in range(200):
         folder = tmp_path / str(attempt)
 
@@ -66,7 +66,7 @@ def test_several_writers_claim_the_same_empty_folder_at_once(tmp_path):
         assert files_of(folder) == {MARKER, *(f"recordstreams/{writer}/file" for writer in range(WRITERS))}
 
 
-def test_files_are_written_into_folders_that_retention_removes_meanwhile(folder):
+def test_files_are_written_while_retention_removes_their_folders(folder):
     FolderArchive(folder).prepare("demo", used=False)
     until = time.monotonic() + 1.0
 
@@ -80,7 +80,7 @@ def test_files_are_written_into_folders_that_retention_removes_meanwhile(folder)
     side_by_side(work)
 
 
-def test_the_folders_that_are_made_again_are_settled_as_well(folder, monkeypatch):
+def test_folders_made_again_are_settled(folder, monkeypatch):
     place = FolderArchive(folder)
     place.prepare("demo", used=False)
     place.put("one/two/three", b"file")
@@ -95,7 +95,7 @@ def test_the_folders_that_are_made_again_are_settled_as_well(folder, monkeypatch
     assert synced == {folder, folder / "one", folder / "one" / "two"}
 
 
-def test_a_part_that_a_killed_process_has_left_is_removed_later(folder):
+def test_part_left_by_a_killed_process_is_removed_later(folder):
     FolderArchive(folder).prepare("demo", used=False)
     old, new = folder / ".parts" / "old", folder / ".parts" / "new"
     for part in (old, new):
@@ -113,12 +113,12 @@ def test_a_folder_with_parts_and_something_else_is_not_claimed(folder):
     FolderArchive(folder).prepare("demo", used=False)
     (folder / MARKER).unlink()
     (folder / "letter.txt").touch()
-    with pytest.raises(WrongPlace, match="holds something else"):
+    with pytest.raises(WrongArchive, match="holds something else"):
         FolderArchive(folder).prepare("demo", used=False)
 
 
 @pytest.mark.parametrize("mount_point", [True, False], ids=["mount point", "no folder"])
-def test_nothing_is_written_where_a_disk_was_that_is_away(folder, tmp_path, mount_point):
+def test_nothing_is_written_where_a_disk_is_unmounted(folder, tmp_path, mount_point):
     place = FolderArchive(folder)
     place.prepare("demo", used=False)
     place.put("recordstreams/one/file", b"file")

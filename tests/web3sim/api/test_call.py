@@ -68,7 +68,7 @@ def test_a_block_that_is_null_is_the_latest(client):
         assert post(client, {"to": hex_address(number), **body}).json() == {"result": f"0x{7:064x}"}
 
 
-def test_the_cache_is_not_asked_and_nothing_is_kept(client):
+def test_calls_bypass_the_response_cache(client):
     cached = Api(cached=True)
     contract(Build(), 5102, ANSWERS)
     assert [post(cached, {"to": hex_address(5102)}).status for _ in range(2)] == [200, 200]
@@ -90,7 +90,7 @@ def test_an_estimate_is_eight_bytes(client):
     assert 21_000 <= int(answer.json()["result"], 16) < 27_000
 
 
-def test_a_failing_call_tells_code_reason_and_data(client):
+def test_failing_call_has_code_reason_and_data(client):
     contract(Build(), 5104, REVERTS)
     answer = post(client, {"to": hex_address(5104)})
     assert (answer.status, problems(answer)) == (400, [("CONTRACT_REVERT_EXECUTED", "", "0x")])
@@ -105,7 +105,7 @@ def test_other_methods_are_not_allowed(client, method):
     assert problems(answer) == [("Method Not Allowed", detail, "")]
 
 
-def test_browsers_may_ask(client):
+def test_browsers_may_send_calls(client):
     answer = client.request("OPTIONS", URL, origin="http://example.com")
     assert (answer.status, answer.headers["access-control-allow-origin"]) == (204, "*")
 
@@ -138,7 +138,7 @@ def test_a_body_must_be_there_and_may_not_be_too_large(client, settings_of):
     assert post(client, b" " * 1025).status == 413
 
 
-def test_all_broken_rules_are_told(client):
+def test_all_broken_rules_are_listed(client):
     answer = post(client, {"to": "x", "gas": 5})
     assert answer.status == 400
     assert problems(answer) == [
@@ -160,7 +160,7 @@ def test_all_broken_rules_are_told(client):
     ],
     ids=str,
 )
-def test_later_rules_are_told_alone_and_in_order(client, body, detail):
+def test_later_rules_are_reported_alone_in_order(client, body, detail):
     answer = post(client, {"to": hex_address(CALLER), **body})
     assert (answer.status, problems(answer)) == (400, [("Bad Request", detail, "")])
 
@@ -221,7 +221,7 @@ def test_a_call_that_takes_too_long_is_ended(client, settings_of):
     pool.stop()
 
 
-def test_a_database_that_does_not_answer_is_told_as_such(client, settings_of):
+def test_silent_database_is_reported(client, settings_of):
     settings_of({"web3.db.statementTimeout": 0.001})
     pool.stop()
     try:
@@ -231,16 +231,14 @@ def test_a_database_that_does_not_answer_is_told_as_such(client, settings_of):
         pool.stop()
 
 
-def test_a_problem_that_nobody_expects_is_logged_and_not_told(client, settings_of, caplog):
+def test_unexpected_error_is_logged_and_hidden(client, settings_of, caplog):
     settings_of({"web3.throttle.request": "nonsense"})
     answer = post(client, {"to": hex_address(CALLER)})
     assert (answer.status, problems(answer)) == (500, [("Internal Server Error", "", "")])
     assert "unexpected_error" in caplog.text
 
 
-def test_a_call_that_fails_as_nobody_expects_is_logged_in_part_and_by_its_process(
-    client, settings_of, caplog, capfd
-):
+def test_unexpected_failure_of_a_call_is_logged(client, settings_of, caplog, capfd):
     settings_of({"web3.evm.evmVersions": "nonsense", "web3.maxPayloadLogSize": 20})
     pool.stop()
     logs.REQUEST_ID.set("mine")
@@ -262,7 +260,7 @@ def test_the_examples_of_the_description_are_requests(client):
     assert {name: answer.status for name, answer in answers.items()} == dict.fromkeys(examples, 200)
 
 
-def test_a_process_keeps_nothing_of_overrides(client):
+def test_process_caches_no_overrides(client):
     stored = contract(Build(), 5107, code(0, "SLOAD", *RETURN_TOP))
     address = hex_address(stored)
     slot = {"key": f"0x{0:064x}", "value": f"0x{9:064x}"}

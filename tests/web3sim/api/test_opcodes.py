@@ -71,7 +71,7 @@ def entry(pc: int, op: str, gas: int, cost: int, stack: list[int]) -> dict[str, 
 
 
 @pytest.mark.parametrize("name", [transaction_id(), digest(AT).hex(), f"0x{digest(AT).hex().upper()}"])
-def test_a_transaction_is_told_operation_by_operation(client, name):
+def test_transaction_is_traced_by_operation(client, name):
     to = ran(ANSWERS)
 
     answer = get(client, name=name)
@@ -102,7 +102,7 @@ def test_a_transaction_is_told_operation_by_operation(client, name):
     assert answer.headers["access-control-allow-origin"] == "*"
 
 
-def test_a_client_that_has_the_answer_is_told_so(client):
+def test_conditional_request_is_answered_not_modified(client):
     ran(ANSWERS)
     first = get(client)
     assert get(client, if_none_match=first.headers["etag"]).status == 304
@@ -190,7 +190,7 @@ def test_a_transaction_that_failed_its_checks_took_no_gas(client, code_of_result
     }
 
 
-def test_a_creation_tells_the_new_contract(client):
+def test_creation_returns_the_new_contract(client):
     created = Build().entity(next(NUMBERS), type="CONTRACT", since=AT)
     initcode = code(len(ANSWERS), 12, 0, "CODECOPY", len(ANSWERS), 0, "RETURN").ljust(12, b"\0") + ANSWERS
     insert("contract", id=created, initcode=initcode, runtime_bytecode=ANSWERS)
@@ -207,7 +207,7 @@ def test_a_precompiled_contract_has_an_entry_of_its_own(client):
     assert [(each["op"], each["gas_cost"]) for each in inside] == [("CALL", 18)]
 
 
-def test_a_system_contract_that_failed_tells_what_was_recorded_of_it(client):
+def test_failed_system_contract_has_the_recorded_reason(client):
     token = Build().entity(next(NUMBERS), type="TOKEN")
     Build().token(token)
     # balanceOf of nobody, by the proxy code at the token's address.

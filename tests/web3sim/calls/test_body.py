@@ -151,7 +151,7 @@ def test_a_byte_order_mark_does_not_matter():
     assert parse(b'\xef\xbb\xbf{"gas": 21000}').gas == 21000
 
 
-def test_unknown_members_are_passed_over_and_names_tell_case_apart():
+def test_unknown_members_are_ignored_and_names_are_case_sensitive():
     assert parsed(color="red", nested={"a": [1, {"b": None}]}, TO="nonsense", Gas=-1) == CallBody()
 
 
@@ -185,7 +185,7 @@ def test_depth_without_end_is_refused_soon():
     assert details('{"x": ' + "[" * 200_000)[0].startswith("JSON parse error: The document is nested deeper")
 
 
-def test_a_document_has_at_most_twice_the_bytes_of_the_data_and_a_kilobyte(settings_of):
+def test_document_is_limited_by_the_data_size(settings_of):
     settings_of({"web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize": 1000})
     assert longest_document() == 3024
     longest = '{"data":"0x' + "0" * (3024 - 13) + '"}'

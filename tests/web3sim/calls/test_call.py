@@ -54,11 +54,11 @@ def test_a_call_answers_what_the_contract_returns(ledger):
     assert found.used == 21_000 + 20 + 15 + 3
 
 
-def test_nobody_answers_nothing(ledger):
+def test_call_to_nothing_returns_nothing(ledger):
     assert result(to=bytes([9]) * 20, data=b"\1") == b""
 
 
-def test_nobody_runs_the_code_that_an_account_delegates_to(ledger):
+def test_delegated_code_of_accounts_does_not_run(ledger):
     contract(ledger, 5001, ANSWERS)
     ledger.entity(1003, evm_address=OWN_ADDRESS, delegation_address=long_zero(5001))
     assert result(to=OWN_ADDRESS) == b""
@@ -102,7 +102,7 @@ def test_a_sender_is_seen_by_its_own_address(ledger):
 
 
 @pytest.mark.parametrize("sender", [long_zero(9999), OWN_ADDRESS])
-def test_a_sender_that_is_nobody_is_not_found(ledger, sender):
+def test_unknown_sender_is_not_found(ledger, sender):
     assert problem(to=long_zero(CALLER), sender=sender) == Problem(
         "PAYER_ACCOUNT_NOT_FOUND", "Sender account not found."
     )
@@ -189,12 +189,12 @@ def test_an_estimate_is_eight_bytes_and_suffices(ledger):
     assert answer(asked(**call, gas=used - 1)).status is HTTPStatus.BAD_REQUEST
 
 
-def test_an_estimate_of_a_failing_call_tells_why(ledger):
+def test_failing_estimate_has_the_reason(ledger):
     contract(ledger, 5001, REVERTS)
     assert problem(to=long_zero(5001), estimate=True) == Problem("CONTRACT_REVERT_EXECUTED", "", "0x")
 
 
-def test_what_can_not_be_simulated_with_less_gas_does_not_spoil_an_estimate(ledger):
+def test_unsupported_call_with_less_gas_does_not_break_an_estimate(ledger):
     # With less than a million left it asks for hashes all over the chain, more than a call may read.
     ledger.block(30_000)
     enough = code("GAS", 1_000_000, "GT", 11, "JUMPI", "STOP")
@@ -215,7 +215,7 @@ def test_a_share_of_the_limit_may_count_as_used(ledger, settings_of):
 # CREATION
 
 
-def test_a_creation_fails_for_no_fee_that_the_simple_schedule_asks(ledger):
+def test_creation_ignores_fees_of_the_simple_schedule(ledger):
     # A million for the node, a million times that for the network, 10^17 for a ContractCreate.
     node, network_, create = "0a0408c0843d", "120408c0843d", "0807108080a8ec85afd1b101"
     part(SIMPLE_FEES, bytes.fromhex(f"{node}{network_}2a180a08436f6e7472616374120c{create}"))
@@ -231,7 +231,7 @@ def test_without_receiver_the_data_creates_a_contract(ledger, to):
     assert result(to=to, data=creates) == b"\x2a"
 
 
-def test_a_contract_is_created_at_the_next_number_and_not_given_the_value(ledger, settings_of):
+def test_created_contract_has_the_next_number_and_no_value(ledger, settings_of):
     settings_of({"web3.evm.entityNumBuffer": 500})
     shows = code("ADDRESS", 0, "MSTORE", "CALLVALUE", 32, "MSTORE", 64, 0, "RETURN")
     found = result(data=shows, sender=long_zero(CALLER), value=9)
@@ -342,9 +342,7 @@ def test_a_schedule_that_has_ended_makes_room_for_the_next(ledger):
 
 
 @pytest.mark.parametrize(("second", "price"), [(0, 71), (3599, 71), (3600, 65), (7199, 65), (7200, 65)])
-def test_a_rate_that_ends_with_an_hour_makes_room_for_the_next_as_another_begins(
-    ledger, settings_of, second, price
-):
+def test_next_rate_applies_as_the_hour_begins(ledger, settings_of, second, price):
     hour = 1_700_002_800
     settings_of({"clock.now": float(hour + second)})
     part(112, rates(12, expires=hour + 3600), at=START + 2)

@@ -60,7 +60,7 @@ def test_the_networks_own_accounts_take_all_gas_and_answer_nothing(ledger, engin
 @pytest.mark.parametrize(
     "to", [long_zero(751), long_zero(1000), MISSING, TOO_HIGH, long_zero(ALIASED), ALIAS]
 )
-def test_where_nothing_lives_or_no_code_is_a_call_costs_what_the_message_costs(ledger, engine, to):
+def test_call_without_code_costs_its_message(ledger, engine, to):
     found = called(engine, to)
     assert (outcome(found), found.used) == ("", 21_000)
 
@@ -78,7 +78,7 @@ def test_where_nothing_lives_or_no_code_is_a_call_costs_what_the_message_costs(l
     ],
     ids=lambda given: given.hex() if isinstance(given, bytes) else given,
 )
-def test_value_goes_only_where_it_may(ledger, engine, to, expected):
+def test_value_is_sent_only_where_allowed(ledger, engine, to, expected):
     found = called(engine, to, value=1)
     assert outcome(found) == expected
     if expected:
@@ -119,7 +119,7 @@ BALANCE_OF = "70a08231" + MISSING.hex().rjust(64, "0")
 OWNER_OF = "6352211e" + "7".rjust(64, "0")
 
 
-def test_what_system_contracts_refused_is_told_once_behind_the_failure_itself(ledger, engine):
+def test_refusals_of_system_contracts_follow_the_failure_once(ledger, engine):
     assert called(engine, long_zero(TOKEN), data=BALANCE_OF).problems == (
         Problem("CONTRACT_REVERT_EXECUTED", "", "0x" + b"INVALID_ACCOUNT_ID".hex()),
         Problem("INVALID_ACCOUNT_ID"),

@@ -65,7 +65,13 @@ def used(asked: Asked) -> int | None:
     selector = BlockSelector() if asked.block is None else BlockSelector(number=asked.block)
     answer = call.answer(
         call.Call(
-            *(selector, asked.data, asked.sender, asked.to, 5_000_000, 0, asked.value),
+            block=selector,
+            data=asked.data,
+            sender=asked.sender,
+            to=asked.to,
+            gas=5_000_000,
+            gas_price=0,
+            value=asked.value,
             estimate=False,
             engine="pyevm-blocks",
             deadline=float("inf"),

@@ -61,7 +61,7 @@ def test_a_history_that_says_nothing_is_refused(settings_of, text):
 
 
 @pytest.mark.parametrize("engine", ["pyevm", "pyevm-blocks"])
-def test_a_call_at_a_past_block_runs_by_the_rules_of_its_time(build, settings_of, engine):
+def test_call_at_a_past_block_uses_the_rules_of_its_time(build, settings_of, engine):
     network(build)
     build.block(8, end=START + 50 * SECOND)
     build.block(9, end=START + 60 * SECOND)

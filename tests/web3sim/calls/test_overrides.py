@@ -186,14 +186,14 @@ def test_an_account_that_is_missing_is_made_up(ledger):
     assert result(NOBODY, 9, Override(NOBODY, code=STORED, slots={9: 8})) == 8
 
 
-def test_code_goes_before_what_is_stored(ledger):
+def test_overridden_code_replaces_stored_code(ledger):
     assert result(5003, 0, Override(long_zero(5003), code=ANSWERS)) == 42
     assert result(5003, 0, Override(long_zero(5003), code=b"")) == 0
     # Somebody's account, too.
     assert result(CALLER, 0, Override(long_zero(CALLER), code=ANSWERS)) == 42
 
 
-def test_code_that_an_account_is_given_is_no_proxy_for_a_system_contract(ledger):
+def test_overridden_code_is_no_proxy(ledger):
     asking = bytes.fromhex("d83bf9a1")  # getPseudorandomSeed()
     for kind, answered in (("CALL", 1), ("DELEGATECALL", 0)):
         asker = code(*calling(long_zero(0x169), kind=kind, data=asking), *RETURN_TOP)
@@ -230,7 +230,7 @@ def test_a_nonce_decides_where_a_contract_is_created(ledger):
     assert result(creates, 0, Override(long_zero(creates), nonce=0)) == before
 
 
-def test_a_sender_may_be_made_up_and_pays_with_what_the_override_gives_it(ledger):
+def test_invented_sender_pays_from_its_override(ledger):
     says = contract(ledger, 5006, code("CALLER", *RETURN_TOP))
     assert result(says, 0, Override(NOBODY), sender=NOBODY) == int.from_bytes(NOBODY, "big")
     price = 21_000 * 71 + 32 * 4 * 71
@@ -273,7 +273,7 @@ def test_a_call_at_a_past_block_takes_overrides(ledger):
 
 
 @pytest.mark.parametrize("engine", ["pyevm", "pyevm-blocks"])
-def test_nothing_of_an_override_is_kept(ledger, engine):
+def test_overrides_end_with_their_call(ledger, engine):
     """Without overrides a call has the same result before and after any calls with them."""
     choose = random.Random(8)
     codes = [

@@ -83,7 +83,7 @@ def test_wiped_storage_is_empty_without_being_read(world, accounts):
     assert accounts.get_storage(CONTRACT, 2, from_journal=False) == 22
 
 
-def test_slots_tell_reads_from_writes(accounts):
+def test_slots_distinguish_reads_from_writes(accounts):
     accounts.get_storage(CONTRACT, 1)
     accounts.set_storage(CONTRACT, 2, 23)
     accounts.set_storage(CONTRACT, 3, 0)

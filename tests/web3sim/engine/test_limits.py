@@ -104,12 +104,12 @@ def test_less_gas_than_the_message_costs_uses_it_all(run, world):
     assert run(data=b"\1", gas=21_016).status is Status.SUCCESS
 
 
-def test_nobody_sends_what_they_do_not_have(run):
+def test_sender_needs_its_balance(run):
     with pytest.raises(InsufficientFunds):
         run(sender=NOBODY, value=1)
 
 
-def test_a_contract_that_sends_too_much_goes_on(run, world):
+def test_contract_that_sends_too_much_continues(run, world):
     world.contract(CONTRACT, *calling(OTHER, value=6), *RETURN_TOP, balance=5)
 
     assert word(run().output) == 0

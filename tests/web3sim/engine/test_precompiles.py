@@ -67,7 +67,7 @@ def signature(*, digest: bytes = bytes([5]) * 32) -> tuple[bytes, bytes, int, in
     return key.public_key.format(compressed=False)[1:], digest, signed[64] + 27, r, s
 
 
-def test_a_signature_tells_its_address():
+def test_signature_recovers_its_address():
     key, digest, v, r, s = signature()
 
     result = same_as_the_library(ECRECOVER, digest + words(v, r, s))
@@ -87,7 +87,7 @@ def test_a_signature_with_a_high_s_is_as_good():
     [(26, 1, 1), (29, 1, 1), (2**255 + 27, 1, 1), (27, 0, 1), (27, 1, 0), (27, SECP256K1_ORDER, 1)]
     + [(27, 1, SECP256K1_ORDER), (27, 5, 1), (28, 2**256 - 1, 2**256 - 1)],
 )
-def test_a_bad_signature_tells_nothing(v, r, s):
+def test_bad_signature_recovers_no_address(v, r, s):
     result = answer(ECRECOVER, bytes(32) + words(v, r, s))
 
     assert (result.status, result.output) == (Status.SUCCESS, b"")

@@ -143,7 +143,7 @@ def test_the_gas_handed_on_leaves_out_the_stipend(run, world):
     assert next(told for told in trace.told[1:] if isinstance(told, FrameStart)).gas == 7_300
 
 
-def test_frames_tell_who_calls_what(run, world):
+def test_frames_name_caller_and_called(run, world):
     world.contract(OTHER, 0, 0, "REVERT")
     world.contract(CONTRACT, *calling(OTHER, kind="DELEGATECALL", gas=5_000, data=b"\1\2\3\4"))
     trace = Trace()
@@ -206,7 +206,7 @@ def test_a_system_contract_is_a_frame_without_steps(run, world):
     assert trace.told[start + 1] == FrameEnd(1, Status.REVERT, None, b"no", 10)
 
 
-def test_a_revert_tells_its_data(run, world):
+def test_revert_has_its_data(run, world):
     world.contract(CONTRACT, 0xAA, 0, "MSTORE", 32, 0, "REVERT")
     trace = Trace()
 
@@ -238,7 +238,7 @@ def test_a_halt_is_the_last_step_and_the_frames_end(run, world, operations, op, 
     assert (end.status, end.halt, end.gas_used) == (Status.HALT, halt, 100_000)
 
 
-def test_storage_is_what_the_whole_call_read_or_wrote_and_kept(run, world):
+def test_storage_is_what_the_call_read_or_wrote(run, world):
     world.contract(OTHER, 1, 1, "SSTORE", 0, 0, "REVERT")
     inner = bytes([0x1A]) * 20
     world.contract(inner, 2, 2, "SSTORE")

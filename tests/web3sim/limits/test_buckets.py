@@ -61,7 +61,7 @@ def test_what_is_not_there_is_not_taken(shared):
     assert not shared.take("requests", 5, 5)
 
 
-def test_what_is_given_back_can_be_taken_again_but_no_bucket_runs_over(shared):
+def test_returned_tokens_never_overfill_a_bucket(shared):
     assert shared.take("requests", 5, 5)
     shared.give_back("requests", 5, 500)
     assert shared.take("requests", 5, 5)
@@ -214,7 +214,7 @@ def test_calls_that_give_back_what_they_took_leave_the_others_alone():
     assert shared.times == 1
 
 
-def test_what_a_process_keeps_is_bounded():
+def test_caches_of_a_process_are_bounded():
     shared = Asked()
     process = AdvanceBuckets(shared)
     assert process.take("a", 1000, 900)

@@ -238,7 +238,7 @@ def test_a_filter_is_made_changed_and_removed_in_the_admin(pages, still):
     ],
     ids=str,
 )
-def test_a_filter_that_makes_no_sense_is_not_kept(pages, change, problem):
+def test_invalid_filter_is_not_stored(pages, change, problem):
     form = {"name": "a", "enabled": "on", "action": "REJECT", "conditions": "", "rate": "100", "limit": ""}
     answer = pages.post(f"{PAGE}add/", form | change)
     assert answer.status_code == 200 and problem in answer.content.decode()
@@ -253,9 +253,7 @@ def test_filters_of_the_setting_come_first_and_disabled_ones_do_not_count(db, se
     assert [each.action for each in Filters().current()] == ["LOG", "REJECT", "THROTTLE"]
 
 
-def test_a_change_is_seen_within_seconds_and_not_looked_for_with_every_request(
-    db, monkeypatch, django_assert_num_queries
-):
+def test_filters_are_reloaded_within_seconds(db, monkeypatch, django_assert_num_queries):
     filters = Filters()
     monkeypatch.setattr(request_filters, "_RELOAD_SECONDS", 1e9)
     with django_assert_num_queries(1):

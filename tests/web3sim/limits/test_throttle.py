@@ -15,7 +15,7 @@ def refused(buckets: SharedBuckets, gas: int) -> str:
     return str(error.value)
 
 
-def test_the_two_refusals_can_be_told_apart():
+def test_two_refusals_differ():
     assert (throttle.REQUESTS_EXCEEDED, throttle.GAS_EXCEEDED) == (REQUESTS, GAS)
 
 

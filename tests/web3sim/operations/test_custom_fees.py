@@ -146,7 +146,7 @@ def test_a_sender_has_to_have_the_fee(ledger, fee, code):
         (fractional(1, 1), 100),
     ],
 )
-def test_a_fractional_fee_is_taken_from_the_receiver_or_net_of_it_from_the_sender(ledger, fee, fee_paid):
+def test_fractional_fee_is_paid_by_receiver_or_sender(ledger, fee, fee_paid):
     ledger.custom_fee(TOKEN, fractional_fees=[fee])
     calls = Simulation()
     assert send(calls, 100) == "SUCCESS"
@@ -161,7 +161,7 @@ def move_units(calls, *adjustments):
     return calls.code(V2, ([],), [(long_zero(TOKEN), units, [])])
 
 
-def test_receivers_pay_a_fractional_fee_in_proportion_and_the_first_ones_the_rest(ledger):
+def test_receivers_pay_a_fractional_fee_in_proportion(ledger):
     ledger.custom_fee(TOKEN, fractional_fees=[fractional(1, 10)])
     calls = Simulation()
     assert move_units(calls, (ALICE, -39), (BOB, 19), (CAROL, 20)) == "SUCCESS"
@@ -278,7 +278,7 @@ def test_an_account_that_just_came_into_being_pays_no_fee(ledger):
     assert calls.overlay.account_at(NEW_ADDRESS) is None
 
 
-def test_units_of_a_unique_token_and_serials_of_a_fungible_one_are_named_by_the_fees(ledger):
+def test_wrong_token_type_is_refused_by_the_fees(ledger):
     ledger.custom_fee(UNIQUE, royalty_fees=[royalty(1, 10)])
     ledger.custom_fee(TOKEN, fixed_fees=[fixed(1)])
     expected = "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON"
@@ -290,7 +290,7 @@ def test_units_of_a_unique_token_and_serials_of_a_fungible_one_are_named_by_the_
 # LEVELS
 
 
-def test_a_fee_is_charged_a_fee_and_that_one_another_but_no_more(ledger):
+def test_fees_are_charged_on_fees_up_to_a_depth(ledger):
     ledger.custom_fee(TOKEN, fixed_fees=[fixed(10, PAID)])
     ledger.custom_fee(PAID, fixed_fees=[fixed(5, PAID_AGAIN, collector=OTHER_COLLECTOR)])
     ledger.custom_fee(PAID_AGAIN, fixed_fees=[fixed(3)])
@@ -338,7 +338,7 @@ def test_nothing_is_lost_or_made_by_fees(ledger):
 # ROWS THAT LEAVE OUT WHAT IS EMPTY
 
 
-def test_a_fee_that_nobody_collects_is_not_charged(ledger):
+def test_fee_without_collector_is_not_charged(ledger):
     ledger.custom_fee(
         TOKEN, fixed_fees=[fixed(5, collector=None)], fractional_fees=[{"numerator": 1, "denominator": 2}]
     )

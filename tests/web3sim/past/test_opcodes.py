@@ -63,7 +63,7 @@ def world():
     return World()
 
 
-def test_an_entry_tells_what_was_after_its_operation_where_that_stood(world):
+def test_entry_has_state_after_and_position_of_its_operation(world):
     world.contract(CONTRACT, 5, 7, "ADD", 0, "MSTORE", "STOP")
     entries, _ = traced(world, memory=True)
     assert [entry["pc"] for entry in entries] == [0, 2, 4, 5, 7, 8]
@@ -83,7 +83,7 @@ def test_an_entry_tells_what_was_after_its_operation_where_that_stood(world):
     }
 
 
-def test_the_slots_that_the_whole_transaction_read_or_wrote_are_told_in_order(world):
+def test_slots_of_the_transaction_are_listed_in_order(world):
     world.contract(OTHER, 2, 1, "SSTORE", 9, "SLOAD", "STOP")
     world.contract(CONTRACT, 3, 4, "SSTORE", 0, "SLOAD", *calling(OTHER), "STOP")
     world.slots[CONTRACT, 0] = 7
@@ -113,7 +113,7 @@ def test_a_slot_that_a_frame_wrote_and_gave_back_was_read(world):
     ]
 
 
-def test_of_contracts_that_use_one_number_what_was_written_is_told(world):
+def test_written_slot_wins_among_contracts_of_one_number(world):
     world.contract(OTHER, 6, 1, "SSTORE")
     world.contract(CONTRACT, *calling(OTHER), 1, "SLOAD", "STOP")
     entries, _ = traced(world, storage=True)

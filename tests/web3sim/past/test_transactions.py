@@ -117,14 +117,14 @@ def test_the_bytes_of_a_wrapped_transaction_say_most(build, in_weibars):
     assert (request.to, request.data, request.value, request.gas) == (long_zero(TO), b"\1\2", 256, 65_536)
 
 
-def test_the_bytes_tell_where_a_contract_was_created(build):
+def test_result_has_the_address_of_a_created_contract(build):
     sent = [b"\7", b"\1", b"\x01\x86\xa0", b"", b"", ANSWERS, b"\x1b", b"\1", b"\1"]
     past_rows.result(type=ETHEREUM, contract_id=0)
     past_rows.ethereum(data=rlp.encode(sent), nonce=1)
     assert rerun().request.new_contract_address == created_address(long_zero(CALLER), 7)
 
 
-def test_a_receiver_named_by_number_is_one_with_an_address_of_its_own(build):
+def test_receiver_named_by_number_may_have_its_own_address(build):
     contract(build, 5002, ANSWERS, evm_address=OWN_ADDRESS)
     past_rows.result(type=ETHEREUM, contract_id=5002)
     past_rows.ethereum(to_address=long_zero(5002))
@@ -174,7 +174,7 @@ def test_a_failed_creation_would_have_been_where_sender_and_nonce_lead(build):
 # CREATION
 
 
-def test_a_creation_runs_the_init_code_that_is_kept(build):
+def test_creation_runs_the_stored_init_code(build):
     build.entity(5004, type="CONTRACT", since=AT)
     insert("contract", id=5004, initcode=b"\x60\x61", runtime_bytecode=ANSWERS)
     past_rows.result(type=CREATE, contract_id=5004, amount=9)
@@ -216,7 +216,7 @@ def test_the_sender_can_pay_what_it_sent(build):
     assert account.balance >= 500
 
 
-def test_the_nonce_of_a_contract_that_created_others_is_the_one_it_had_then(build):
+def test_past_nonce_counts_contracts_created_by_then(build):
     contract(build, 5005, ANSWERS, ethereum_nonce=5)
     creator = long_zero(5005)
     for child, nonce in ((5006, 3), (5007, 4)):
@@ -251,7 +251,7 @@ def test_of_several_transactions_with_a_hash_or_an_id_the_first_counts(build):
     assert transactions.first_of_id(CALLER, START, Reading()) is None
 
 
-def test_a_range_is_read_in_order_and_of_one_contract_if_asked(build):
+def test_range_is_read_in_order(build):
     past_rows.result(AT + 2, contract_id=0)
     past_rows.result(AT + 1)
     past_rows.result(AT)

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 
-def test_signatures_of_ed25519_are_imported_by_the_call_that_asks_for_them():
+def test_ed25519_is_imported_when_needed():
     program = (
         "import sys\n"
         "from web3sim.processes.worker import _prepare\n"

@@ -125,7 +125,7 @@ def test_a_process_answers_one_call_after_the_other(pool):
     assert len(running(pool)) == 1
 
 
-def test_calls_at_the_same_time_are_answered_by_processes_that_were_there_before_them(ledger):
+def test_concurrent_calls_use_running_processes(ledger):
     pool = Pool(2, 4)
     try:
         wait_until(lambda: len(pool._idle) == 2)
@@ -138,7 +138,7 @@ def test_calls_at_the_same_time_are_answered_by_processes_that_were_there_before
         pool.close()
 
 
-def test_the_time_in_which_a_process_starts_is_not_taken_from_a_call(pool):
+def test_start_of_a_process_does_not_count_for_a_call(pool):
     first = pool._starter._process.pid
     stop(first)
     with ThreadPoolExecutor(1) as threads:
@@ -152,7 +152,7 @@ def test_the_time_in_which_a_process_starts_is_not_taken_from_a_call(pool):
         assert call.result().result == WORD_42
 
 
-def test_the_start_of_one_process_counts_for_no_call_while_another_is_busy(ledger):
+def test_start_of_a_process_does_not_count_while_another_is_busy(ledger):
     pool = Pool(2, 4)
     wait_until(lambda: len(pool._idle) == 2)
     assert pool._starter._process is not None
@@ -174,7 +174,7 @@ def test_the_start_of_one_process_counts_for_no_call_while_another_is_busy(ledge
             busy.result()
 
 
-def test_a_call_is_refused_with_the_reason_while_no_process_can_be_started(ledger, monkeypatch):
+def test_call_is_refused_while_no_process_can_start(ledger, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(sys, "executable", "/nowhere")
         pool = Pool(1, 1)
@@ -187,7 +187,7 @@ def test_a_call_is_refused_with_the_reason_while_no_process_can_be_started(ledge
         pool.close()
 
 
-def test_a_process_that_has_answered_is_free_while_its_caller_waits_for_a_turn(pool):
+def test_process_is_free_while_its_caller_waits_for_a_lease(pool):
     turns = RequestScheduler(1)
     with ThreadPoolExecutor(3) as threads:
         others_turn, given = threading.Event(), threading.Event()
@@ -213,7 +213,7 @@ def test_a_process_that_has_answered_is_free_while_its_caller_waits_for_a_turn(p
         assert call.result().result == WORD_42
 
 
-def test_a_process_that_was_killed_while_it_rested_is_replaced_before_the_next_call(pool):
+def test_killed_idle_process_is_replaced(pool):
     first = pool._idle[0].pid
     os.kill(first, signal.SIGKILL)
     wait_until(lambda: [each for each in pool._idle if each.pid != first])
@@ -263,7 +263,7 @@ def priority(pid: int) -> int | None:
     return found
 
 
-def test_a_long_call_runs_at_a_lower_priority_and_the_next_one_of_its_process_does_not(pool, monkeypatch):
+def test_only_the_long_call_runs_at_a_lower_priority(pool, monkeypatch):
     ask(pool)
     (first,) = running(pool)
     usual = os.getpriority(os.PRIO_PROCESS, 0)
@@ -336,7 +336,7 @@ def test_calls_beyond_those_that_may_wait_for_long_ones_are_refused_soon(ledger,
             long = threads.submit(ask_without_end, pool)
             wait_until(lambda: is_long(pool))
             waiting = threads.submit(ask, pool)
-            wait_until(lambda: pool._turns)
+            wait_until(lambda: pool._waiting)
             with pytest.raises(CallUnavailable, match="busy"):
                 ask(pool)
             assert not long.done() and not waiting.done()
@@ -380,7 +380,7 @@ def _lines(file: Path) -> int:
     return len(file.read_text().splitlines()) if file.exists() else 0
 
 
-def test_processes_are_started_while_another_program_keeps_the_file_of_deaths(ledger, settings_of, tmp_path):
+def test_processes_start_while_the_death_file_is_locked(ledger, settings_of, tmp_path):
     settings_of({"data": tmp_path})
     pool = Pool(1, 1)
     try:
@@ -444,7 +444,7 @@ def test_pieces_end_in_time_also_if_they_are_taken_slowly(pool):
     assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
 
 
-def test_pieces_that_a_silent_database_holds_up_end_their_process(pool, monkeypatch):
+def test_silent_database_ends_the_process_of_pieces(pool, monkeypatch):
     process = subprocess.Popen(["sleep", "600"])
     ours, theirs = socket.socketpair()
     silent = threading.Event()

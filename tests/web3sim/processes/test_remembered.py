@@ -21,11 +21,11 @@ def _forgotten() -> Iterator[None]:
     block_requirement.end()
 
 
-def test_state_is_forgotten_when_a_client_has_seen_a_newer_block_and_code_is_not() -> None:
+def test_newer_block_of_a_client_clears_state_but_not_code() -> None:
     worker = _Worker(None)  # type: ignore[arg-type]
     kept = []
     for since in (3, 3, 2, 4):
-        worker._forget_older(since)
+        worker._clear_older(since)
         kept.append(not isinstance(caches().entities.get("account"), Absent))
         caches().entities.put("account", since)
         caches().code.put(7, b"code")
@@ -33,14 +33,14 @@ def test_state_is_forgotten_when_a_client_has_seen_a_newer_block_and_code_is_not
     assert caches().code.get(7) == b"code"
 
 
-def test_a_block_that_only_a_client_knows_keeps_no_state_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_known_only_to_a_client_caches_no_state_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Board(board.made(0), 0)
     monkeypatch.setattr(block_requirement, "reader", Reader([Server(0, "primary", {}, True)], known))
     worker = _Worker(None)  # type: ignore[arg-type]
     kept = []
     for since, answered in ((0, 3), (10**18, 3), (0, 3), (0, 4)):
         known.answer_from(answered)
-        worker._forget_older(since)
+        worker._clear_older(since)
         kept.append(not isinstance(caches().entities.get("account"), Absent))
         caches().entities.put("account", since)
     assert kept == [False, False, True, False]

@@ -19,7 +19,7 @@ def node(serving_node: ServingNode) -> ServingNode:
     return serving_node
 
 
-def test_other_endpoints_answer_while_calls_take_all_they_can_and_nothing_is_left_after_them(node):
+def test_other_endpoints_answer_during_heavy_calls(node):
     node.start(**WITHOUT_END)
     assert node.call(FEW) == 200
     with ThreadPoolExecutor(20) as threads:
@@ -60,7 +60,7 @@ def test_the_processes_of_a_web_server_share_their_limits(node):
     assert passed <= 5 + 5 * (time.monotonic() - began) + 1
 
 
-def test_nothing_is_left_when_the_web_server_is_killed_in_the_middle_of_a_call(node):
+def test_killed_web_server_leaves_no_processes(node):
     node.start(**WITHOUT_END)
     with ThreadPoolExecutor(1) as threads:
         threads.submit(node.call_without_end)

@@ -16,7 +16,7 @@ def clock():
     return Clock()
 
 
-def test_a_value_is_kept_for_its_time_after_it_was_put(clock):
+def test_value_is_cached_for_its_seconds(clock):
     kept: ExpiringCache[str, int | None] = ExpiringCache(2, 10, clock=clock)
     kept.put("a", None)
     clock.now += 1.9
@@ -44,7 +44,7 @@ def test_what_was_not_used_for_longest_makes_room(clock):
     assert [kept.get(key) for key in "abc"] == [1, ABSENT, 3]
 
 
-def test_a_time_of_zero_keeps_nothing(clock):
+def test_zero_seconds_cache_nothing(clock):
     kept: ExpiringCache[str, int | None] = ExpiringCache(0, 2, clock=clock)
     kept.put("a", 1)
     assert kept.get("a") is ABSENT

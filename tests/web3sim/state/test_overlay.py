@@ -12,7 +12,7 @@ from web3sim.state.ledger import LedgerState
 from web3sim.state.overlay import Overlay
 
 
-def test_after_its_deadline_a_call_is_not_told_what_it_has_written_either(ledger_tables):
+def test_own_rows_are_not_read_after_the_deadline(ledger_tables):
     """A long list whose rows are all known would be worked on to its end."""
     state = LedgerState(SelectedBlock(SOME_BLOCK, None), Reading(time.monotonic() - 1))
     overlay = Overlay(state, journal(state))

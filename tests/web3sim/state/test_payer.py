@@ -16,7 +16,7 @@ def test_without_sender_and_value_the_treasury_pays(build, sender, stored):
 
 
 @pytest.mark.parametrize("sender", [None, bytes(20)])
-def test_without_sender_nobody_pays_a_value(build, sender):
+def test_value_without_sender_is_refused(build, sender):
     build.entity(2)
     assert find_payer(current(), sender, value=1) is None
 
@@ -40,7 +40,7 @@ def test_for_a_contract_the_treasury_pays(build, value):
     assert find_payer(current(), long_zero(2002), value=value) == Payer(long_zero(2), 50)
 
 
-def test_nobody_else_pays(build):
+def test_other_accounts_pay_no_fee(build):
     build.entity(2001, deleted=True, evm_address=EVM_ADDRESS)
     build.entity(2003, type="TOKEN")
     senders = (EVM_ADDRESS, *map(long_zero, (2001, 2003, 2004)))

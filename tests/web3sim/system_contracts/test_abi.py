@@ -66,7 +66,7 @@ def test_a_string_fills_whole_words(text, words):
     assert encoded == encode(("bytes",), (text,))
 
 
-def test_a_part_that_many_offsets_name_is_not_read_for_each_of_them():
+def test_part_named_by_many_offsets_is_read_in_limits():
     """A thousand offsets to the same 32 kB would become 32 MB, and with deeper arrays any amount."""
     count, size = 1000, 32_000
     part = word_of(size) + bytes(size)

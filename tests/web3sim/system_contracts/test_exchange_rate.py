@@ -99,7 +99,7 @@ def test_it_costs_100_gas(ledger):
         assert run(current(), SERVICE, function.selector + words(5)).execution_gas == 100
 
 
-def test_contracts_ask_in_any_frame_but_do_not_delegate(ledger):
+def test_contracts_call_in_any_frame_but_do_not_delegate(ledger):
     data = data_of(TO_TINYCENTS, 100)
     steps = [Step(SERVICE, data, kind) for kind in ("CALL", "STATICCALL", "DELEGATECALL")]
     contract(ledger, 5005, script(*steps))

@@ -71,7 +71,7 @@ def expected(account_code, balance=0):
         *((number, (0, bytes(32), 0, NO_CODE_HASH)) for number in range(0x167, 0x16E)),
     ],
 )
-def test_what_lives_at_an_address_shows_its_code_and_its_balance(ledger, number, is_seen_as):
+def test_address_shows_code_and_balance(ledger, number, is_seen_as):
     if number == 98:
         ledger.entity(0x167, balance=5)
     runtime_code = code(*look(long_zero(number)), 128, 0, "RETURN")
@@ -116,7 +116,7 @@ def test_what_a_call_has_made_shows_its_code_at_once(ledger, service, data, kind
 
 
 @MADE
-def test_nothing_lives_where_a_revert_has_taken_it_back(ledger, service, data, kind, value):
+def test_reverted_account_does_not_exist(ledger, service, data, kind, value):
     contract(ledger, MAKER, code(*calls(service, value), 0, 0, "REVERT"), balance=10**11)
     address = long_zero(LOOKER + 1001)
     runtime_code = code(*calls(long_zero(MAKER)), "POP", *look(address), 128, 0, "RETURN")
@@ -136,14 +136,14 @@ def test_the_service_with_wider_numbers_is_off(ledger):
     assert run(current(), service, b"", value=1).halt is Halt.INVALID_CONTRACT
 
 
-def test_the_address_of_hooks_takes_the_gas_like_any_account_of_the_network(ledger):
+def test_hook_address_takes_gas_like_other_system_accounts(ledger):
     for data in (b"", creation()):
         result = run(current(), LEDGERS_OWN, data)
         assert (result.status, result.output, result.gas_used) == (Status.SUCCESS, b"", 1_000_000)
     assert run(current(), LEDGERS_OWN, b"", value=1).halt is Halt.INVALID_CONTRACT
 
 
-def test_a_contract_that_calls_the_address_of_hooks_loses_the_gas_it_gives(ledger):
+def test_call_to_the_hook_address_loses_its_gas(ledger):
     call = (0, 0, 0, 0, 0, LEDGERS_OWN, 100_000, "CALL")
     contract(ledger, LOOKER, code(*call, 0, "MSTORE", 32, 0, "RETURN"))
     result = run(current(), long_zero(LOOKER), b"")

@@ -137,7 +137,7 @@ def _hbar(overlay: Overlay) -> int:
 
 
 @pytest.mark.parametrize("state_of", [current, lambda: at(START + 10**12)], ids=["now", "past"])
-def test_whatever_the_arguments_are_a_call_ends_and_what_it_refused_has_left_nothing(ledger, state_of):
+def test_any_arguments_end_and_refusals_change_nothing(ledger, state_of):
     for seed in range(SEQUENCES):
         rng = random.Random(seed)
         state = state_of()

@@ -220,7 +220,7 @@ TABLES = (
 )
 
 
-def test_whatever_is_asked_is_answered_or_refused(ledger):
+def test_every_call_is_answered_or_refused(ledger):
     choose = Random(1)
     contracts = NetworkContracts(current())
     selectors = [selector for table in TABLES for selector in table]
@@ -286,7 +286,7 @@ def test_too_little_gas_for_a_view_is_out_of_gas(ledger):
         assert run(current(), to, data, gas=enough - 100).halt is Halt.OUT_OF_GAS
 
 
-def test_a_view_of_a_token_needs_no_statement_when_its_rows_are_remembered(ledger):
+def test_cached_token_view_needs_no_statement(ledger):
     ask(current(), TOKEN, BALANCE_OF, OWNER_ADDRESS)
     with CaptureQueriesContext(connection) as statements:
         assert ask(current(), TOKEN, BALANCE_OF, OWNER_ADDRESS) == words(60)

@@ -24,7 +24,7 @@ def test_the_seed_is_the_beginning_of_the_hash_of_the_block(ledger):
     assert (result.status, result.output) == (Status.SUCCESS, SOME_BLOCK.hash[:32])
 
 
-def test_it_costs_less_to_look_at_a_seed_than_to_have_one_drawn(ledger):
+def test_reading_a_seed_costs_less_than_drawing_one(ledger):
     assert run(current(), SERVICE, DATA).execution_gas == 15_284
     assert run(current(), SERVICE, DATA, static=True).execution_gas == 2_607
 

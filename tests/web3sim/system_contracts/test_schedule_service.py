@@ -96,7 +96,7 @@ def test_a_call_is_scheduled_and_its_contract_pays(calls):
     assert calls.overlay.signatories(schedule.id) == {BY_CONTRACT}
 
 
-def test_somebody_else_may_pay(calls):
+def test_another_account_may_pay(calls):
     later = made(calls, WITH_PAYER, long_zero(PERSON), long_zero(PERSON), 100, 21_000, 0, b"")
     at_once = made(calls, ON_SIGNATURE, bytes(range(20)), long_zero(PERSON), 100, 21_000, 0, b"")
     assert (later.payer_account_id, later.wait_for_expiry) == (PERSON, True)
@@ -254,7 +254,7 @@ def info_of(calls: Calls, signature: str, schedule: Schedule) -> Any:
     return info
 
 
-def test_the_token_that_is_scheduled_is_told(calls):
+def test_scheduled_token_is_returned(calls):
     fees = ([(5, NOBODY, True, False, long_zero(PERSON))], [(1, 10, 2, 9, True, long_zero(PERSON))])
     signature = "createFungibleTokenWithCustomFees(HederaTokenV3,int64,int32,FixedFeeV2[],FractionalFeeV2[])"
     keys = [(1, (False, NOBODY, bytes(range(32)), b"", NOBODY))]
@@ -274,7 +274,7 @@ def test_the_token_that_is_scheduled_is_told(calls):
     assert calls.code(UNIQUE_INFO, calls.overlay.address_of(schedule.id)) == "INVALID_SCHEDULE_ID"
 
 
-def test_the_unique_token_that_is_scheduled_is_told(calls):
+def test_scheduled_unique_token_is_returned(calls):
     signature = "createNonFungibleTokenWithCustomFees(HederaTokenV3,FixedFeeV2[],RoyaltyFeeV2[])"
     keys = [(16, (False, NOBODY, bytes(32), b"", NOBODY))]
     struct = ("Art", "ART", long_zero(PERSON), "", False, 0, False, keys, (0, long_zero(PERSON), 7_776_000))
@@ -295,7 +295,7 @@ def test_what_schedules_no_token_has_no_information(calls, signature, number):
     assert calls.code(signature, long_zero(number)) == "INVALID_SCHEDULE_ID"
 
 
-def test_a_scheduled_token_whose_numbers_are_beyond_any_token_is_told(ledger, calls):
+def test_scheduled_token_may_exceed_the_limits_of_tokens(ledger, calls):
     """Nobody looks at what a schedule holds before it is executed."""
     out_of_range = {"shardNum": 2**62, "accountNum": -1}
     creation = {

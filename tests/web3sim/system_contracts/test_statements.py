@@ -114,7 +114,7 @@ def data_of(signature, *values):
     return selector_of(signature) + encode(parameters_of(signature), values)
 
 
-def test_every_view_that_there_is_is_asked_here():
+def test_every_view_is_tested_here():
     views = [
         function.selector
         for service in SERVICES.values()
@@ -127,7 +127,7 @@ def test_every_view_that_there_is_is_asked_here():
 
 @STATES
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view[1])
-def test_a_view_takes_up_to_three_statements_and_none_once_its_rows_are_remembered(ledger, state_of, view):
+def test_view_takes_three_statements_or_none_once_cached(ledger, state_of, view):
     to, signature, *values = view
     cache.forget()
     counts = []

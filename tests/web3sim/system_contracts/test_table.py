@@ -34,7 +34,7 @@ def test_each_function_is_listed_once_under_the_selector_that_its_signature_has(
     assert sorted(selector for _, selector in listed) == sorted(there + redirects)
 
 
-def test_the_request_shown_asks_what_an_hbar_is_worth(build):
+def test_documented_request_converts_hbar(build):
     shown = re.search(r"-d '(\{.*?\})'", PAGE, re.S)
     assert shown
     request = json.loads(shown[1])

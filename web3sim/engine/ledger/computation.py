@@ -1,7 +1,8 @@
 """One frame of a call by the rules of a ledger network.
 
 Its own accounts (long-zero numbers up to 750 and 1000) are hidden from contracts and can't be called; system
-contracts answer in place of code; value goes only where hbar can live; a contract destroys itself by rules.
+contracts answer in place of code; value is only sent to what can hold hbar; a contract destroys itself by
+rules.
 """
 
 from eth.abc import ComputationAPI, MessageAPI, OpcodeAPI, StateAPI, TransactionContextAPI
@@ -46,7 +47,7 @@ class LedgerComputation(EngineComputation):
         parent_computation: ComputationAPI | None = None,
     ) -> ComputationAPI:
         assert isinstance(state, LedgerEngineState)
-        broken = None if message.is_create else cls.why_not_called(state, message)
+        broken = None if message.is_create else cls.call_halt(state, message)
         if broken is not None:
             # Nothing moves; the frame that would have received the value halts.
             refused = cls(state, message, transaction_context)
@@ -58,9 +59,9 @@ class LedgerComputation(EngineComputation):
         )
 
     @classmethod
-    def why_not_called(cls, state: LedgerEngineState, message: MessageAPI) -> Halt | None:
+    def call_halt(cls, state: LedgerEngineState, message: MessageAPI) -> Halt | None:
         """Return the rule that forbids a message; None if none does."""
-        return _why_not_sent(state, message)
+        return _transfer_halt(state, message)
 
     def apply_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
         child = super().apply_child_computation(child_msg)
@@ -85,17 +86,17 @@ class LedgerComputation(EngineComputation):
         address = self.msg.code_address
         system = self.state.system
         if system is not None and system.at(address):
-            self._ask_system_contract(system)
+            self._call_system_contract(system)
             return True
         if super().answer_without_code():
             return True
         if is_system_account(address):
-            # Nothing is there to call, and the gas is gone without a failure.
+            # There is nothing to call; all gas is used, without a failure.
             self.consume_gas(self.get_gas_remaining(), reason="system account")
             return True
         return False
 
-    def _ask_system_contract(self, system: SystemContracts) -> None:
+    def _call_system_contract(self, system: SystemContracts) -> None:
         message = self.msg
         if not _may_delegate(self.state, message):
             raise RuleBroken(Halt.PRECOMPILE)
@@ -144,7 +145,7 @@ class LedgerComputation(EngineComputation):
             self.add_log_entry(Address(log.address), topics, log.data)
 
 
-def _why_not_sent(state: LedgerEngineState, message: MessageAPI) -> Halt | None:
+def _transfer_halt(state: LedgerEngineState, message: MessageAPI) -> Halt | None:
     """Return the rule that forbids a message to carry its value; None when it has none, or may."""
     if not (message.should_transfer_value and message.value):
         return None
@@ -154,7 +155,7 @@ def _why_not_sent(state: LedgerEngineState, message: MessageAPI) -> Halt | None:
         return Halt.INVALID_CONTRACT
     recipient = message.storage_address
     if not state.account_exists(recipient):
-        # An address that isn't long-zero is an alias: an account for it comes into being.
+        # An address that isn't long-zero is an alias: an account is created for it.
         return Halt.INVALID_ALIAS if long_zero_number(recipient) is not None else None
     if state.is_network_owned(recipient):
         return Halt.STATIC_CHANGE

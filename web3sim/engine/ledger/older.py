@@ -1,4 +1,4 @@
-"""The ledger's rules in older versions of its EVM: those of today without what came later.
+"""The ledger's rules in older versions of its EVM: the current ones without later additions.
 
 Frames of these versions are not translated, as only long past blocks have them.
 """
@@ -27,7 +27,7 @@ _KZG = Address((10).to_bytes(20, "big"))
 # The account and the schedule service.
 _LATER_SYSTEM = frozenset(number.to_bytes(20, "big") for number in (0x16A, 0x16B))
 
-# Operations that look at an account or call it: its address is on top of the stack, or second, below the gas.
+# Operations that read an account or call it: its address is on top of the stack, or second, below the gas.
 _CALLS = (mnemonics.CALL, mnemonics.CALLCODE, mnemonics.DELEGATECALL, mnemonics.STATICCALL)
 _ON_EXISTING = (
     *(op.BALANCE, op.EXTCODESIZE, op.EXTCODECOPY, op.EXTCODEHASH),
@@ -39,7 +39,7 @@ _ADDRESS_MASK = 2**160 - 1
 
 
 class _EarlierSystem:
-    """The SystemContracts of the time before the account service and the schedule service."""
+    """The SystemContracts before the account service and the schedule service."""
 
     def __init__(self, system: SystemContracts) -> None:
         self._system = system
@@ -76,8 +76,8 @@ class OlderComputation(LedgerComputation):
             super().validate_create_message(message)
 
     @classmethod
-    def why_not_called(cls, state: LedgerEngineState, message: MessageAPI) -> Halt | None:
-        broken = super().why_not_called(state, message)
+    def call_halt(cls, state: LedgerEngineState, message: MessageAPI) -> Halt | None:
+        broken = super().call_halt(state, message)
         if broken is None and cls.version < V046 and message.depth == 0:
             sends = cls.version >= V034 and message.value > 0
             return Halt.INVALID_CONTRACT if is_missing(cls, state, message.code_address, sends) else None
@@ -87,7 +87,7 @@ class OlderComputation(LedgerComputation):
 def is_missing(
     computation: type[EngineComputation], state: EngineState, address: Address, sends: bool
 ) -> bool:
-    """Return whether nobody answers a call to an address; a transfer makes an account for an alias."""
+    """Return whether there is nothing to call at an address; a transfer makes an account for an alias."""
     if is_system_account(address) or state.account_exists(address):
         return False
     if computation.answers_without_code(state, address):
@@ -96,7 +96,7 @@ def is_missing(
 
 
 class _OnExisting:
-    """An operation that halts where nobody lives at the address it names."""
+    """An operation that halts where nothing exists at its address."""
 
     def __init__(self, operation: Any, version: EvmVersion) -> None:
         self._operation, self._version = operation, version

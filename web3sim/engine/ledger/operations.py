@@ -1,4 +1,4 @@
-"""The operations that a ledger network changes: looking at other accounts, and SELFDESTRUCT."""
+"""The operations that a ledger network changes: reading other accounts, and SELFDESTRUCT."""
 
 from eth import constants
 from eth._utils.address import force_bytes_to_address
@@ -30,7 +30,7 @@ def _pop_address(computation: ComputationAPI) -> Address:
 
 
 def _load(computation: ComputationAPI, address: Address, reason: str) -> None:
-    """Charge for looking at an account (EIP-2929)."""
+    """Charge for reading an account (EIP-2929)."""
     state = computation.state
     price = WARM_STORAGE_READ_COST if state.is_address_warm(address) else COLD_ACCOUNT_ACCESS_COST
     state.mark_address_warm(address)
@@ -41,7 +41,7 @@ def _visible_code(computation: ComputationAPI, address: Address) -> bytes:
     return b"" if is_non_user_account(address) else computation.state.get_code(address)
 
 
-# LOOKING AT ACCOUNTS
+# READING ACCOUNTS
 
 
 def _balance(computation: ComputationAPI) -> None:
@@ -68,7 +68,7 @@ def _extcodecopy(computation: ComputationAPI) -> None:
 
 
 def _extcodehash(computation: ComputationAPI) -> None:
-    """Zero only where nothing lives; an account without code has the hash of no code, even an empty one."""
+    """Zero only without an account; an account without code has the hash of no code, even an empty one."""
     address = _pop_address(computation)
     _load(computation, address, mnemonics.EXTCODEHASH)
     state = computation.state
@@ -93,7 +93,7 @@ def _selfdestruct(computation: ComputationAPI) -> None:
         computation.consume_gas(COLD_ACCOUNT_ACCESS_COST, reason=mnemonics.SELFDESTRUCT)
     if balance and state.account_is_empty(beneficiary):
         computation.consume_gas(constants.GAS_SELFDESTRUCT_NEWACCOUNT, reason=mnemonics.SELFDESTRUCT)
-    broken = _why_not_destroyed(state, address, beneficiary, balance)
+    broken = _self_destruct_halt(state, address, beneficiary, balance)
     if broken is not None:
         raise RuleBroken(broken)
     state.delta_balance(beneficiary, balance)
@@ -103,7 +103,7 @@ def _selfdestruct(computation: ComputationAPI) -> None:
     raise Halt(mnemonics.SELFDESTRUCT)
 
 
-def _why_not_destroyed(
+def _self_destruct_halt(
     state: LedgerEngineState, address: Address, beneficiary: Address, balance: int
 ) -> interface.Halt | None:
     missing = not state.account_exists(beneficiary)

@@ -17,97 +17,59 @@ _ADDRESS_MASK = 2**160 - 1
 # Below so many bytes a copy is cheaper than a view.
 _COPIED = 1_024
 
-# What was asked for: start and size of the input, start and size of the room for output.
+# Start and size of the input, start and size of the room for output.
 _Places = tuple[int, int, int, int]
 
 
-def call(
-    wanted: int, to: int, value: int, start: int, size: int, out: int, room: int,
-    memory: bytearray, gas: int, frame: Frame,
-) -> tuple[int, int]:  # fmt: skip
+def call(wanted: int, to: int, value: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """CALL: 1 or 0, and the gas left."""
     if value and frame.static:
         raise WriteProtection("CALL with a value in a static call")
-    address, places = _address(to), (start, size, out, room)
-    gas, code = _looked_at(address, places, memory, gas, frame)
+    address = _address(to)
+    gas, code = _access(address, places, gas, frame)
     price = 0
     if value:
         state = frame.state
         dead = not state.account_exists(address) or state.account_is_empty(address)
         price = GAS_CALLVALUE + (GAS_NEWACCOUNT if dead else 0)
-    given, gas = _handed_on(wanted, price, gas)
-    given += GAS_CALLSTIPEND if value else 0
-    if _impossible(value, frame):
-        return 0, gas + given
-    here = frame.storage_address
-    message = KnownMessage(
-        given, address, here, value, b"", code, address, depth=frame.message.depth + 1, static=frame.static
-    )
-    return _answered(message, places, memory, gas, frame)
+    message = KnownMessage(0, address, frame.storage_address, value, code, address)
+    return _answer(message, wanted, price, places, gas, frame)
 
 
-def call_code(
-    wanted: int, to: int, value: int, start: int, size: int, out: int, room: int,
-    memory: bytearray, gas: int, frame: Frame,
-) -> tuple[int, int]:  # fmt: skip
+def call_code(wanted: int, to: int, value: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """CALLCODE: 1 or 0, and the gas left."""
-    address, places = _address(to), (start, size, out, room)
-    gas, code = _looked_at(address, places, memory, gas, frame)
-    given, gas = _handed_on(wanted, GAS_CALLVALUE if value else 0, gas)
-    given += GAS_CALLSTIPEND if value else 0
-    if _impossible(value, frame):
-        return 0, gas + given
-    here = frame.storage_address
-    message = KnownMessage(
-        given, here, here, value, b"", code, address, depth=frame.message.depth + 1, static=frame.static
-    )
-    return _answered(message, places, memory, gas, frame)
+    address, here = _address(to), frame.storage_address
+    gas, code = _access(address, places, gas, frame)
+    message = KnownMessage(0, here, here, value, code, address)
+    return _answer(message, wanted, GAS_CALLVALUE if value else 0, places, gas, frame)
 
 
-def delegate_call(
-    wanted: int, to: int, start: int, size: int, out: int, room: int,
-    memory: bytearray, gas: int, frame: Frame,
-) -> tuple[int, int]:  # fmt: skip
+def delegate_call(wanted: int, to: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """DELEGATECALL: 1 or 0, and the gas left."""
-    address, places = _address(to), (start, size, out, room)
-    gas, code = _looked_at(address, places, memory, gas, frame)
-    given, gas = _handed_on(wanted, 0, gas)
-    if _impossible(0, frame):
-        return 0, gas + given
-    own = frame.message
-    message = KnownMessage(
-        given, own.storage_address, own.sender, own.value, b"", code, address,
-        depth=own.depth + 1, transfers=False, static=frame.static,
-    )  # fmt: skip
-    return _answered(message, places, memory, gas, frame)
+    address, own = _address(to), frame.message
+    gas, code = _access(address, places, gas, frame)
+    message = KnownMessage(0, own.storage_address, own.sender, own.value, code, address)
+    message.should_transfer_value = False
+    return _answer(message, wanted, 0, places, gas, frame)
 
 
-def static_call(
-    wanted: int, to: int, start: int, size: int, out: int, room: int,
-    memory: bytearray, gas: int, frame: Frame,
-) -> tuple[int, int]:  # fmt: skip
+def static_call(wanted: int, to: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """STATICCALL: 1 or 0, and the gas left."""
-    address, places = _address(to), (start, size, out, room)
-    gas, code = _looked_at(address, places, memory, gas, frame)
-    given, gas = _handed_on(wanted, 0, gas)
-    if _impossible(0, frame):
-        return 0, gas + given
-    message = KnownMessage(
-        given, address, frame.storage_address, 0, b"", code, address,
-        depth=frame.message.depth + 1, transfers=False, static=True,
-    )  # fmt: skip
-    return _answered(message, places, memory, gas, frame)
+    address = _address(to)
+    gas, code = _access(address, places, gas, frame)
+    message = KnownMessage(0, address, frame.storage_address, 0, code, address)
+    message.should_transfer_value, message.is_static = False, True
+    return _answer(message, wanted, 0, places, gas, frame)
 
 
 def _address(number: int) -> Address:
     return Address((number & _ADDRESS_MASK).to_bytes(20))
 
 
-def _looked_at(
-    address: Address, places: _Places, memory: bytearray, gas: int, frame: Frame
-) -> tuple[int, bytes]:
-    """Have the memory, and look at the account whose code answers. Gives the gas left, and the code."""
+def _access(address: Address, places: _Places, gas: int, frame: Frame) -> tuple[int, bytes]:
+    """Pay for the memory and for access to the account at `address`; return the gas left, and its code."""
     start, size, out, room = places
+    memory = frame.memory
     if size and len(memory) < start + size:
         gas = grow(start + size, memory, gas)
     if room and len(memory) < out + room:
@@ -123,36 +85,35 @@ def _looked_at(
     return gas, frame.accounts.get_code(address)
 
 
-def _handed_on(wanted: int, price: int, gas: int) -> tuple[int, int]:
-    """The gas of the message (EIP-150), and the gas left when that and the price have been paid."""
+def _answer(
+    message: KnownMessage, wanted: int, price: int, places: _Places, gas: int, frame: Frame
+) -> tuple[int, int]:
+    """Pay the price, run the frame of a message with its gas (EIP-150): 1 or 0, and the gas left."""
     gas -= price
     if gas < 0:
         raise OutOfGas("Out of gas: value")
-    given = min(wanted, gas - gas // 64)
-    return given, gas - given
-
-
-def _impossible(value: int, frame: Frame) -> bool:
-    """Return whether a call fails before it begins: too little to send, or too deep."""
-    poor = value and frame.accounts.get_balance(frame.storage_address) < value
-    if not poor and frame.message.depth < STACK_DEPTH_LIMIT:
-        return False
-    frame.computation.return_data = b""
-    return True
-
-
-def _answered(
-    message: KnownMessage, places: _Places, memory: bytearray, gas: int, frame: Frame
-) -> tuple[int, int]:
-    """Run the frame of a message and take what it leaves: 1 or 0, and the gas left."""
+    message.gas = min(wanted, gas - gas // 64)
+    gas -= message.gas
+    message.depth = frame.message.depth + 1
+    too_poor = False
+    if message.should_transfer_value and message.value:
+        message.gas += GAS_CALLSTIPEND
+        too_poor = frame.accounts.get_balance(frame.storage_address) < message.value
+    computation = frame.computation
+    if too_poor or message.depth > STACK_DEPTH_LIMIT:
+        computation.return_data = b""
+        return 0, gas + message.gas
+    if frame.static:
+        message.is_static = True
     start, size, out, room = places
+    memory = frame.memory
     if size < _COPIED:
         message.data = bytes(memory[start : start + size])
-        child = frame.computation.apply_child_computation(message)
+        child = computation.apply_child_computation(message)
     else:
         with memoryview(memory) as whole, whole[start : start + size] as view:
             message.data = view
-            child = frame.computation.apply_child_computation(message)
+            child = computation.apply_child_computation(message)
             message.data = b""
     output = child.output
     if output and room:

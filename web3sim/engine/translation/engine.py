@@ -13,7 +13,7 @@ from web3sim.engine.translation.programs import ARRIVALS, CREATIONS, CREATIONS_W
 
 
 class TranslatedComputation(EngineComputation):
-    """A frame that runs a program, unless it is traced. Those of init code are kept apart."""
+    """A frame that runs a program, unless it is traced. Init code has a cache of its own."""
 
     programs: ClassVar[Programs]
     creations: ClassVar[Programs]
@@ -25,7 +25,7 @@ class TranslatedComputation(EngineComputation):
             program = (self.creations if self.msg.is_create else self.programs).of(code)
             program.run(Frame(self, program))
 
-    # The library asks a frame for these dozens of times.
+    # The library reads these dozens of times.
 
     @property
     def is_success(self) -> bool:

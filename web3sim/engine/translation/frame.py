@@ -11,9 +11,9 @@ from web3sim.engine.state import EngineState
 from web3sim.engine.translation.operations import Instructions
 
 STACK_LIMIT = 1024
-# Gas between two looks at the clock: some milliseconds.
+# Gas between two checks of the clock: some milliseconds.
 PAUSE = 200_000
-# Interpreted operations between two looks.
+# Interpreted operations between two checks.
 _BATCH = range(256)
 # Call data below so many bytes is copied, with zeros behind it.
 _COPIED, _PADDING = 1_024, bytes(32)
@@ -64,7 +64,7 @@ class RunningProgram(Protocol):
 class Frame:
     """A frame of the call while it runs. Of `data` 32 bytes can be read at any offset.
 
-    Below `checkpoint` gas, the clock is looked at. The library's computation gets to see the stack and the
+    Below `checkpoint` gas, the clock is checked. The library's computation gets the stack and the
     memory when one of its operations is run for the first time.
     """
 
@@ -95,7 +95,7 @@ class Frame:
             self.shared = True
 
     def pause(self, gas: int) -> None:
-        """Look at the clock. Errors: DeadlinePassed."""
+        """Check the clock. Errors: DeadlinePassed."""
         self.checkpoint = gas - PAUSE
         self.state.check_deadline()
 
@@ -138,7 +138,7 @@ def interpret(position: int, stack: list[int], memory: bytearray, gas: int, fram
 
 
 def execute(position: int, frame: Frame, gas: int) -> tuple[int, int]:
-    """Run the library's operation at a position: one that calls, creates, or looks at other accounts."""
+    """Run the library's operation at a position: one that calls, creates, or reads other accounts."""
     program, meter = frame.program, frame.meter
     meter.gas_remaining = gas
     frame.share()
@@ -147,7 +147,7 @@ def execute(position: int, frame: Frame, gas: int) -> tuple[int, int]:
     return position + 1, meter.gas_remaining
 
 
-def ask(operation: int, frame: Frame) -> int:
+def push_value(operation: int, frame: Frame) -> int:
     """Return the value that an operation without arguments pushes; its price has been charged."""
     frame.share()
     frame.program.instructions.functions[operation].logic_fn(frame.computation)

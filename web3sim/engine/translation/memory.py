@@ -32,8 +32,8 @@ def copied(to: int, size: int, memory: bytearray, gas: int) -> int:
 def copy_calldata(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
     gas = copied(to, size, memory, gas)
     if size:
-        found = frame.message.data[source : source + size]
-        memory[to : to + size] = found if len(found) == size else bytes(found).ljust(size, b"\0")
+        data = frame.message.data[source : source + size]
+        memory[to : to + size] = data if len(data) == size else bytes(data).ljust(size, b"\0")
     return gas
 
 

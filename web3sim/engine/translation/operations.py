@@ -36,8 +36,8 @@ ARITY: dict[int, tuple[int, int]] = {
     **dict.fromkeys((op.DELEGATECALL, op.STATICCALL), (6, 1)),
 }
 
-# Operations that only push one value and cost a fixed price; whatever rules apply, their function is asked.
-ASKED = frozenset(
+# Operations that only push one value and cost a fixed price; their function is called, whatever rules apply.
+CONSTANT = frozenset(
     (op.ORIGIN, op.GASPRICE, op.COINBASE, op.TIMESTAMP, op.NUMBER, op.DIFFICULTY, op.GASLIMIT)
     + (op.CHAINID, op.SELFBALANCE, op.BASEFEE, op.BLOBBASEFEE, op.ADDRESS, op.CALLER, op.CALLVALUE)
 )
@@ -45,21 +45,21 @@ ASKED = frozenset(
 
 @dataclass(frozen=True)
 class Instructions:
-    """A computation's opcodes: a function for each byte, which are known by heart or asked, fixed prices."""
+    """A computation's opcodes: a function for each byte, the direct and the constant ones, fixed prices."""
 
     functions: Sequence[Any]
     known: frozenset[int]
     direct: frozenset[int]
-    asked: frozenset[int]
+    constant: frozenset[int]
     prices: Mapping[int, int]
 
     @classmethod
     def of(cls, table: Mapping[int, Any]) -> "Instructions":
         direct = frozenset(code for code in ARITY if code in table and _unchanged(table[code], code))
-        asked = frozenset(code for code in ASKED if hasattr(table.get(code), "logic_fn")) - direct
-        prices = {code: table[code].gas_cost for code in direct | asked}
+        constant = frozenset(code for code in CONSTANT if hasattr(table.get(code), "logic_fn")) - direct
+        prices = {code: table[code].gas_cost for code in direct | constant}
         functions = [table.get(code) or InvalidOpcode(code) for code in range(256)]
-        return cls(functions, frozenset(table), direct, asked, prices)
+        return cls(functions, frozenset(table), direct, constant, prices)
 
 
 def _unchanged(opcode: Any, code: int) -> bool:

@@ -1,4 +1,4 @@
-"""Programs: codes that are translated while they run, and the cache that keeps them.
+"""Programs: codes that are translated while they run, and their cache.
 
 A position is interpreted by the library's operations for its first few arrivals, which also shows which way
 its jumps go; then its trace is translated. So code that runs once costs what it costs without translation,
@@ -34,7 +34,7 @@ OPERATIONS_PER_CHARACTER = 4
 # What things weigh in memory, in bytes: an empty program, a character of source once compiled, an entry of a
 # dictionary or set.
 PROGRAM_WEIGHT, CHARACTER_WEIGHT, ENTRY_WEIGHT = 5_000, 4, 100
-# What a process keeps: so many programs, and so many bytes.
+# The limits of the cache: programs, and bytes.
 PROGRAMS, WEIGHT = 4096, 64 * 2**20
 # The same for init code, which hardly ever runs again: but contracts create others in loops.
 CREATIONS, CREATIONS_WEIGHT = 64, 8 * 2**20
@@ -59,9 +59,9 @@ class Program(dict[int, Trace]):
 
     @cached_property
     def destinations(self) -> frozenset[int]:
-        found = frozenset(compress(range(len(self.raw)), jump_destinations(self.raw)))
-        self._gain(len(found) * ENTRY_WEIGHT)
-        return found
+        positions = frozenset(compress(range(len(self.raw)), jump_destinations(self.raw)))
+        self._gain(len(positions) * ENTRY_WEIGHT)
+        return positions
 
     @cached_property
     def names(self) -> dict[str, Any]:
@@ -127,20 +127,20 @@ class Programs:
         self, instructions: Instructions, arrivals: int = ARRIVALS, limit: int = WEIGHT, most: int = PROGRAMS
     ):
         self.instructions, self.arrivals, self.limit, self.most = instructions, arrivals, limit, most
-        # Not cachetools: programs grow while they are kept, and each frame looks one up.
-        self.kept: OrderedDict[bytes, Program] = OrderedDict()
+        # Not cachetools: programs grow while they are cached, and each frame looks one up.
+        self.entries: OrderedDict[bytes, Program] = OrderedDict()
         self.weight = 0
 
     def of(self, code: bytes) -> Program:
         return self._find(code, code)
 
     def _find(self, key: bytes, code: bytes) -> Program:
-        program = self.kept.get(key)
+        program = self.entries.get(key)
         if program is None:
-            program = self.kept[key] = Program(code, self.instructions, self.arrivals, self._weigh)
+            program = self.entries[key] = Program(code, self.instructions, self.arrivals, self._weigh)
         else:
-            self.kept.move_to_end(key)
-        while len(self.kept) > self.most or (self.weight > self.limit and len(self.kept) > 1):
+            self.entries.move_to_end(key)
+        while len(self.entries) > self.most or (self.weight > self.limit and len(self.entries) > 1):
             self._forget()
         return program
 
@@ -149,7 +149,7 @@ class Programs:
 
     def _forget(self) -> None:
         """Forget the oldest."""
-        self._let_go(self.kept.popitem(last=False)[1])
+        self._let_go(self.entries.popitem(last=False)[1])
 
     def _let_go(self, program: Program) -> None:
         """It may still be running, and weighs nothing from then on."""
@@ -162,7 +162,7 @@ class Creations(Programs):
 
     def of(self, code: bytes) -> Program:
         key = len(code).to_bytes(4) + code[:64] + code[-64:]
-        found = self.kept.get(key)
+        found = self.entries.get(key)
         if found is not None and found.raw != code:
-            self._let_go(self.kept.pop(key))
+            self._let_go(self.entries.pop(key))
         return self._find(key, code)

@@ -1,18 +1,18 @@
 """From code to Python source: one function per trace.
 
-A trace is straight code from one entry: it goes on through jumps whose target is known, and at a conditional
-jump the way that was taken last; the other way leaves. Meanwhile the stack is symbolic: it is read when a
+A trace is straight code from one entry: it continues through jumps whose target is known, and on the branch
+of a conditional jump that was taken last; the other branch leaves. The stack is symbolic: it is read when a
 value is first needed, and written where the trace is left. A trace that comes back to its own entry with as
-many values on the stack becomes a loop that keeps them in locals. It ends where its way is not known (at a
-computed jump), where another loop begins whose trace is there, and, when it is long, at any jump back.
+many values on the stack becomes a loop with these in locals. It ends at a computed jump, where another loop
+begins that has a trace, and, when it is long, at any jump back.
 
-Gas is charged per segment: a segment ends where somebody could see the gas, or see that anything happened
-(storage, logs, leaving). Inside of one it doesn't matter which of its instructions runs out of gas: the halt
-takes everything. Whatever else is wrong (stack bounds, bad jumps, unknown operations) is left to the
-library's own operations, which go on in front of the instruction in question.
+Gas is charged per segment, which ends where the gas, or an effect, is visible (storage, logs, leaving).
+Within a segment it makes no difference which instruction runs out of gas: the halt takes everything. All
+other failures (stack bounds, bad jumps, unknown operations) are left to the library's own operations, which
+continue in front of the instruction.
 
-The functions have the signature `f(s, m, g, x)`: stack, memory, gas left, frame; they give the next position
-and the gas left.
+The functions have the signature `f(s, m, g, x)`: stack, memory, gas left, frame; they return the next
+position and the gas left.
 """
 
 from collections.abc import Container, Mapping
@@ -110,7 +110,7 @@ class _Trace(Writer):
             if code in instructions.direct:
                 self.pay(instructions.prices[code])
                 position = self._direct(position, code)
-            elif code in instructions.asked:
+            elif code in instructions.constant:
                 self.pay(instructions.prices[code])
                 self.room = STACK_LIMIT - 1
                 self.push(Expression(f"Q({code}, x)"))
@@ -125,7 +125,7 @@ class _Trace(Writer):
         return None
 
     def _direct(self, position: int, code: int) -> int | None:
-        """Translate one instruction; gives where the trace goes on, None where it ends."""
+        """Translate one instruction; return where the trace continues, None where it ends."""
         if op.PUSH0 <= code <= op.PUSH32:
             size = code - op.PUSH0
             self.push(constant(pushed(self.code.raw, position, size)))
@@ -321,11 +321,12 @@ class _Trace(Writer):
         self.emit(f"g = E({offset.text}, {size.text}, ({listed}), m, g, x)")
 
     def _call(self, code: int) -> None:
-        arguments = ", ".join(symbol.text for symbol in self.pop(ARITY[code][0]))
+        *arguments, start, size, out, room = (symbol.text for symbol in self.pop(ARITY[code][0]))
+        places = f"({start}, {size}, {out}, {room})"
         self.close_segment()
         self.locals += 1
         name = f"t{self.locals}"
-        self.emit(f"{name}, g = {_CALLS[code]}({arguments}, m, g, x)")
+        self.emit(f"{name}, g = {_CALLS[code]}({', '.join(arguments)}, {places}, g, x)")
         self.words.clear()
         self.push(Symbol(name, 1))
 

@@ -81,10 +81,10 @@ class Writer:
 
     def flush(self, symbols: list[Symbol]) -> list[str]:
         """Lines that make the stack what the symbols say."""
-        kept = 0
-        while kept < min(len(symbols), self.depth) and self._stands(symbols, kept):
-            kept += 1
-        drop, new = self.depth - kept, symbols[kept:]
+        unchanged = 0
+        while unchanged < min(len(symbols), self.depth) and self._stands(symbols, unchanged):
+            unchanged += 1
+        drop, new = self.depth - unchanged, symbols[unchanged:]
         values = [symbol.text or valued(symbol.test) for symbol in new]
         if not drop:
             if len(new) > 1:
@@ -94,7 +94,7 @@ class Writer:
             return [f"del s[-{drop}:]"]
         if len(new) != drop:
             return [f"s[-{drop}:] = {', '.join(values)},"]
-        places = [place for place in range(drop) if not self._stands(symbols, kept + place)]
+        places = [place for place in range(drop) if not self._stands(symbols, unchanged + place)]
         if len(places) > 2:
             return [f"s[-{drop}:] = {', '.join(values)},"]
         return [f"s[-{drop - place}] = {values[place]}" for place in places]
@@ -131,7 +131,7 @@ class Writer:
             self.emit(indent + line)
 
     def leave(self, position: int) -> None:
-        """End the trace: it goes on at a position, which may be its own entry."""
+        """End the trace: it continues at a position, which may be its own entry."""
         self.close_segment()
         level = len(self.symbols) == self.depth
         if position == self.start and level and self.repeats:

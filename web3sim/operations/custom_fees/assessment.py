@@ -8,7 +8,7 @@ from web3sim.operations.custom_fees.fractional import charge_fractional
 from web3sim.operations.custom_fees.level import AssessedFee, Level, TokenFees
 from web3sim.operations.custom_fees.royalty import charge_royalties
 from web3sim.operations.holdings import usable_token
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.operations.transfers.body import TokenTransfers, Transfers
 from web3sim.operations.transfers.receivers import UNLIMITED
 from web3sim.state.overlay import Overlay
@@ -23,7 +23,7 @@ _TOO_LITTLE_FOR_FEE = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 
 
 class Assessment(NamedTuple):
-    """What was asked for, changed by its fees, and the levels of fees after it; and all fees."""
+    """The requested transfers, changed by their fees, then the levels of fees; and all fees."""
 
     levels: tuple[Transfers, ...]
     fees: tuple[AssessedFee, ...]
@@ -34,8 +34,7 @@ def assess(ledger: Overlay, transfers: Transfers, created: Collection[int] = ())
     levels: list[Transfers] = []
     fees: list[AssessedFee] = []
     for depth in count():
-        if depth > MOST_DEPTH:
-            raise Refused("CUSTOM_FEE_CHARGING_EXCEEDED_MAX_RECURSION_DEPTH")
+        refuse_if(depth > MOST_DEPTH, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_RECURSION_DEPTH")
         level = Level(transfers)
         for each in transfers.tokens:
             _charge(ledger, level, each, created)
@@ -48,8 +47,7 @@ def assess(ledger: Overlay, transfers: Transfers, created: Collection[int] = ())
             break
     if transfers.hbar or transfers.tokens:
         levels.append(transfers)
-    if fees and _changes(levels) > MOST_CHANGES:
-        raise Refused("CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
+    refuse_if(fees and _changes(levels) > MOST_CHANGES, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
     return Assessment(tuple(levels), tuple(fees))
 
 
@@ -68,8 +66,7 @@ def _charge(ledger: Overlay, level: Level, transfers: TokenTransfers, created: C
             _check_payers(ledger, level, created)
             charge_fractional(level, of_token, adjustment.account)
             _check_payers(ledger, level, created)
-    if transfers.nfts and not token.unique:
-        raise Refused("NFT_TRANSFERS_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
+    refuse_if(transfers.nfts and not token.unique, "NFT_TRANSFERS_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
     for nft in transfers.nfts:
         if nft.sender != token.treasury_account_id:
             _charge_fixed(level, of_token, nft.sender)
@@ -92,8 +89,7 @@ def _check_payers(ledger: Overlay, level: Level, created: Collection[int]) -> No
             if amount >= 0:
                 continue
             if token_id is None:
-                if account in created:
-                    raise Refused(_TOO_LITTLE_FOR_FEE)
+                refuse_if(account in created, _TOO_LITTLE_FOR_FEE)
             else:
                 _check_payer(ledger, level, token_id, account, created)
 
@@ -104,10 +100,9 @@ def _check_payer(
     token = ledger.token(token_id)
     if token is not None and ledger.relationship(token, account) is not None:
         return
-    if account in created:
-        raise Refused(_TOO_LITTLE_FOR_FEE)
+    refuse_if(account in created, _TOO_LITTLE_FOR_FEE)
     entity = ledger.entity(account)
-    if entity is not None and level.asked.get(token_id, {}).get(account, 0) > 0:
+    if entity is not None and level.requested.get(token_id, {}).get(account, 0) > 0:
         # It may get the token by this very transfer, and be associated by it.
         most = entity.max_automatic_associations
         if most == UNLIMITED or most > ledger.associations(account).automatic:

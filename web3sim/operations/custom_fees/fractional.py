@@ -1,7 +1,7 @@
 """Fractional fees: a part of the units that move, paid by the sender or taken from the receivers."""
 
 from web3sim.operations.custom_fees.level import AssessedFee, Fee, Level, TokenFees, fraction_of
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import refuse_if
 
 _TOO_LITTLE_FOR_FEE = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 
@@ -13,32 +13,30 @@ def charge_fractional(level: Level, of_token: TokenFees, sender: int) -> None:
     it gives; else the receivers get less, each in proportion.
     """
     token_id = of_token.token.id
-    asked = level.asked[token_id]
-    given = -asked[sender]
-    if given <= 0:
-        raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
-    units_left = given
+    requested = level.requested[token_id]
+    debit = -requested[sender]
+    refuse_if(debit <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
+    units_left = debit
     for fee in of_token.fractional:
         credits = {
             account: amount
-            for account, amount in asked.items()
+            for account, amount in requested.items()
             if amount > 0 and not of_token.is_exempt(account, fee)
         }
         if not credits or sender == fee["collector_account_id"]:
             continue
         if fee["net_of_transfers"]:
             if not of_token.is_exempt(sender, fee):
-                amount = _within_bounds(fraction_of(given, fee), fee)
+                amount = _within_bounds(fraction_of(debit, fee), fee)
                 level.charge(of_token.token, sender, fee["collector_account_id"], amount, token_id)
             continue
-        debits = sum(-amount for account, amount in asked.items() if amount < 0)
+        debits = sum(-amount for account, amount in requested.items() if amount < 0)
         owed = _within_bounds(fraction_of(sum(credits.values()), fee), fee)
         # Of several senders each causes its share.
-        amount = given * owed // debits
+        amount = debit * owed // debits
         if amount:
             units_left -= amount
-            if units_left < 0:
-                raise Refused(_TOO_LITTLE_FOR_FEE)
+            refuse_if(units_left < 0, _TOO_LITTLE_FOR_FEE)
             _take(level, of_token, fee, amount, tuple(credits))
 
 
@@ -58,8 +56,7 @@ def _take(level: Level, of_token: TokenFees, fee: Fee, amount: int, payers: tupl
         if units > 0 and not of_token.is_exempt(account, fee)
     }
     total = sum(available.values())
-    if total < amount:
-        raise Refused(_TOO_LITTLE_FOR_FEE)
+    refuse_if(total < amount, _TOO_LITTLE_FOR_FEE)
     shares = {account: units * amount // total for account, units in available.items()}
     rest = amount - sum(shares.values())
     for account, units in available.items():

@@ -1,6 +1,6 @@
-"""One level of a transfer, what was asked for or the fees of the level before, and the fees it is charged.
+"""One level of a transfer, the request or the fees of the level before, and its own fees.
 
-A fee in the charging token itself changes the level, any other one goes to the next level, where it may be
+A fee in the charging token itself changes the level, any other one is part of the next level, where it may be
 charged fees again.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mirror.core.db.reading.sql import MAX_INT64
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import refuse_if
 from web3sim.operations.transfers.body import Adjustment, TokenTransfers, Transfers
 from web3sim.state.tables.interface import CustomFees, Token
 
@@ -27,7 +27,7 @@ class AssessedFee(NamedTuple):
 
 
 class TokenFees:
-    """The fees of a token that somebody collects, and who is exempt from them."""
+    """The fees of a token that have a collector, and who is exempt from them."""
 
     def __init__(self, token: Token, fees: CustomFees) -> None:
         self.token = token
@@ -50,18 +50,18 @@ def _collected(fees: tuple[Fee, ...]) -> tuple[Fee, ...]:
 
 
 class Level:
-    """`asked` is what the level moves, `left` what remains of it, `charged` the fees of the next level."""
+    """`requested` is what the level moves, `left` what remains of it, `charged` the next level's fees."""
 
     def __init__(self, transfers: Transfers) -> None:
         self.transfers = transfers
-        self.asked: Amounts = {None: {}}
+        self.requested: Amounts = {None: {}}
         for each in transfers.hbar:
-            _add(self.asked[None], each.account, each.amount)
+            _add(self.requested[None], each.account, each.amount)
         for tokens in transfers.tokens:
-            amounts = self.asked.setdefault(tokens.token_id, {})
+            amounts = self.requested.setdefault(tokens.token_id, {})
             for each in tokens.adjustments:
                 _add(amounts, each.account, each.amount)
-        self.left: Amounts = {key: dict(amounts) for key, amounts in self.asked.items()}
+        self.left: Amounts = {key: dict(amounts) for key, amounts in self.requested.items()}
         self.charged: Amounts = {}
         #: (account, token) that has paid the royalties of all serials of the level.
         self.royalties_paid: set[tuple[int, int]] = set()
@@ -91,8 +91,8 @@ class Level:
 
     def _changed(self, token_id: int | None, adjustments: tuple[Adjustment, ...]) -> tuple[Adjustment, ...]:
         """Approvals stay; who has become a party by a fee comes last."""
-        asked, left = self.asked[token_id], self.left[token_id]
-        changes = {account: amount - asked.get(account, 0) for account, amount in left.items()}
+        requested, left = self.requested[token_id], self.left[token_id]
+        changes = {account: amount - requested.get(account, 0) for account, amount in left.items()}
         changed = [
             Adjustment(each.account, each.amount + changes.pop(each.account, 0), each.approved)
             for each in adjustments
@@ -114,8 +114,7 @@ class Level:
 def fraction_of(amount: int, fee: Fee) -> int:
     """Return the part of an amount that a fee names, rounded down. Errors: Refused."""
     part = int(amount * fee["numerator"] // fee["denominator"])
-    if part > MAX_INT64:
-        raise Refused("CUSTOM_FEE_OUTSIDE_NUMERIC_RANGE")
+    refuse_if(part > MAX_INT64, "CUSTOM_FEE_OUTSIDE_NUMERIC_RANGE")
     return part
 
 

@@ -13,7 +13,7 @@ from web3sim.operations.crypto_transfer import transfer_without_fees
 from web3sim.operations.custom_fees.assessment import assess
 from web3sim.operations.custom_fees.level import TokenFees
 from web3sim.operations.holdings import associated, is_frozen, owner_of, usable_token
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.operations.signers import Signers
 from web3sim.operations.tokens.associate import add_relationship, new_relationship
 from web3sim.operations.transfers.body import (
@@ -69,8 +69,7 @@ def airdrop(ledger: Overlay, signers: Signers, transfers: Transfers) -> Outcome:
         now = _without_pending(ledger, signers, each)
         if now.adjustments or now.nfts:
             immediate.append(now)
-    if any(number_of(transfers, account) for account in transfers.missing):
-        raise Refused("INVALID_ACCOUNT_ID")
+    refuse_if(any(number_of(transfers, account) for account in transfers.missing), "INVALID_ACCOUNT_ID")
     transfer_without_fees(ledger, signers, Transfers((), tuple(immediate), transfers.missing), outcome)
     return outcome
 
@@ -78,15 +77,13 @@ def airdrop(ledger: Overlay, signers: Signers, transfers: Transfers) -> Outcome:
 def _check_sizes(transfers: Transfers) -> None:
     units = sum(len(each.adjustments) for each in transfers.tokens)
     nfts = sum(len(each.nfts) for each in transfers.tokens)
-    if units > MOST_UNIT_ADJUSTMENTS or nfts > MOST_NFTS:
-        raise Refused("TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
+    refuse_if(units > MOST_UNIT_ADJUSTMENTS or nfts > MOST_NFTS, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
     if any(0 < number_of(transfers, account) <= LAST_RESERVED_ACCOUNT for account in transfers.credited()):
         raise Refused("INVALID_RECEIVING_NODE_ACCOUNT")
 
 
 def _check_senders(transfers: Transfers) -> None:
-    if not transfers.tokens:
-        raise Refused("EMPTY_TOKEN_TRANSFER_BODY")
+    refuse_if(not transfers.tokens, "EMPTY_TOKEN_TRANSFER_BODY")
     for each in transfers.tokens:
         debits = sum(adjustment.amount < 0 for adjustment in each.adjustments)
         senders = {nft.sender for nft in each.nfts}
@@ -97,8 +94,7 @@ def _check_senders(transfers: Transfers) -> None:
 def _check_token(ledger: Overlay, transfers: Transfers, tokens: TokenTransfers) -> None:
     token = usable_token(ledger, tokens.token_id)
     if tokens.adjustments:
-        if token.unique:
-            raise Refused("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+        refuse_if(token.unique, "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
         debit = next(each for each in tokens.adjustments if each.amount < 0)
         if _sending(ledger, token, debit.account).balance + debit.amount < 0:
             raise Refused("INSUFFICIENT_TOKEN_BALANCE")
@@ -110,14 +106,12 @@ def _check_token(ledger: Overlay, transfers: Transfers, tokens: TokenTransfers) 
         row = ledger.nft(token.id, nft.serial_number)
         if row is None or not token.unique:
             raise Refused("INVALID_NFT_ID")
-        if owner_of(token, row) != nft.sender:
-            raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+        refuse_if(owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
 
 
 def _sending(ledger: Overlay, token: Token, account: int) -> Relationship:
     relationship = associated(ledger, token, account)
-    if is_frozen(token, relationship):
-        raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
+    refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
     return relationship
 
 
@@ -139,8 +133,7 @@ def _check_receivers(ledger: Overlay, tokens: TokenTransfers) -> None:
     """Refuse receivers that could never claim."""
     for number in Transfers(tokens=(tokens,)).credited():
         account = account_of(ledger, number)
-        if account is not None and not _can_claim(account):
-            raise Refused("NOT_SUPPORTED")
+        refuse_if(account is not None and not _can_claim(account), "NOT_SUPPORTED")
 
 
 def _can_claim(account: Entity) -> bool:
@@ -180,8 +173,7 @@ def _without_pending(ledger: Overlay, signers: Signers, tokens: TokenTransfers) 
             nfts.append(nft)
             continue
         key = AirdropKey(nft.sender, nft.receiver, token.id, nft.serial_number)
-        if ledger.pending_airdrop(key) is not None:
-            raise Refused("PENDING_NFT_AIRDROP_ALREADY_EXISTS")
+        refuse_if(ledger.pending_airdrop(key) is not None, "PENDING_NFT_AIRDROP_ALREADY_EXISTS")
         ledger.put_pending_airdrop(key, 0)
     if credits:
         credits.insert(0, Adjustment(sender, -sum(each.amount for each in credits)))
@@ -216,19 +208,16 @@ class PendingId:
 
 def check_pending_ids(ids: Sequence[PendingId]) -> None:
     """Errors: Refused."""
-    if len(ids) > MOST_PENDING_IDS:
-        raise Refused("PENDING_AIRDROP_ID_LIST_TOO_LONG")
-    if not ids:
-        raise Refused("EMPTY_PENDING_AIRDROP_ID_LIST")
-    if len(set(ids)) < len(ids):
-        raise Refused("PENDING_AIRDROP_ID_REPEATED")
+    refuse_if(len(ids) > MOST_PENDING_IDS, "PENDING_AIRDROP_ID_LIST_TOO_LONG")
+    refuse_if(not ids, "EMPTY_PENDING_AIRDROP_ID_LIST")
+    refuse_if(len(set(ids)) < len(ids), "PENDING_AIRDROP_ID_REPEATED")
 
 
 def claim(ledger: Overlay, signers: Signers, ids: Sequence[PendingId]) -> Outcome:
     """Receive what waits. Errors: Refused.
 
     Checks, in this order: the list; each receiver and its signature; that each airdrop waits; for each token
-    that it is not paused and asks no fallback fee; then as for a transfer without fees.
+    that it is not paused and has no fallback fee; then as for a transfer without fees.
     """
     check_pending_ids(ids)
     _check_signed(ledger, signers, [each.receiver for each in ids], "INVALID_ACCOUNT_ID")
@@ -280,8 +269,7 @@ def cancel(ledger: Overlay, signers: Signers, ids: Sequence[PendingId]) -> None:
 
 def _check_signed(ledger: Overlay, signers: Signers, accounts: Sequence[int], code: str) -> None:
     entities = [account_of(ledger, account) for account in accounts]
-    if None in entities:
-        raise Refused(code)
+    refuse_if(None in entities, code)
     if not all(entity is not None and signers.has_signed(entity) for entity in entities):
         raise Refused("INVALID_SIGNATURE")
 

@@ -8,19 +8,19 @@ from typing import NamedTuple
 
 from web3sim.engine.interface import Address
 from web3sim.operations.holdings import associated, owner_of
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.operations.signers import Signers
 from web3sim.operations.token_lookup import check_usable, named_token
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Nft, Token
 
-_NOBODY = bytes(20)
+_ZERO_ADDRESS = bytes(20)
 #: Spenders that an account may grant something: hbar, units, or all serials of a token.
 MOST_ALLOWANCES = 100
 
 
 class Approval(NamedTuple):
-    """What was approved; no spender where nobody is any more, or there is no such account."""
+    """The spender is None after a revocation, or if it has no account."""
 
     token: Token
     owner: int
@@ -36,16 +36,13 @@ def approve_units(
     be reached; the owner is associated; it has not granted too much. An owner may approve itself. Errors:
     Refused.
     """
-    if spender_address == _NOBODY:
-        raise Refused("INVALID_ALLOWANCE_SPENDER_ID")
+    refuse_if(spender_address == _ZERO_ADDRESS, "INVALID_ALLOWANCE_SPENDER_ID")
     token = _usable(ledger, token_address)
-    if token.unique:
-        raise Refused("NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
+    refuse_if(token.unique, "NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
     spender = ledger.account_id_at(spender_address)
     if spender is None and amount:
         raise Refused("INVALID_ALLOWANCE_SPENDER_ID")
-    if token.finite and amount > token.max_supply:
-        raise Refused("AMOUNT_EXCEEDS_TOKEN_MAX_SUPPLY")
+    refuse_if(token.finite and amount > token.max_supply, "AMOUNT_EXCEEDS_TOKEN_MAX_SUPPLY")
     associated(ledger, token, owner.id)
     if spender is not None:
         ledger.put_token_allowance(token.id, owner.id, spender, amount)
@@ -62,8 +59,7 @@ def approve_for_all(
     Checks, in this order: an operator is named; the token is usable, and unique; the operator, who is not the
     owner; the owner is associated; it has not granted too much. Errors: Refused.
     """
-    if operator_address == _NOBODY:
-        raise Refused("INVALID_ALLOWANCE_SPENDER_ID")
+    refuse_if(operator_address == _ZERO_ADDRESS, "INVALID_ALLOWANCE_SPENDER_ID")
     token = _unique(ledger, token_address)
     operator = ledger.account_id_at(operator_address)
     if operator is None and approved:
@@ -84,7 +80,7 @@ def approve_serial(
     serial_number: int,
 ) -> Approval:
     """Let a spender take a serial; the zero address revokes. Errors: Refused."""
-    if spender_address == _NOBODY:
+    if spender_address == _ZERO_ADDRESS:
         return _revoke_serial(ledger, signers, sender, token_address, serial_number)
     return _approve_serial(ledger, sender, token_address, spender_address, serial_number)
 
@@ -92,15 +88,13 @@ def approve_serial(
 def _approve_serial(
     ledger: Overlay, sender: Entity, token_address: Address, spender_address: Address, serial_number: int
 ) -> Approval:
-    """Approve somebody.
+    """Approve a spender.
 
     Checks, in this order: the token is usable, and unique; the spender; the owner, which is not the spender,
     and is associated; the sender is the owner or approved for all; the serial. Errors: Refused.
     """
     token = _unique(ledger, token_address)
-    spender = ledger.account_id_at(spender_address)
-    if spender is None:
-        raise Refused("INVALID_ALLOWANCE_SPENDER_ID")
+    spender = required(ledger.account_id_at(spender_address), "INVALID_ALLOWANCE_SPENDER_ID")
     nft = ledger.nft(token.id, serial_number)
     owner = sender.id if nft is None else owner_of(token, nft)
     _check_owner(ledger, token, owner, spender)
@@ -115,7 +109,7 @@ def _approve_serial(
 def _revoke_serial(
     ledger: Overlay, signers: Signers, sender: Entity, token_address: Address, serial_number: int
 ) -> Approval:
-    """Approve nobody.
+    """Revoke the approval.
 
     Checks, in this order: the owner's signature, unless the sender is approved for all; the token is usable,
     and unique; the owner is associated; the serial. Errors: Refused.
@@ -124,11 +118,8 @@ def _revoke_serial(
     nft = ledger.nft(token.id, serial_number) if token.unique else None
     owner = sender.id if nft is None else owner_of(token, nft)
     if owner != sender.id and not ledger.approved_for_all(token.id, owner, sender.id):
-        account = ledger.entity(owner)
-        if account is None:
-            raise Refused("INVALID_ALLOWANCE_OWNER_ID")
-        if not signers.has_signed(account):
-            raise Refused("INVALID_SIGNATURE")
+        account = required(ledger.entity(owner), "INVALID_ALLOWANCE_OWNER_ID")
+        refuse_if(not signers.has_signed(account), "INVALID_SIGNATURE")
     _unique(ledger, token_address)
     associated(ledger, token, owner)
     revoked = replace(_existing(nft), account_id=owner, spender=None, delegating_spender=None)
@@ -138,8 +129,7 @@ def _revoke_serial(
 
 def check_allowances(ledger: Overlay, owner: int) -> None:
     """Errors: Refused, if an owner has granted too much."""
-    if ledger.allowances(owner) > MOST_ALLOWANCES:
-        raise Refused("MAX_ALLOWANCES_EXCEEDED")
+    refuse_if(ledger.allowances(owner) > MOST_ALLOWANCES, "MAX_ALLOWANCES_EXCEEDED")
 
 
 def _usable(ledger: Overlay, address: Address) -> Token:
@@ -150,8 +140,7 @@ def _usable(ledger: Overlay, address: Address) -> Token:
 
 def _unique(ledger: Overlay, address: Address) -> Token:
     token = _usable(ledger, address)
-    if not token.unique:
-        raise Refused("FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
+    refuse_if(not token.unique, "FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
     return token
 
 
@@ -164,6 +153,5 @@ def _existing(nft: Nft | None) -> Nft:
 def _check_owner(ledger: Overlay, token: Token, owner: int, spender: int | None) -> None:
     if ledger.entity(owner) is None:
         raise Refused("INVALID_ALLOWANCE_OWNER_ID")
-    if owner == spender:
-        raise Refused("SPENDER_ACCOUNT_SAME_AS_OWNER")
+    refuse_if(owner == spender, "SPENDER_ACCOUNT_SAME_AS_OWNER")
     associated(ledger, token, owner)

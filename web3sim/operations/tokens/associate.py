@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from web3sim.engine.interface import Address
 from web3sim.operations.holdings import is_frozen
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.operations.signers import Signers
 from web3sim.operations.token_lookup import check_usable, named_token
 from web3sim.state.overlay import Overlay
@@ -26,8 +26,7 @@ def associate(ledger: Overlay, signers: Signers, address: Address, tokens: Seque
         check_usable(ledger, token)
         usable.append(token)
     for token in usable:
-        if ledger.relationship(token, account_id) is not None:
-            raise Refused("TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT")
+        refuse_if(ledger.relationship(token, account_id) is not None, "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT")
     for token in usable:
         add_relationship(ledger, new_relationship(token, account_id))
 
@@ -59,15 +58,10 @@ def dissociate(ledger: Overlay, signers: Signers, address: Address, tokens: Sequ
 
 
 def _account(ledger: Overlay, signers: Signers, address: Address, tokens: Sequence[Address]) -> int:
-    if _NO_TOKEN in tokens:
-        raise Refused("INVALID_TOKEN_ID")
-    if len(set(tokens)) < len(tokens):
-        raise Refused("TOKEN_ID_REPEATED_IN_TOKEN_LIST")
-    account = ledger.account_at(address)
-    if account is None:
-        raise Refused("INVALID_ACCOUNT_ID")
-    if not signers.has_signed(account):
-        raise Refused("INVALID_SIGNATURE")
+    refuse_if(_NO_TOKEN in tokens, "INVALID_TOKEN_ID")
+    refuse_if(len(set(tokens)) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
+    account = required(ledger.account_at(address), "INVALID_ACCOUNT_ID")
+    refuse_if(not signers.has_signed(account), "INVALID_SIGNATURE")
     return account.id
 
 
@@ -80,16 +74,13 @@ def _relationship(ledger: Overlay, address: Address, account_id: int) -> tuple[T
     relationship = None if token is None else ledger.relationship(token, account_id)
     if token is None or relationship is None:
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
-    if token.pause_status == "PAUSED":
-        raise Refused("TOKEN_IS_PAUSED")
+    refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
     return token, relationship
 
 
 def _check_may_end(token: Token, relationship: Relationship) -> None:
-    if relationship.account_id == token.treasury_account_id:
-        raise Refused("ACCOUNT_IS_TREASURY")
-    if is_frozen(token, relationship):
-        raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
+    refuse_if(relationship.account_id == token.treasury_account_id, "ACCOUNT_IS_TREASURY")
+    refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
     if relationship.balance > 0:
         raise Refused(
             "ACCOUNT_STILL_OWNS_NFTS" if token.unique else "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES"

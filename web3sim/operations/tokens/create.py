@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.operations.signers import Signers
 from web3sim.operations.tokens.associate import add_relationship
 from web3sim.operations.tokens.fees import check_fees, collectors_of_itself, named
@@ -80,8 +80,7 @@ def create_token(ledger: Overlay, signers: Signers, new: NewToken, now: int) -> 
     check_fees(ledger, new.fees, token=None, unique=new.unique)
     for fee_collector in collectors_of_itself(new.fees, 0):
         collector = ledger.entity(fee_collector)
-        if collector is not None and not signers.has_signed(collector):
-            raise Refused("INVALID_SIGNATURE")
+        refuse_if(collector is not None and not signers.has_signed(collector), "INVALID_SIGNATURE")
     return _add_token(ledger, new, new.treasury.id, now)
 
 
@@ -143,47 +142,33 @@ def first_relationship(token: Token, account_id: int, held: int = 0) -> Relation
 
 
 def _check_supply(new: NewToken) -> None:
-    if not 0 <= new.initial_supply <= _MOST_INT64:
-        raise Refused("INVALID_TOKEN_INITIAL_SUPPLY")
-    if not 0 <= new.decimals <= _MOST_INT32:
-        raise Refused("INVALID_TOKEN_DECIMALS")
-    if new.unique and new.initial_supply:
-        raise Refused("INVALID_TOKEN_INITIAL_SUPPLY")
-    if new.unique and new.decimals:
-        raise Refused("INVALID_TOKEN_DECIMALS")
-    if new.unique and "supply_key" not in new.keys:
-        raise Refused("TOKEN_HAS_NO_SUPPLY_KEY")
-    if new.max_supply < 0 or bool(new.max_supply) != new.finite:
-        raise Refused("INVALID_TOKEN_MAX_SUPPLY")
-    if new.finite and new.initial_supply > new.max_supply:
-        raise Refused("INVALID_TOKEN_INITIAL_SUPPLY")
-    if new.freeze_default and "freeze_key" not in new.keys:
-        raise Refused("TOKEN_HAS_NO_FREEZE_KEY")
+    refuse_if(not 0 <= new.initial_supply <= _MOST_INT64, "INVALID_TOKEN_INITIAL_SUPPLY")
+    refuse_if(not 0 <= new.decimals <= _MOST_INT32, "INVALID_TOKEN_DECIMALS")
+    refuse_if(new.unique and new.initial_supply, "INVALID_TOKEN_INITIAL_SUPPLY")
+    refuse_if(new.unique and new.decimals, "INVALID_TOKEN_DECIMALS")
+    refuse_if(new.unique and "supply_key" not in new.keys, "TOKEN_HAS_NO_SUPPLY_KEY")
+    refuse_if(new.max_supply < 0 or bool(new.max_supply) != new.finite, "INVALID_TOKEN_MAX_SUPPLY")
+    refuse_if(new.finite and new.initial_supply > new.max_supply, "INVALID_TOKEN_INITIAL_SUPPLY")
+    refuse_if(new.freeze_default and "freeze_key" not in new.keys, "TOKEN_HAS_NO_FREEZE_KEY")
 
 
 def check_text(text: str, missing: str, too_long: str, most: int) -> None:
     """Errors: Refused."""
-    if not text:
-        raise Refused(missing)
-    if len(text.encode()) > most:
-        raise Refused(too_long)
-    if "\0" in text:
-        raise Refused("INVALID_ZERO_BYTE_IN_STRING")
+    refuse_if(not text, missing)
+    refuse_if(len(text.encode()) > most, too_long)
+    refuse_if("\0" in text, "INVALID_ZERO_BYTE_IN_STRING")
 
 
 def check_memo(memo: str) -> None:
     """Errors: Refused."""
-    if len(memo.encode()) > MOST_MEMO_BYTES:
-        raise Refused("MEMO_TOO_LONG")
-    if "\0" in memo:
-        raise Refused("INVALID_ZERO_BYTE_IN_STRING")
+    refuse_if(len(memo.encode()) > MOST_MEMO_BYTES, "MEMO_TOO_LONG")
+    refuse_if("\0" in memo, "INVALID_ZERO_BYTE_IN_STRING")
 
 
 def check_keys(keys: dict[str, bytes]) -> None:
     """Errors: Refused."""
     for column, code in _INVALID_KEYS.items():
-        if keys.get(column) == b"":
-            raise Refused(code)
+        refuse_if(keys.get(column) == b"", code)
 
 
 def _check_expiry(new: NewToken, now: int) -> None:
@@ -195,5 +180,4 @@ def _check_expiry(new: NewToken, now: int) -> None:
 
 def check_renew_period(seconds: int) -> None:
     """Errors: Refused."""
-    if not LEAST_RENEW_SECONDS <= seconds <= MOST_RENEW_SECONDS:
-        raise Refused("INVALID_RENEWAL_PERIOD")
+    refuse_if(not LEAST_RENEW_SECONDS <= seconds <= MOST_RENEW_SECONDS, "INVALID_RENEWAL_PERIOD")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import CustomFees, Token
 
@@ -70,33 +70,27 @@ def _check_collector(ledger: Overlay, fee: Fee) -> None:
 
 
 def _check_fixed(ledger: Overlay, fee: Fee, collector: int, *, token: Token | None, unique: bool) -> None:
-    if fee["amount"] <= 0:
-        raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
+    refuse_if(fee["amount"] <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
     denominating = fee["denominating_token_id"]
     if denominating is None:
         return
     is_own = denominating == ITSELF or (token is not None and denominating == token.id)
-    if is_own and unique:
-        raise Refused("CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
+    refuse_if(is_own and unique, "CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
     if is_own and token is None:
         return
     paid_in = token if is_own else ledger.token(denominating)
     if paid_in is None:
         raise Refused("INVALID_TOKEN_ID_IN_CUSTOM_FEES")
-    if paid_in.unique:
-        raise Refused("CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
+    refuse_if(paid_in.unique, "CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
     if ledger.relationship(paid_in, collector) is None:
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR")
 
 
 def _check_fractional(ledger: Overlay, fee: Fee, *, token: Token | None, unique: bool) -> None:
-    if unique:
-        raise Refused("CUSTOM_FRACTIONAL_FEE_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
-    if fee["denominator"] == 0:
-        raise Refused("FRACTION_DIVIDES_BY_ZERO")
+    refuse_if(unique, "CUSTOM_FRACTIONAL_FEE_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+    refuse_if(fee["denominator"] == 0, "FRACTION_DIVIDES_BY_ZERO")
     amounts = (fee["numerator"], fee["denominator"], fee["minimum_amount"], fee["maximum_amount"] or 0)
-    if min(amounts) < 0 or fee["numerator"] == 0:
-        raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
+    refuse_if(min(amounts) < 0 or fee["numerator"] == 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
     if fee["maximum_amount"] and fee["maximum_amount"] < fee["minimum_amount"]:
         raise Refused("FRACTIONAL_FEE_MAX_AMOUNT_LESS_THAN_MIN_AMOUNT")
     if token is not None and ledger.relationship(token, fee["collector_account_id"]) is None:
@@ -104,14 +98,10 @@ def _check_fractional(ledger: Overlay, fee: Fee, *, token: Token | None, unique:
 
 
 def _check_royalty(ledger: Overlay, fee: Fee, *, token: Token | None, unique: bool) -> None:
-    if not unique:
-        raise Refused("CUSTOM_ROYALTY_FEE_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
-    if fee["denominator"] == 0:
-        raise Refused("FRACTION_DIVIDES_BY_ZERO")
-    if fee["numerator"] <= 0 or fee["denominator"] < 0:
-        raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
-    if fee["numerator"] > fee["denominator"]:
-        raise Refused("ROYALTY_FRACTION_CANNOT_EXCEED_ONE")
+    refuse_if(not unique, "CUSTOM_ROYALTY_FEE_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
+    refuse_if(fee["denominator"] == 0, "FRACTION_DIVIDES_BY_ZERO")
+    refuse_if(fee["numerator"] <= 0 or fee["denominator"] < 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
+    refuse_if(fee["numerator"] > fee["denominator"], "ROYALTY_FRACTION_CANNOT_EXCEED_ONE")
     if fee["fallback_fee"]:
         collector = fee["collector_account_id"]
         _check_fixed(ledger, fee["fallback_fee"], collector, token=token, unique=unique)

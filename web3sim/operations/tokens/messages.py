@@ -1,4 +1,4 @@
-"""Creations and updates of tokens as protobuf messages, in which a schedule keeps them."""
+"""Creations and updates of tokens as protobuf messages, as in a schedule."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -92,7 +92,7 @@ def scheduled_token(body: bytes) -> tuple[Token, CustomFees] | None:
         0,
         creation.name,
         creation.symbol,
-        # The network would refuse more, but looks at it only when it executes the schedule.
+        # The network would refuse more, but only when it executes the schedule.
         min(creation.decimals, _MOST_DECIMALS),
         creation.tokenType == 1,
         entity_id.of_account(creation.treasury),
@@ -113,15 +113,15 @@ def scheduled_token(body: bytes) -> tuple[Token, CustomFees] | None:
     return replace(token, **keys), _fees_of(creation.custom_fees)
 
 
-def _set_shared(body: Any, given: NewToken | TokenChange) -> None:
-    for column, key in given.keys.items():
+def _set_shared(body: Any, token: NewToken | TokenChange) -> None:
+    for column, key in token.keys.items():
         getattr(body, _KEYS[column]).CopyFrom(Key.FromString(key))
-    if given.auto_renew_account is not None:
-        body.autoRenewAccount.CopyFrom(_account(given.auto_renew_account.id))
-    if given.auto_renew_period:
-        body.autoRenewPeriod.seconds = given.auto_renew_period
-    if given.expires:
-        body.expiry.seconds = given.expires
+    if token.auto_renew_account is not None:
+        body.autoRenewAccount.CopyFrom(_account(token.auto_renew_account.id))
+    if token.auto_renew_period:
+        body.autoRenewPeriod.seconds = token.auto_renew_period
+    if token.expires:
+        body.expiry.seconds = token.expires
 
 
 def _account(encoded: int) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from web3sim.engine.interface import Address
 from web3sim.operations.holdings import owner_of
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.signers import Signers
 from web3sim.operations.token_lookup import has_key, named_token
 from web3sim.operations.tokens.supply import MOST_METADATA_BYTES, check_count
@@ -23,24 +23,19 @@ def update_metadata(
     the length of the metadata, the number of serials; all serials exist. A paused token may be updated.
     Errors: Refused.
     """
-    if not serials:
-        raise Refused("MISSING_SERIAL_NUMBERS")
+    refuse_if(not serials, "MISSING_SERIAL_NUMBERS")
     token = named_token(ledger, address)
     keys = [token.metadata_key]
     code = "TOKEN_HAS_NO_METADATA_KEY"
     if _are_all_of_treasury(ledger, token, serials):
         keys.append(token.supply_key)
         code = "TOKEN_HAS_NO_METADATA_OR_SUPPLY_KEY"
-    if not any(map(has_key, keys)):
-        raise Refused(code)
-    if not any(map(signers.is_active, keys)):
-        raise Refused("INVALID_SIGNATURE")
-    if len(metadata) > MOST_METADATA_BYTES:
-        raise Refused("METADATA_TOO_LONG")
+    refuse_if(not any(map(has_key, keys)), code)
+    refuse_if(not any(map(signers.is_active, keys)), "INVALID_SIGNATURE")
+    refuse_if(len(metadata) > MOST_METADATA_BYTES, "METADATA_TOO_LONG")
     check_count(serials)
     for serial_number in serials:
-        if serial_number <= 0:
-            raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
+        refuse_if(serial_number <= 0, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
         nft = _nft(ledger, token, serial_number)
         ledger.put_nft(token.id, serial_number, replace(nft, metadata=metadata))
 
@@ -51,7 +46,4 @@ def _are_all_of_treasury(ledger: Overlay, token: Token, serials: Sequence[int]) 
 
 
 def _nft(ledger: Overlay, token: Token, serial_number: int) -> Nft:
-    nft = ledger.nft(token.id, serial_number)
-    if nft is None:
-        raise Refused("INVALID_NFT_ID")
-    return nft
+    return required(ledger.nft(token.id, serial_number), "INVALID_NFT_ID")

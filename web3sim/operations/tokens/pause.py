@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from web3sim.engine.interface import Address
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import refuse_if
 from web3sim.operations.signers import Signers
 from web3sim.operations.token_lookup import (
     check_not_deleted,
@@ -41,11 +41,9 @@ def delete(ledger: Overlay, signers: Signers, address: Address) -> None:
     token = named_token(ledger, address)
     check_signed(signers, token.admin_key)
     check_usable(ledger, token)
-    if not has_key(token.admin_key):
-        raise Refused("TOKEN_IS_IMMUTABLE")
+    refuse_if(not has_key(token.admin_key), "TOKEN_IS_IMMUTABLE")
     ledger.delete_token(token)
 
 
 def _check_pause_key(key: bytes | None) -> None:
-    if not has_key(key):
-        raise Refused("TOKEN_HAS_NO_PAUSE_KEY")
+    refuse_if(not has_key(key), "TOKEN_HAS_NO_PAUSE_KEY")

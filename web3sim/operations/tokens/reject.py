@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from web3sim.operations.holdings import associated, usable_token
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.operations.signers import Signers
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, TokenTransfers
 from web3sim.operations.transfers.moves import Moves
@@ -25,18 +25,13 @@ def reject(
     Checks, in this order: the list and its serial numbers; the owner and its signature; for each token, then
     for each serial, that it is there, who the treasury is and what the owner has; then as for a transfer.
     """
-    if len(tokens) + len(nfts) > MOST_REJECTIONS:
-        raise Refused("TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
-    if not tokens and not nfts:
-        raise Refused("EMPTY_TOKEN_REFERENCE_LIST")
-    if len(set(tokens)) < len(tokens) or len(set(nfts)) < len(nfts):
-        raise Refused("TOKEN_REFERENCE_REPEATED")
-    if any(serial_number <= 0 for _, serial_number in nfts):
-        raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
+    refuse_if(len(tokens) + len(nfts) > MOST_REJECTIONS, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
+    refuse_if(not tokens and not nfts, "EMPTY_TOKEN_REFERENCE_LIST")
+    refuse_if(len(set(tokens)) < len(tokens) or len(set(nfts)) < len(nfts), "TOKEN_REFERENCE_REPEATED")
+    refuse_if(any(serial_number <= 0 for _, serial_number in nfts), "INVALID_TOKEN_NFT_SERIAL_NUMBER")
     if owner is None:
         raise Refused("INVALID_OWNER_ID")
-    if not signers.has_signed(owner):
-        raise Refused("INVALID_SIGNATURE")
+    refuse_if(not signers.has_signed(owner), "INVALID_SIGNATURE")
     moves = [_units(ledger, owner.id, token_id) for token_id in tokens]
     by_token: dict[int, list[NftTransfer]] = {}
     for token_id, serial_number in nfts:
@@ -53,20 +48,14 @@ def _units(ledger: Overlay, owner: int, token_id: int) -> TokenTransfers:
     token = usable_token(ledger, token_id)
     balance = associated(ledger, token, owner).balance
     treasury = token.treasury_account_id
-    if treasury == owner:
-        raise Refused("ACCOUNT_IS_TREASURY")
-    if balance <= 0:
-        raise Refused("INSUFFICIENT_TOKEN_BALANCE")
+    refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
+    refuse_if(balance <= 0, "INSUFFICIENT_TOKEN_BALANCE")
     return TokenTransfers(token_id, (Adjustment(owner, -balance), Adjustment(treasury, balance)))
 
 
 def _serial(ledger: Overlay, owner: int, token_id: int, serial_number: int) -> NftTransfer:
-    nft = ledger.nft(token_id, serial_number)
-    if nft is None:
-        raise Refused("INVALID_NFT_ID")
+    nft = required(ledger.nft(token_id, serial_number), "INVALID_NFT_ID")
     treasury = usable_token(ledger, token_id).treasury_account_id
-    if treasury == owner:
-        raise Refused("ACCOUNT_IS_TREASURY")
-    if nft.account_id != owner:
-        raise Refused("INVALID_OWNER_ID")
+    refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
+    refuse_if(nft.account_id != owner, "INVALID_OWNER_ID")
     return NftTransfer(owner, treasury, serial_number)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from web3sim.engine.interface import Address
 from web3sim.operations.holdings import FROZEN, KYC_REVOKED, associated, is_frozen
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.signers import Signers
 from web3sim.operations.token_lookup import check_key, check_usable, named_token
 from web3sim.state.overlay import Overlay
@@ -60,13 +60,9 @@ def _with_kyc_key(
 
 
 def _account(ledger: Overlay, address: Address) -> int:
-    account = ledger.account_id_at(address)
-    if account is None:
-        raise Refused("INVALID_ACCOUNT_ID")
-    return account
+    return required(ledger.account_id_at(address), "INVALID_ACCOUNT_ID")
 
 
 def _unfrozen(token: Token, relationship: Relationship) -> Relationship:
-    if is_frozen(token, relationship):
-        raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
+    refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
     return relationship

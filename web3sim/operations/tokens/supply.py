@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mirror.core.db.reading.sql import MAX_INT64
 from web3sim.engine.interface import Address
 from web3sim.operations.holdings import add_units, associated, check_frozen_and_kyc, owner_of
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.operations.signers import Signers
 from web3sim.operations.token_lookup import check_signed, check_usable, has_key, named_token
 from web3sim.state.overlay import Overlay
@@ -41,25 +41,20 @@ def mint(
     serials, the length of their metadata; the token is usable, has a supply key; the treasury's relationship;
     serials are given and their numbers not used up; the supply. Errors: Refused.
     """
-    if metadata and amount > 0:
-        raise Refused("INVALID_TRANSACTION_BODY")
-    if amount < 0:
-        raise Refused("INVALID_TOKEN_MINT_AMOUNT")
+    refuse_if(metadata and amount > 0, "INVALID_TRANSACTION_BODY")
+    refuse_if(amount < 0, "INVALID_TOKEN_MINT_AMOUNT")
     token = named_token(ledger, address)
     check_signed(signers, token.supply_key)
     check_count(metadata)
-    if any(len(each) > MOST_METADATA_BYTES for each in metadata):
-        raise Refused("METADATA_TOO_LONG")
+    refuse_if(any(len(each) > MOST_METADATA_BYTES for each in metadata), "METADATA_TOO_LONG")
     _check_supply_key(ledger, token)
     _check_relationship(ledger, token, token.treasury_account_id)
     if not token.unique:
         total = _change_supply(ledger, token, amount, "INVALID_TOKEN_MINT_AMOUNT")
         return NewSupply(token, total, token.treasury_account_id, amount)
-    if not metadata:
-        raise Refused("INVALID_TOKEN_MINT_METADATA")
+    refuse_if(not metadata, "INVALID_TOKEN_MINT_METADATA")
     newest = ledger.newest_serial(token.id)
-    if newest + len(metadata) > _HIGHEST_SERIAL:
-        raise Refused("SERIAL_NUMBER_LIMIT_REACHED")
+    refuse_if(newest + len(metadata) > _HIGHEST_SERIAL, "SERIAL_NUMBER_LIMIT_REACHED")
     total = _change_supply(ledger, token, len(metadata), "FAIL_INVALID")
     serials = tuple(range(newest + 1, newest + 1 + len(metadata)))
     for serial_number, each in zip(serials, metadata, strict=True):
@@ -71,7 +66,7 @@ def mint(
 def burn(
     ledger: Overlay, signers: Signers, address: Address, amount: int, serials: Sequence[int]
 ) -> NewSupply:
-    """Take units, or of a unique token serials, from the treasury; the other argument is not looked at.
+    """Take units, or of a unique token serials, from the treasury; the other argument is ignored.
 
     Checks, in this order: the amount, or the serials' numbers; the token, its supply key's signature; the
     number of serials; the token is usable, has a supply key; the treasury's relationship; serials are given,
@@ -89,8 +84,7 @@ def burn(
     if not unique:
         total = _change_supply(ledger, token, -amount, "INVALID_TOKEN_BURN_AMOUNT")
         return NewSupply(token, total, token.treasury_account_id, amount)
-    if not serials:
-        raise Refused("INVALID_TOKEN_BURN_METADATA")
+    refuse_if(not serials, "INVALID_TOKEN_BURN_METADATA")
     _check_owner(ledger, token, serials, token.treasury_account_id, "TREASURY_MUST_OWN_BURNED_NFT")
     total = _change_supply(ledger, token, -len(serials), "FAIL_INVALID")
     _end(ledger, token, serials)
@@ -115,21 +109,16 @@ def wipe(
     _check_amounts(amount, serials, "INVALID_WIPING_AMOUNT")
     token = named_token(ledger, token_address)
     check_signed(signers, token.wipe_key)
-    account = ledger.account_id_at(account_address)
-    if account is None:
-        raise Refused("INVALID_ACCOUNT_ID")
+    account = required(ledger.account_id_at(account_address), "INVALID_ACCOUNT_ID")
     check_count(serials)
     check_usable(ledger, token)
-    if not has_key(token.wipe_key):
-        raise Refused("TOKEN_HAS_NO_WIPE_KEY")
+    refuse_if(not has_key(token.wipe_key), "TOKEN_HAS_NO_WIPE_KEY")
     _check_relationship(ledger, token, account)
-    if account == token.treasury_account_id:
-        raise Refused("CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
+    refuse_if(account == token.treasury_account_id, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
     if not token.unique:
         # Serials of a fungible token count for nothing.
         return NewSupply(token, _wipe(ledger, token, account, amount), account, amount)
-    if not serials:
-        raise Refused("INVALID_WIPING_AMOUNT")
+    refuse_if(not serials, "INVALID_WIPING_AMOUNT")
     _check_owner(ledger, token, serials, account, "ACCOUNT_DOES_NOT_OWN_WIPED_NFT")
     total = _wipe(ledger, token, account, len(serials))
     _end(ledger, token, serials)
@@ -140,24 +129,19 @@ def wipe(
 
 
 def _check_amounts(amount: int, serials: Sequence[int], code: str) -> None:
-    if amount > 0 and serials:
-        raise Refused("INVALID_TRANSACTION_BODY")
-    if amount < 0:
-        raise Refused(code)
-    if any(serial_number <= 0 for serial_number in serials):
-        raise Refused("INVALID_NFT_ID")
+    refuse_if(amount > 0 and serials, "INVALID_TRANSACTION_BODY")
+    refuse_if(amount < 0, code)
+    refuse_if(any(serial_number <= 0 for serial_number in serials), "INVALID_NFT_ID")
 
 
 def check_count(serials: Sequence[int] | Sequence[bytes]) -> None:
     """Errors: Refused, if they are more than an operation may have."""
-    if len(serials) > MOST_SERIALS:
-        raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
+    refuse_if(len(serials) > MOST_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
 
 
 def _check_supply_key(ledger: Overlay, token: Token) -> None:
     check_usable(ledger, token)
-    if not has_key(token.supply_key):
-        raise Refused("TOKEN_HAS_NO_SUPPLY_KEY")
+    refuse_if(not has_key(token.supply_key), "TOKEN_HAS_NO_SUPPLY_KEY")
 
 
 def _check_relationship(ledger: Overlay, token: Token, account: int) -> None:
@@ -167,11 +151,8 @@ def _check_relationship(ledger: Overlay, token: Token, account: int) -> None:
 def _check_owner(ledger: Overlay, token: Token, serials: Sequence[int], owner: int, code: str) -> None:
     """Errors: Refused, with `code` if a serial is another's."""
     for serial_number in serials:
-        nft = ledger.nft(token.id, serial_number)
-        if nft is None:
-            raise Refused("INVALID_NFT_ID")
-        if owner_of(token, nft) != owner:
-            raise Refused(code)
+        nft = required(ledger.nft(token.id, serial_number), "INVALID_NFT_ID")
+        refuse_if(owner_of(token, nft) != owner, code)
 
 
 # CHANGES
@@ -180,10 +161,8 @@ def _check_owner(ledger: Overlay, token: Token, serials: Sequence[int], owner: i
 def _change_supply(ledger: Overlay, token: Token, amount: int, code: str) -> int:
     """Change what the treasury has, and return the supply. Errors: Refused, with `code` below zero."""
     total = ledger.total_supply(token) + amount
-    if not 0 <= total <= MAX_INT64:
-        raise Refused(code)
-    if token.finite and total > token.max_supply:
-        raise Refused("TOKEN_MAX_SUPPLY_REACHED")
+    refuse_if(not 0 <= total <= MAX_INT64, code)
+    refuse_if(token.finite and total > token.max_supply, "TOKEN_MAX_SUPPLY_REACHED")
     if ledger.entity(token.treasury_account_id) is None:
         raise Refused("INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
     add_units(ledger, token, token.treasury_account_id, amount)
@@ -193,8 +172,7 @@ def _change_supply(ledger: Overlay, token: Token, amount: int, code: str) -> int
 
 def _wipe(ledger: Overlay, token: Token, account: int, amount: int) -> int:
     total = ledger.total_supply(token) - amount
-    if total < 0:
-        raise Refused("INVALID_WIPING_AMOUNT")
+    refuse_if(total < 0, "INVALID_WIPING_AMOUNT")
     add_units(ledger, token, account, -amount, "INVALID_WIPING_AMOUNT")
     ledger.put_total_supply(token.id, total)
     return total

@@ -5,7 +5,7 @@ from typing import Any
 
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations.holdings import add_units, not_paused
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.operations.signers import Signers
 from web3sim.operations.tokens.associate import add_relationship
 from web3sim.operations.tokens.create import (
@@ -97,8 +97,7 @@ def _check_keys(token: Token, signers: Signers, change: TokenChange) -> None:
     by_themselves = change.is_only_of_keys and all(
         signers.is_active(getattr(token, column)) for column in change.keys
     )
-    if not by_themselves and not signers.is_active(token.admin_key):
-        raise Refused("INVALID_SIGNATURE")
+    refuse_if(not by_themselves and not signers.is_active(token.admin_key), "INVALID_SIGNATURE")
     admin_key = change.keys.get("admin_key")
     signing = [each for each in (change.treasury, change.auto_renew_account) if each is not None]
     if not all(map(signers.has_signed, signing)) or (admin_key and not signers.is_active(admin_key)):
@@ -111,12 +110,10 @@ def _change_treasury(ledger: Overlay, token: Token, treasury: int) -> None:
     if new is None:
         account = ledger.entity(treasury)
         most = 0 if account is None else account.max_automatic_associations
-        if 0 <= most <= ledger.associations(treasury).automatic:
-            raise Refused("NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+        refuse_if(0 <= most <= ledger.associations(treasury).automatic, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
         new = replace(first_relationship(token, treasury), automatic=True)
         add_relationship(ledger, new)
-    if token.unique and new.balance:
-        raise Refused("TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
+    refuse_if(token.unique and new.balance, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
     old = ledger.relationship(token, token.treasury_account_id)
     held = 0 if old is None else old.balance
     if token.unique:
@@ -158,9 +155,7 @@ def update_fees(ledger: Overlay, signers: Signers, token: Token, fees: CustomFee
     if token.fee_schedule_key is None:
         raise Refused("TOKEN_HAS_NO_FEE_SCHEDULE_KEY")
     not_paused(token)
-    if not signers.is_active(token.fee_schedule_key):
-        raise Refused("INVALID_SIGNATURE")
-    if fees == ledger.custom_fees(token.id) == CustomFees():
-        raise Refused("CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
+    refuse_if(not signers.is_active(token.fee_schedule_key), "INVALID_SIGNATURE")
+    refuse_if(fees == ledger.custom_fees(token.id) == CustomFees(), "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
     check_fees(ledger, fees, token=token, unique=token.unique)
     ledger.put_custom_fees(token.id, fees)

@@ -1,1 +1,1 @@
-"""The parts of a transfer: what is asked for, its checks, its receivers, and what it moves."""
+"""The parts of a transfer: its body, its checks, its receivers, and what it moves."""

@@ -1,6 +1,6 @@
-"""What a transfer is asked to move, as the body of a CryptoTransfer, and what it has moved.
+"""The body of a CryptoTransfer, and what it has moved.
 
-Accounts and tokens are ids. An address where none is stands as a placeholder, a negative number of its own.
+Accounts and tokens are ids. An address without an account has a placeholder, a negative number.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -88,7 +88,7 @@ class Transfers:
 
 
 class Parties:
-    """The accounts of a transfer by their addresses; `missing` are those where nobody lives."""
+    """The accounts of a transfer by their addresses; `missing` are those without an account."""
 
     def __init__(self, ledger: Overlay) -> None:
         self._ledger = ledger

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mirror.core.values import entity_id
 from web3sim.operations.holdings import is_deleted
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.operations.signers import Signers
 from web3sim.operations.transfers.body import (
     Adjustment,
@@ -32,8 +32,7 @@ def check_lists(transfers: Transfers) -> None:
     Checks, in this order: hbar adds up to zero, then no account is there twice; the same for each token, then
     its serials; every token is there once.
     """
-    if sum(each.amount for each in transfers.hbar):
-        raise Refused("INVALID_ACCOUNT_AMOUNTS")
+    refuse_if(sum(each.amount for each in transfers.hbar), "INVALID_ACCOUNT_AMOUNTS")
     _check_repetitions(transfers.hbar)
     check_token_lists(transfers.tokens)
 
@@ -43,16 +42,12 @@ def check_token_lists(tokens: Sequence[TokenTransfers], *, approvals: bool = Tru
     for each in tokens:
         if sum(adjustment.amount for adjustment in each.adjustments):
             raise Refused("TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN")
-        if not approvals and _has_approvals(each):
-            raise Refused("NOT_SUPPORTED")
+        refuse_if(not approvals and _has_approvals(each), "NOT_SUPPORTED")
         _check_repetitions(each.adjustments)
         _check_serials(each.nfts)
-        if not each.adjustments and not each.nfts:
-            raise Refused("EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS")
-        if each.adjustments and each.nfts:
-            raise Refused("INVALID_ACCOUNT_AMOUNTS")
-    if len({each.token_id for each in tokens}) < len(tokens):
-        raise Refused("TOKEN_ID_REPEATED_IN_TOKEN_LIST")
+        refuse_if(not each.adjustments and not each.nfts, "EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS")
+        refuse_if(each.adjustments and each.nfts, "INVALID_ACCOUNT_AMOUNTS")
+    refuse_if(len({each.token_id for each in tokens}) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
 
 
 def _has_approvals(tokens: TokenTransfers) -> bool:
@@ -68,27 +63,21 @@ def _check_repetitions(adjustments: Sequence[Adjustment]) -> None:
 def _check_serials(nfts: Sequence[NftTransfer]) -> None:
     seen: set[int] = set()
     for nft in nfts:
-        if nft.serial_number <= 0:
-            raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
-        if nft.serial_number in seen:
-            raise Refused("INVALID_ACCOUNT_AMOUNTS")
-        if nft.sender == nft.receiver:
-            raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
+        refuse_if(nft.serial_number <= 0, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
+        refuse_if(nft.serial_number in seen, "INVALID_ACCOUNT_AMOUNTS")
+        refuse_if(nft.sender == nft.receiver, "ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
         seen.add(nft.serial_number)
 
 
 def check_sizes(transfers: Transfers) -> None:
     """Errors: Refused."""
-    if len(transfers.hbar) > MOST_HBAR_ADJUSTMENTS:
-        raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+    refuse_if(len(transfers.hbar) > MOST_HBAR_ADJUSTMENTS, "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     units = nfts = 0
     for each in transfers.tokens:
         units += len(each.adjustments)
         nfts += len(each.nfts)
-        if units > MOST_UNIT_ADJUSTMENTS:
-            raise Refused("TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
-        if nfts > MOST_NFTS:
-            raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
+        refuse_if(units > MOST_UNIT_ADJUSTMENTS, "TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+        refuse_if(nfts > MOST_NFTS, "BATCH_SIZE_LIMIT_EXCEEDED")
 
 
 def credits_system_account(transfers: Transfers) -> bool:
@@ -97,7 +86,7 @@ def credits_system_account(transfers: Transfers) -> bool:
 
 
 def number_of(transfers: Transfers, account: int) -> int:
-    """The number of an account, or of the long-zero address where none lives; 0 at other addresses."""
+    """The number of an account, or of a long-zero address without one; 0 at other addresses."""
     address = transfers.missing.get(account)
     if address is None:
         return entity_id.decode(account)[2]
@@ -110,7 +99,7 @@ def number_of(transfers: Transfers, account: int) -> int:
 class Participants:
     """Looks at all accounts of a transfer and at who has signed, which counts after everything else.
 
-    With `optional_receivers` the signature of a receiver that wants to be asked is not needed.
+    With `optional_receivers` the signature of a receiver that requires it is not needed.
     """
 
     def __init__(
@@ -124,12 +113,10 @@ class Participants:
         """Errors: Refused.
 
         Checks, in this order: for each token that it is there, then the accounts of its lists; the accounts
-        that hbar moves between; the signatures of all who give something and of receivers that want to be
-        asked.
+        that hbar moves between; the signatures of all who give something and of receivers that require it.
         """
         for each in self._transfers.tokens:
-            if is_placeholder(each.token_id):
-                raise Refused("INVALID_TOKEN_ID")
+            refuse_if(is_placeholder(each.token_id), "INVALID_TOKEN_ID")
             token = self._ledger.token(each.token_id)
             if token is None and not is_deleted(self._ledger, each.token_id):
                 raise Refused("INVALID_TOKEN_ID")
@@ -139,18 +126,15 @@ class Participants:
                 self._check_nft(token, nft)
         for adjustment in self._transfers.hbar:
             self._check_adjustment(adjustment, hbar=True)
-        if self._unsigned:
-            raise Refused("INVALID_SIGNATURE")
+        refuse_if(self._unsigned, "INVALID_SIGNATURE")
 
     def _check_adjustment(self, adjustment: Adjustment, *, hbar: bool) -> None:
         account = account_of(self._ledger, adjustment.account)
         gives, gets = adjustment.amount < 0, adjustment.amount > 0
         if account is None:
-            if gives or (hbar and not gets):
-                raise Refused("INVALID_ACCOUNT_ID")
+            refuse_if(gives or (hbar and not gets), "INVALID_ACCOUNT_ID")
             return
-        if _is_reward_account(account) and (gives or (gets and not hbar)):
-            raise Refused("INVALID_ACCOUNT_ID")
+        refuse_if(_is_reward_account(account) and (gives or (gets and not hbar)), "INVALID_ACCOUNT_ID")
         if gives and not adjustment.approved:
             self._require(account)
         elif gets:
@@ -165,8 +149,7 @@ class Participants:
         receiver = account_of(self._ledger, nft.receiver)
         if receiver is None:
             return
-        if _is_reward_account(receiver):
-            raise Refused("INVALID_ACCOUNT_ID")
+        refuse_if(_is_reward_account(receiver), "INVALID_ACCOUNT_ID")
         if receiver.receiver_signature_required:
             self._require_receiver(receiver)
         elif token is not None and self._may_owe_fallback(token, nft):
@@ -222,7 +205,5 @@ def check_unit_allowance(ledger: Overlay, spender: int | None, token_id: int, ow
 
 def check_allowance(left: int, amount: int) -> None:
     """Errors: Refused."""
-    if left <= 0:
-        raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
-    if left < amount:
-        raise Refused("AMOUNT_EXCEEDS_ALLOWANCE")
+    refuse_if(left <= 0, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    refuse_if(left < amount, "AMOUNT_EXCEEDS_ALLOWANCE")

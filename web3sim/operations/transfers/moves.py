@@ -14,7 +14,7 @@ from web3sim.operations.holdings import (
     usable_relationship,
     usable_token,
 )
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, TokenTransfers
 from web3sim.operations.transfers.checks import account_of, check_allowance, check_unit_allowance
 from web3sim.operations.transfers.receivers import check_nft_allowance
@@ -25,7 +25,7 @@ _TOO_LITTLE_FOR_FEE = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 
 
 class Moves:
-    """`spender` uses allowances; `fees` are those that the transfer was charged, for what is told of them."""
+    """`spender` uses allowances; `fees` are those of the transfer, on which the codes of refusals depend."""
 
     def __init__(
         self, ledger: Overlay, spender: int | None, outcome: Outcome, fees: Sequence[AssessedFee] = ()
@@ -69,9 +69,9 @@ class Moves:
         """
         amounts: dict[tuple[int, int], int] = {}
         approved: dict[tuple[int, int], int] = {}
-        found: dict[int, Token] = {}
+        tokens_by_id: dict[int, Token] = {}
         for each in tokens:
-            token = found[each.token_id] = usable_token(self._ledger, each.token_id)
+            token = tokens_by_id[each.token_id] = usable_token(self._ledger, each.token_id)
             for adjustment in each.adjustments:
                 self._check_party(token, adjustment.account)
                 key = (token.id, adjustment.account)
@@ -82,12 +82,11 @@ class Moves:
             self._use_allowance(token_id, owner, amount)
         for (token_id, account), amount in amounts.items():
             code = _TOO_LITTLE_FOR_FEE if self._owes(account, token_id) else "INSUFFICIENT_TOKEN_BALANCE"
-            add_units(self._ledger, found[token_id], account, amount, code)
+            add_units(self._ledger, tokens_by_id[token_id], account, amount, code)
             self._outcome.add_units(token_id, account, amount)
 
     def _check_party(self, token: Token, account: int) -> None:
-        if token.unique:
-            raise Refused("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+        refuse_if(token.unique, "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
         if account_of(self._ledger, account) is None:
             raise Refused("INVALID_ACCOUNT_ID")
         usable_relationship(self._ledger, token, account)
@@ -117,8 +116,7 @@ class Moves:
         relationships = []
         for party in parties:
             relationships.append(associated(self._ledger, token, party))
-            if is_frozen(token, relationships[-1]):
-                raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
+            refuse_if(is_frozen(token, relationships[-1]), "ACCOUNT_FROZEN_FOR_TOKEN")
         if not all(has_kyc(token, relationship) for relationship in relationships):
             raise Refused("ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
         row = self._ledger.nft(token.id, nft.serial_number)
@@ -126,7 +124,6 @@ class Moves:
             raise Refused("INVALID_NFT_ID")
         if nft.approved:
             check_nft_allowance(self._ledger, self._spender, token, nft)
-        if owner_of(token, row) != nft.sender:
-            raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+        refuse_if(owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
         move_serial(self._ledger, token, nft.serial_number, nft.receiver)
         self._outcome.nfts.setdefault(token.id, []).append(nft)

@@ -2,7 +2,7 @@
 
 from web3sim.engine.interface import AccountKind
 from web3sim.operations.holdings import is_frozen, usable_token
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.operations.token_lookup import has_key
 from web3sim.operations.tokens.associate import add_relationship, new_relationship
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, Transfers
@@ -11,7 +11,7 @@ from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Token
 
 UNLIMITED = -1
-# An address that names a number can be nobody's own.
+# A long-zero address can't be an alias.
 _LONG_ZERO_PREFIX = bytes(12)
 #: The key of an account that has none yet: an empty list.
 HOLLOW_KEY = b"\x32\x00"
@@ -26,14 +26,12 @@ def with_new_accounts(ledger: Overlay, transfers: Transfers) -> tuple[Transfers,
         address = transfers.missing.get(number)
         if address is None or number in created:
             continue
-        if address.startswith(_LONG_ZERO_PREFIX):
-            raise Refused("INVALID_ALIAS_KEY")
+        refuse_if(address.startswith(_LONG_ZERO_PREFIX), "INVALID_ALIAS_KEY")
         account = ledger.add_entity(
             AccountKind.ACCOUNT, address, key=HOLLOW_KEY, max_automatic_associations=UNLIMITED
         )
         created[number] = account.id
-    if len(created) < len(transfers.missing):
-        raise Refused("INVALID_ACCOUNT_ID")
+    refuse_if(len(created) < len(transfers.missing), "INVALID_ACCOUNT_ID")
     return (transfers.renamed(created) if created else transfers), frozenset(created.values())
 
 
@@ -83,17 +81,12 @@ class Recipients:
         self._associate(token, nft.receiver)
 
     def _associate(self, token: Token, account_id: int) -> None:
-        account = account_of(self._ledger, account_id)
-        if account is None:
-            raise Refused("INVALID_ACCOUNT_ID")
+        account = required(account_of(self._ledger, account_id), "INVALID_ACCOUNT_ID")
         relationship = self._ledger.relationship(token, account_id)
         if relationship is None and account.max_automatic_associations:
-            if slots_used_up(self._ledger, account):
-                raise Refused("NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
-            if has_key(token.kyc_key):
-                raise Refused("ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
-            if has_key(token.freeze_key) and token.freeze_default:
-                raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
+            refuse_if(slots_used_up(self._ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+            refuse_if(has_key(token.kyc_key), "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+            refuse_if(has_key(token.freeze_key) and token.freeze_default, "ACCOUNT_FROZEN_FOR_TOKEN")
             add_relationship(self._ledger, new_relationship(token, account_id, automatic=True))
             self._outcome.associations += 1
         elif relationship is None:
@@ -110,5 +103,4 @@ def check_nft_allowance(ledger: Overlay, spender: int | None, token: Token, nft:
         and row is not None
         and (ledger.approved_for_all(token.id, nft.sender, spender) or row.spender == spender)
     )
-    if not is_approved:
-        raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    refuse_if(not is_approved, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")

@@ -33,16 +33,16 @@ class ReadState:
         self.block_hashes: dict[int, bytes] = {}
 
     def account(self, address: Address) -> AccountRecord | None:
-        self.accounts[address] = found = self._state.account(address)
-        return found
+        self.accounts[address] = account = self._state.account(address)
+        return account
 
     def slot(self, address: Address, slot: int) -> int:
-        self.slots[address, slot] = found = self._state.slot(address, slot)
-        return found
+        self.slots[address, slot] = value = self._state.slot(address, slot)
+        return value
 
     def block_hash(self, number: int) -> bytes:
-        self.block_hashes[number] = found = self._state.block_hash(number)
-        return found
+        self.block_hashes[number] = digest = self._state.block_hash(number)
+        return digest
 
 
 def case_of(

@@ -1,6 +1,6 @@
 """A past contract transaction run again, and what came of it held against what was recorded.
 
-Only what can be told for sure counts: a transaction whose state or code is not stored, or that reads the
+Only certain results count: a transaction whose state or code is not stored, or that reads the
 hashes of too many blocks, is left out with the reason, and is neither a match nor a mismatch.
 """
 
@@ -43,7 +43,7 @@ _LAST_RESERVED_NUM = 1000
 _OLD_REFUND_QUOTIENT = 5
 _INIT_CODE_WORD = 2
 
-# What a record says of a halt, beside the response code of the transaction.
+# The names of halts in records, in addition to the response code of the transaction.
 _HALT_NAMES = {
     Halt.OUT_OF_GAS: "INSUFFICIENT_GAS",
     Halt.STACK_UNDERFLOW: "INSUFFICIENT_STACK_ITEMS",
@@ -120,8 +120,8 @@ class Replay:
         differences = tuple(compare(transaction, recorded, rerun, result))
         services = tuple(rerun.system.calls.elements())
         # A case has no ledger for system contracts.
-        is_kept = differences and not services
-        case = case_of(transaction, recorded, rerun, state, differences) if is_kept else None
+        is_stored = differences and not services
+        case = case_of(transaction, recorded, rerun, state, differences) if is_stored else None
         return Replayed(*name, function, differences, case=case, services=services)
 
     @property
@@ -154,7 +154,7 @@ def check_can_be_replayed(transaction: PastTransaction, recorded: Recorded) -> N
 
 
 class _StateBefore:
-    """The state before a transaction; it refuses to tell what is not known. Errors: LeftOut."""
+    """The state before a transaction. Errors: LeftOut, for what is not known."""
 
     def __init__(self, rerun: Rerun, recorded: Recorded, replay: Replay) -> None:
         self._rerun, self._recorded, self._replay = rerun, recorded, replay
@@ -167,22 +167,22 @@ class _StateBefore:
         self._indifferent = {*self._new, rerun.request.sender}
 
     def account(self, address: Address) -> AccountRecord | None:
-        found = self._rerun.state.account(address)
-        is_contract = found is not None and found.kind is AccountKind.CONTRACT
-        if (is_contract or address in self._contracts) and (found is None or not found.code):
+        record = self._rerun.state.account(address)
+        is_contract = record is not None and record.kind is AccountKind.CONTRACT
+        if (is_contract or address in self._contracts) and (record is None or not record.code):
             raise LeftOut("the code of a contract is not stored")
-        if found is None and not self._replay.knows_all and address not in self._indifferent:
+        if record is None and not self._replay.knows_all and address not in self._indifferent:
             num = entity_id.num_of_long_zero(address)
             if num is None or num > _LAST_RESERVED_NUM:
                 raise LeftOut("an account may be older than the first block stored")
-        return found
+        return record
 
     def slot(self, address: Address, slot: int) -> int:
         value = self._rerun.state.slot(address, slot)
         entity = self._rerun.ledger.entity_at(address)
         if value or entity is None or not self._replay.precedes(entity.id):
             return value
-        # No change is stored: only the transaction's own record may tell what was there.
+        # No change is stored: only the transaction's own record may show the value.
         own = self._recorded.changes.get((address, slot))
         if own is None:
             raise LeftOut("the state of a contract is older than the first block stored")
@@ -222,7 +222,7 @@ def _logs(recorded: Recorded, rerun: Rerun, result: CallResult) -> Sequence[Log]
 
 
 def _same_error(message: str | None, result: CallResult) -> bool:
-    """Records tell the revert data, or the name of the halt, or repeat the response code."""
+    """Records have the revert data, or the name of the halt, or repeat the response code."""
     if not message or message == response_code(result):
         return True
     return message == _error(result)
@@ -235,7 +235,7 @@ def _error(result: CallResult) -> str:
 
 
 def _gas(transaction: PastTransaction, rerun: Rerun, result: CallResult) -> Iterator[Difference]:
-    """Older networks gave back at most a fifth of the limit: then the gas used is not what was consumed,
+    """Older networks refunded at most a fifth of the limit: then the gas used is not what was consumed,
     which is recorded before refunds, and without the words of init code.
     """
     limit, consumed = rerun.request.gas, result.gas_used
@@ -257,14 +257,14 @@ def _in_order(what: str, recorded: Sequence[Log], replayed: Sequence[Log]) -> It
 
 
 def _changes(recorded: Recorded, rerun: Rerun, result: CallResult) -> Iterator[Difference]:
-    replayed = {key: change for key, change in result.slots.items() if _is_told(key[0], recorded, rerun)}
+    replayed = {key: change for key, change in result.slots.items() if _is_recorded(key[0], recorded, rerun)}
     for address, slot in sorted(recorded.changes.keys() | replayed.keys()):
         theirs, ours = recorded.changes.get((address, slot)), replayed.get((address, slot))
         if theirs is None or ours is None or _settled(theirs) != _settled(ours):
             yield Difference(f"slot {slot:#x} of {_hex(address)}", _change_text(theirs), _change_text(ours))
 
 
-def _is_told(address: Address, recorded: Recorded, rerun: Rerun) -> bool:
+def _is_recorded(address: Address, recorded: Recorded, rerun: Rerun) -> bool:
     """Storage is recorded by contract id: not of a contract whose creation failed."""
     return address in recorded.created or rerun.ledger.entity_at(address) is not None
 

@@ -1,6 +1,6 @@
 """The record of contract transactions beyond their results: logs, storage, and whether sidecars came.
 
-Contracts are named by the address the EVM knows them by; numbers and topics lack leading zeros in the tables.
+Contracts are named by their addresses in the EVM; the tables have no leading zeros of numbers and topics.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ _WORD = 32
 @dataclass(slots=True)
 class Recorded:
     """Logs in order, changes by contract and slot. `contracts` are all that took part. `has_sidecars`:
-    something that only sidecars tell is stored.
+    something that only sidecars contain is stored.
     """
 
     logs: list[Log] = field(default_factory=list)
@@ -55,21 +55,21 @@ def read_recorded(transactions: Sequence[PastTransaction], reading: Reading) -> 
     )
     created = {each.consensus_timestamp: each.created_contract_ids or () for each in transactions}
     addresses = addresses_of(_mentioned(logs, changes, actions, created), reading)
-    found = {time: Recorded(created={addresses[id] for id in created[time]}) for time in times}
+    records = {time: Recorded(created={addresses[id] for id in created[time]}) for time in times}
     for time, contract, data, *topics in logs:
-        told = tuple(topic.rjust(_WORD, b"\0") for topic in topics if topic is not None)
-        found[time].logs.append(Log(addresses[contract], told, bytes(data or b"")))
-        found[time].contracts.add(addresses[contract])
+        padded = tuple(topic.rjust(_WORD, b"\0") for topic in topics if topic is not None)
+        records[time].logs.append(Log(addresses[contract], padded, bytes(data or b"")))
+        records[time].contracts.add(addresses[contract])
     for time, contract, slot, before, after in changes:
         key = addresses[contract], int.from_bytes(slot, "big")
         written = None if after is None else int.from_bytes(after, "big")
-        found[time].changes[key] = SlotChange(int.from_bytes(before or b"", "big"), written)
-        found[time].contracts.add(addresses[contract])
-        found[time].has_sidecars = True
+        records[time].changes[key] = SlotChange(int.from_bytes(before or b"", "big"), written)
+        records[time].contracts.add(addresses[contract])
+        records[time].has_sidecars = True
     for time, *parties in actions:
-        found[time].contracts |= {addresses[id] for id in parties if id}
-        found[time].has_sidecars = True
-    return found
+        records[time].contracts |= {addresses[id] for id in parties if id}
+        records[time].has_sidecars = True
+    return records
 
 
 def _mentioned(

@@ -45,14 +45,14 @@ class Totals:
     left_out: Counter[str] = field(default_factory=Counter)
     services: Counter[str] = field(default_factory=Counter)
 
-    def add(self, one: Replayed) -> None:
-        if one.left_out is not None:
-            self.left_out[one.left_out] += 1
+    def add(self, replayed: Replayed) -> None:
+        if replayed.left_out is not None:
+            self.left_out[replayed.left_out] += 1
             return
-        self.replayed[one.contract, one.function] += 1
-        self.matching[one.contract, one.function] += not one.differences
-        if not one.differences:
-            self.services.update(one.services)
+        self.replayed[replayed.contract, replayed.function] += 1
+        self.matching[replayed.contract, replayed.function] += not replayed.differences
+        if not replayed.differences:
+            self.services.update(replayed.services)
 
 
 def count(range: Range) -> int:
@@ -69,17 +69,17 @@ def count(range: Range) -> int:
     return 0 if row is None else int(row[0])
 
 
-def replay(range: Range, engine: str, processes: int, tell: Callable[[Replayed], None]) -> Totals:
-    """Replay a range with an engine by name, and `tell` of each transaction, in order.
+def replay(range: Range, engine: str, processes: int, report: Callable[[Replayed], None]) -> Totals:
+    """Replay a range with an engine by name, and `report` each transaction, in order.
 
     Errors: LookupError for an unknown engine; DatabaseUnavailable.
     """
     registry.engine(engine)
     totals = Totals()
     for chunk in _chunks(range, engine, processes):
-        for one in chunk:
-            totals.add(one)
-            tell(one)
+        for replayed in chunk:
+            totals.add(replayed)
+            report(replayed)
     return totals
 
 

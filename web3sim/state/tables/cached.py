@@ -1,7 +1,7 @@
-"""The tables of one state, each row read once: for one request, and for a while for this process.
+"""The tables of one state, cached for a request, and for longer in the process.
 
-A request sees one state: what it has read does not change until its end, also over the many runs of an
-estimate. What a contract used lately, other contracts and slots, is read together when it is used again.
+A row that a request has read does not change until its end, also over the many runs of an estimate. The
+contracts and slots that a contract used recently are read together when it is used again.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -13,13 +13,15 @@ from web3sim.state.cache import Absent, ExpiringCache, caches
 from web3sim.state.database import Reading
 from web3sim.state.tables.interface import Entity, SlotKey, Tables
 
-# How an entity is asked for: by its own address, or by its encoded id.
+# Its own address, or its encoded id.
 EntityKey = Address | int
 
-# Contracts and tokens that are remembered of each that was called.
+_LASTING = (AccountKind.CONTRACT.name, AccountKind.TOKEN.name)
+# Recently used contracts and tokens, of each that was called.
 _MOST_ENTITIES = 100
 
 Answer = TypeVar("Answer")
+Key = TypeVar("Key", bound=Hashable)
 Use = TypeVar("Use", bound=Hashable)
 
 
@@ -39,9 +41,9 @@ class CachedTables:
     def begin(
         self, called: EntityKey, others: Iterable[EntityKey], *, along: Callable[[], EntityKey] | None = None
     ) -> None:
-        """Read what a call of something needs, with what it used lately, in as few statements as may be.
+        """Read what a call needs, with what such calls used recently, in few statements.
 
-        What may come `along` is read only if something else has to be.
+        The entity of `along` is only read if others have to be.
         """
         self._used_entities = _used(caches().used_entities, called)
         keys = [called, *self._used_entities]
@@ -53,7 +55,7 @@ class CachedTables:
             self._read_batches(contracts)
 
     def _read_batches(self, contract_ids: list[int]) -> None:
-        """The slots that the first ones used lately, not many more than one may; the rest when it is used."""
+        """Read the slots that the first contracts used recently, about as many as one contract may have."""
         keys: list[SlotKey] = []
         for contract_id in contract_ids:
             if len(keys) < self._most_slots:
@@ -63,44 +65,49 @@ class CachedTables:
     def entity(self, key: EntityKey) -> Entity | None:
         if key not in self._entities:
             self.load([key])
-            found = self._entities[key]
-            # Other entities are named by arguments, and different ones each time.
-            lasting = found is not None and found.type in (AccountKind.CONTRACT.name, AccountKind.TOKEN.name)
+            entity = self._entities[key]
+            # Accounts come from arguments, different ones each time.
+            lasting = entity is not None and entity.type in (
+                AccountKind.CONTRACT.name,
+                AccountKind.TOKEN.name,
+            )
             if lasting and self._used_entities is not None:
                 _use(self._used_entities, key, most=_MOST_ENTITIES)
         return self._entities[key]
 
     def load(self, keys: Iterable[EntityKey], *, along: Callable[[], EntityKey] | None = None) -> None:
-        """Read several entities together, and what may come along if there are any to read."""
-        unknown = self._unknown(keys)
+        """Read several entities in one statement, with the one of `along` if there are any to read."""
+        unknown = self._missing(caches().entities, self._entities, keys)
         if not unknown:
             return
         if along is not None:
-            unknown = list(dict.fromkeys([*unknown, *self._unknown([along()])]))
-        found = self._tables.entities(
+            more = self._missing(caches().entities, self._entities, [along()])
+            unknown = list(dict.fromkeys([*unknown, *more]))
+        entities = self._tables.entities(
             [key for key in unknown if isinstance(key, bytes)],
             [key for key in unknown if isinstance(key, int)],
         )
         for key in unknown:
-            entity = found.by_id.get(key) if isinstance(key, int) else found.by_address.get(key)
-            self._remember(key, entity)
+            entity = entities.by_id.get(key) if isinstance(key, int) else entities.by_address.get(key)
+            self._put_entity(key, entity)
             if entity is not None:
-                self._remember(entity.id, entity)
+                self._put_entity(entity.id, entity)
 
-    def _unknown(self, keys: Iterable[EntityKey]) -> list[EntityKey]:
-        """Return those that this process does not remember."""
-        unknown = []
+    def _missing(
+        self, cache: ExpiringCache[Any, Any], values: dict[Key, Any], keys: Iterable[Key]
+    ) -> list[Key]:
+        """Add what the process has cached to `values`; return the keys of which it has nothing."""
+        missing = []
         for key in dict.fromkeys(keys):
-            if key in self._entities:
-                continue
-            kept = caches().entities.get((self._time, key))
-            if isinstance(kept, Absent):
-                unknown.append(key)
-            else:
-                self._entities[key] = kept
-        return unknown
+            if key not in values:
+                cached = cache.get((self._time, key))
+                if isinstance(cached, Absent):
+                    missing.append(key)
+                else:
+                    values[key] = cached
+        return missing
 
-    def _remember(self, key: EntityKey, entity: Entity | None) -> None:
+    def _put_entity(self, key: EntityKey, entity: Entity | None) -> None:
         self._entities[key] = entity
         caches().entities.put((self._time, key), entity)
 
@@ -113,18 +120,18 @@ class CachedTables:
     def _read_codes(self, contract_ids: list[int]) -> None:
         unknown = []
         for contract_id in contract_ids:
-            kept = caches().code.get(contract_id)
-            if isinstance(kept, Absent):
+            cached = caches().code.get(contract_id)
+            if isinstance(cached, Absent):
                 unknown.append(contract_id)
             else:
-                self._codes[contract_id] = kept
+                self._codes[contract_id] = cached
         if not unknown:
             return
         # Index: the primary key (id).
         rows = self._reading.fetch("select id, runtime_bytecode from contract where id = any(%s)", (unknown,))
         self._codes |= dict.fromkeys(unknown, b"")
         for contract_id, code in rows:
-            # Code that is not known yet may come; what is known never changes.
+            # Missing code may still be loaded; known code never changes.
             if code:
                 self._codes[contract_id] = code
                 caches().code.put(contract_id, code)
@@ -142,13 +149,7 @@ class CachedTables:
         return value
 
     def _read_slots(self, keys: list[SlotKey]) -> None:
-        unknown: dict[SlotKey, None] = {}
-        for key in keys:
-            kept = caches().slots.get((self._time, *key))
-            if isinstance(kept, Absent):
-                unknown[key] = None
-            else:
-                self._slots[key] = kept
+        unknown = dict.fromkeys(self._missing(caches().slots, self._slots, keys))
         if not unknown:
             return
         if self._in_batches:
@@ -156,43 +157,34 @@ class CachedTables:
                 unknown |= dict.fromkeys(self._batch(contract_id))
         for key, value in self._tables.slots(list(unknown)).items():
             self._slots[key] = value
-            caches().slots.put((self._time, *key), value)
+            caches().slots.put((self._time, key), value)
 
     def _batch(self, contract_id: int) -> list[SlotKey]:
-        """The slots a contract used lately; none while those read last time are kept."""
-        kept = caches().batches.get((self._time, contract_id))
-        if not isinstance(kept, Absent):
+        """Return the slots a contract used recently; none while those read last time are cached."""
+        if not isinstance(caches().batches.get((self._time, contract_id)), Absent):
             return []
         caches().batches.put((self._time, contract_id), None)
         used = ((contract_id, slot) for slot in list(_used(caches().used_slots, contract_id)))
         return [key for key in used if key not in self._slots]
 
     def other(self, key: tuple[Hashable, ...], read: Callable[[Tables], Answer]) -> Answer:
-        """Anything else the tables answer, by a key of its own."""
+        """Return anything else that is read of the tables, by a key of its own."""
         if key not in self._others:
-            self._others[key] = caches().tokens.get_or_put((self._time, *key), lambda: read(self._tables))
+            self._others[key] = caches().tokens.get_or_put((self._time, key), lambda: read(self._tables))
         answer: Answer = self._others[key]
         return answer
 
     def others(self, keys: Sequence[tuple[Hashable, ...]], read: Callable[[Tables], Sequence[Any]]) -> None:
-        """Read several of them together, unless all are known: an answer for each key."""
-        if all(map(self._knows, keys)):
+        """Read several answers in one statement, unless all are cached; `read` returns one for each key."""
+        if not self._missing(caches().tokens, self._others, keys):
             return
         for key, answer in zip(keys, read(self._tables), strict=True):
             self._others.setdefault(key, answer)
-            caches().tokens.put((self._time, *key), answer)
-
-    def _knows(self, key: tuple[Hashable, ...]) -> bool:
-        if key not in self._others:
-            kept = caches().tokens.get((self._time, *key))
-            if isinstance(kept, Absent):
-                return False
-            self._others[key] = kept
-        return True
+            caches().tokens.put((self._time, key), answer)
 
 
 def _used(cache: ExpiringCache[Hashable, dict[Use, None]], key: Hashable) -> dict[Use, None]:
-    """Return what is remembered as used by something; the caller may add to it."""
+    """Return what a contract used recently; the caller may add to it."""
     return cache.get_or_put(key, dict)
 
 

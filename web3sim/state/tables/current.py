@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.sql import Row
 from web3sim.engine.interface import Address
 from web3sim.state.database import Reading
 from web3sim.state.tables.interface import (
     ENTITY_COLUMNS,
     FEE_COLUMNS,
+    NFT_COLUMNS,
+    NFT_SOURCE_COLUMNS,
     TOKEN_COLUMNS,
     TOKEN_ENTITY_COLUMNS,
     TOKEN_SELECTION,
@@ -24,219 +28,265 @@ from web3sim.state.tables.interface import (
     custom_fees_of,
     entities_of,
     token_facts_of,
-    token_facts_statement,
     token_of,
 )
 
 SLOT_LENGTH = 32
-
-# Indexes: the primary keys (token_id) and (id).
-_ANY_TOKEN = f"""
-    select {TOKEN_SELECTION}
-    from (select {TOKEN_COLUMNS} from token where token_id = %(token)s) token
-        cross join (select {TOKEN_ENTITY_COLUMNS} from entity where id = %(token)s) entity
-    where entity.type = 'TOKEN'
-"""
-_LIVE_TOKEN = f"{_ANY_TOKEN} and entity.deleted is not true"
-_DELETED_TOKEN = f"{_ANY_TOKEN} and entity.deleted"
-_NFT = "account_id, spender, coalesce(metadata, '') as metadata, created_timestamp, delegating_spender"
+# Positions in ENTITY_COLUMNS.
+_ID, _EVM_ADDRESS, _ALIAS, _CREATED = 0, 2, 3, -1
+_BEFORE_ALL = -1
 
 
 class CurrentTables:
-    """See web3sim.state.tables.interface.Tables."""
+    """See web3sim.state.tables.interface.Tables.
 
-    time = None
+    `version` is the query for a row as it is in this state, on which the questions about a single row build.
+    """
+
+    time: int | None = None
 
     def __init__(self, reading: Reading) -> None:
-        self._reading = reading
+        self.reading = reading
+
+    def version(self, table: str, columns: str, condition: str) -> str:
+        """A query for some columns of a row. Index: the primary key."""
+        return f"select {columns} from {table} where {condition}"
 
     def entities(self, addresses: Sequence[Address], ids: Sequence[int]) -> Entities:
-        # Indexes: entity__evm_address (evm_address), entity__alias (alias), the primary key (id). A contract
-        # may have come where another was deleted.
-        rows = self._reading.fetch(
-            f"""
-            select wanted.address, wanted.asked, {ENTITY_COLUMNS}
-            from (
-                select address, null::bigint asked from unnest(%s::bytea[]) address
-                union all
-                select null, asked from unnest(%s::bigint[]) asked
-            ) wanted cross join lateral (
-                select * from entity where evm_address = wanted.address and deleted is not true
-                union all
-                select * from entity where alias = wanted.address and deleted is not true
-                union all
-                select * from entity where id = wanted.asked and deleted is not true
-                order by created_timestamp desc nulls last limit 1
-            ) found
-            """,
-            (list(addresses), list(ids)),
+        # Indexes: the primary key (id), entity__evm_address (evm_address), entity__alias (alias).
+        condition = "id = any(%(ids)s)"
+        if addresses:
+            condition = f"({condition} or evm_address = any(%(addresses)s) or alias = any(%(addresses)s))"
+        rows = self.reading.fetch(
+            f"select {ENTITY_COLUMNS} from entity where deleted is not true and {condition}",
+            {"ids": list(ids), "addresses": list(addresses)},
         )
-        return entities_of(rows)
+        # A contract may have been created where another was deleted: the newest counts.
+        rows.sort(key=lambda row: _BEFORE_ALL if row[_CREATED] is None else row[_CREATED])
+        by_id = {row[_ID]: row for row in rows}
+        by_address = {row[column]: row for row in rows for column in (_EVM_ADDRESS, _ALIAS)}
+        return entities_of(
+            {address: by_address[address] for address in addresses if address in by_address},
+            {id: by_id[id] for id in ids if id in by_id},
+        )
 
     def nonce(self, entity: Entity) -> int:
         return entity.nonce
 
     def slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
-        # Index: the primary key (contract_id, slot).
-        rows = self._reading.fetch(
-            """
+        # Index: the primary key (contract_id, slot). In distributed tables the list of contracts selects the
+        # machines.
+        contracts = [contract for contract, _ in keys]
+        machines = "where contract_state.contract_id = any(%(machines)s)" if is_distributed() else ""
+        rows = self.reading.fetch(
+            f"""
             select contract_id, slot, value
-            from unnest(%s::bigint[], %s::bytea[]) wanted (contract_id, slot)
+            from unnest(%(contracts)s::bigint[], %(slots)s::bytea[]) wanted (contract_id, slot)
                 join contract_state using (contract_id, slot)
+            {machines}
             """,
-            ([contract for contract, _ in keys], [slot.to_bytes(SLOT_LENGTH, "big") for _, slot in keys]),
+            {
+                "contracts": contracts,
+                "slots": [slot.to_bytes(SLOT_LENGTH, "big") for _, slot in keys],
+                "machines": sorted({*contracts}),
+            },
         )
         return dict.fromkeys(keys, 0) | {
             (contract, int.from_bytes(slot, "big")): int.from_bytes(value or b"", "big")
             for contract, slot, value in rows
         }
 
+    # SINGLE ROWS
+
     def token(self, token_id: int) -> Token | None:
-        return token_of(self._reading.fetch_one(_LIVE_TOKEN, {"token": token_id}))
+        return token_of(self._row(self._token("entity.deleted is not true"), token=token_id))
 
     def deleted_token(self, token_id: int) -> Token | None:
-        return token_of(self._reading.fetch_one(_DELETED_TOKEN, {"token": token_id}))
+        return token_of(self._row(self._token("entity.deleted"), token=token_id))
 
     def token_facts(self, token_id: int, serial_number: int | None) -> TokenFacts:
-        # Indexes: those of a token, the primary keys (entity_id) and (token_id, serial_number).
-        statement = token_facts_statement(
-            _LIVE_TOKEN,
-            f"select {FEE_COLUMNS} from custom_fee where entity_id = %(token)s",
-            f"""
-            select {_NFT} from nft
-            where token_id = %(token)s and serial_number = %(serial)s and deleted is not true
-            """,
+        token, fees, nft = self._token("entity.deleted is not true"), self._fees(), self._nft()
+        statement = f"""
+            select token.*, fees.*, nft.*
+            from ({token}) token left join lateral ({fees}) fees on true left join lateral ({nft}) nft on true
+        """
+        return token_facts_of(self._row(statement, token=token_id, serial=serial_number))
+
+    def custom_fees(self, token_id: int) -> CustomFees:
+        return custom_fees_of(self._row(self._fees(), token=token_id))
+
+    def nft(self, token_id: int, serial_number: int) -> Nft | None:
+        row = self._row(self._nft(), token=token_id, serial=serial_number)
+        return None if row is None else Nft(*row)
+
+    def pending_airdrop(self, key: AirdropKey) -> int | None:
+        # Index: token_airdrop__sender_id (sender_account_id, receiver_account_id, token_id, serial_number).
+        condition = (
+            "sender_account_id = %(sender)s and receiver_account_id = %(receiver)s "
+            "and token_id = %(token_id)s and serial_number = %(serial_number)s"
         )
-        row = self._reading.fetch_one(statement, {"token": token_id, "serial": serial_number})
-        return token_facts_of(row)
+        version = self.version("token_airdrop", "coalesce(amount, 0) as amount, state", condition)
+        row = self._row(f"select amount from ({version}) version where state = 'PENDING'", **key._asdict())
+        return None if row is None else int(row[0])
+
+    def approved_for_all(self, token_id: int, owner: int, spender: int) -> bool:
+        condition = "owner = %(owner)s and spender = %(spender)s and token_id = %(token)s"
+        version = self.version("nft_allowance", "approved_for_all", condition)
+        row = self._row(version, token=token_id, owner=owner, spender=spender)
+        return row is not None and bool(row[0])
+
+    def _token(self, condition: str) -> str:
+        token = self.version("token", TOKEN_COLUMNS, "token_id = %(token)s")
+        entity = self.version("entity", TOKEN_ENTITY_COLUMNS, "id = %(token)s")
+        return f"""
+            select {TOKEN_SELECTION} from ({token}) token cross join ({entity}) entity
+            where entity.type = 'TOKEN' and {condition}
+        """
+
+    def _fees(self) -> str:
+        version = self.version("custom_fee", FEE_COLUMNS, "entity_id = %(token)s")
+        return f"select {FEE_COLUMNS} from ({version}) version"
+
+    def _nft(self) -> str:
+        condition = "token_id = %(token)s and serial_number = %(serial)s"
+        version = self.version("nft", NFT_SOURCE_COLUMNS, condition)
+        return f"select {NFT_COLUMNS} from ({version}) version where deleted is not true"
+
+    def _row(self, statement: str, **values: int | None) -> Row | None:
+        return self.reading.fetch_one(statement, {**values, "time": self.time})
+
+    def _number(self, statement: str, **values: int) -> int:
+        """Return the number in the first row of a statement; 0 without a row."""
+        row = self._row(statement, **values)
+        return 0 if row is None else int(row[0])
+
+    # MORE ROWS
+
+    def rows(self, table: str, columns: str, condition: str) -> str:
+        """A query for some columns of all rows of a condition, as they are in this state."""
+        return f"select {columns} from {table} where {condition}"
+
+    def until(self, column: str) -> str:
+        """A condition for rows that are never changed, which begins with `and`: those of this state."""
+        return ""
+
+    def newest_serial(self, token_id: int) -> int:
+        # Index: the primary key (token_id, serial_number). Serials are minted in their order.
+        return self._number(
+            f"""
+            select serial_number from nft where token_id = %(token)s {self.until("created_timestamp")}
+            order by serial_number desc limit 1
+            """,
+            token=token_id,
+        )
+
+    def signatories(self, schedule_id: int) -> frozenset[bytes]:
+        # Index: transaction_signature__entity_id (entity_id, consensus_timestamp).
+        rows = self.reading.fetch(
+            f"""
+            select public_key_prefix from transaction_signature
+            where entity_id = %(schedule)s {self.until("consensus_timestamp")}
+            """,
+            {"schedule": schedule_id, "time": self.time},
+        )
+        return frozenset(prefix for (prefix,) in rows)
+
+    def associations(self, account_id: int) -> Associations:
+        # Indexes: the primary key of token_account (account_id, token_id), and
+        # token_account_history__account_token_lower_timestamp (account_id, token_id, lower(timestamp_range)).
+        associated = "account_id = %(account)s and associated"
+        row = self._row(
+            f"""
+            select count(*), count(*) filter (where automatic_association)
+            from ({self.rows("token_account", "automatic_association", associated)}) associations
+            """,
+            account=account_id,
+        )
+        return Associations(*row) if row is not None else Associations(0, 0)
+
+    def allowances(self, owner: int) -> int:
+        """Return the number of allowances; in the past including those that had been spent."""
+        # Indexes: the primary keys, and those of the histories that end in lower(timestamp_range); all begin
+        # with owner.
+        counts = " + ".join(
+            f"(select count(*) from ({self.rows(table, 'owner', f'owner = %(owner)s and {granted}')}) valid)"
+            for table, granted in (
+                ("crypto_allowance", f"{self.granted} > 0"),
+                ("token_allowance", f"{self.granted} > 0"),
+                ("nft_allowance", "approved_for_all"),
+            )
+        )
+        return self._number(f"select {counts}", owner=owner)
+
+    # OF THE CURRENT STATE ALONE
+
+    #: The column with the amount of an allowance.
+    granted = "amount"
 
     def total_supply(self, token: Token) -> int:
         return token.total_supply
 
     def relationship(self, token: Token, account_id: int) -> Relationship | None:
-        # Index: the primary key (account_id, token_id).
-        row = self._reading.fetch_one(
-            """
-            select account_id, token_id, balance, freeze_status, kyc_status,
-                coalesce(automatic_association, false)
-            from token_account where account_id = %s and token_id = %s and associated
-            """,
-            (account_id, token.id),
-        )
-        return None if row is None else Relationship(*row)
+        row = self._row(self._relationship("balance"), token=token.id, account=account_id)
+        return None if row is None else Relationship(account_id, token.id, *row)
 
-    def associations(self, account_id: int) -> Associations:
-        # Index: the primary key (account_id, token_id).
-        row = self._reading.fetch_one(
-            """
-            select count(*), count(*) filter (where automatic_association)
-            from token_account where account_id = %s and associated
-            """,
-            (account_id,),
-        )
-        return Associations(*row) if row is not None else Associations(0, 0)
-
-    def newest_serial(self, token_id: int) -> int:
-        # Index: the primary key (token_id, serial_number).
-        row = self._reading.fetch_one(
-            "select serial_number from nft where token_id = %s order by serial_number desc limit 1",
-            (token_id,),
-        )
-        return 0 if row is None else int(row[0])
-
-    def custom_fees(self, token_id: int) -> CustomFees:
-        # Index: the primary key (entity_id).
-        return custom_fees_of(
-            self._reading.fetch_one(f"select {FEE_COLUMNS} from custom_fee where entity_id = %s", (token_id,))
-        )
-
-    def allowances(self, owner: int) -> int:
-        # Indexes: the primary keys, which begin with owner.
-        row = self._reading.fetch_one(
-            """
-            select (select count(*) from crypto_allowance where owner = %(owner)s and amount > 0)
-                + (select count(*) from token_allowance where owner = %(owner)s and amount > 0)
-                + (select count(*) from nft_allowance where owner = %(owner)s and approved_for_all)
-            """,
-            {"owner": owner},
-        )
-        return 0 if row is None else int(row[0])
+    def _relationship(self, balance: str) -> str:
+        """A query for the relationship of an associated account with a token, without their ids."""
+        columns = "associated, balance, freeze_status, kyc_status, automatic_association"
+        condition = "account_id = %(account)s and token_id = %(token)s"
+        return f"""
+            select {balance}, freeze_status, kyc_status, coalesce(automatic_association, false)
+            from ({self.version("token_account", columns, condition)}) relationship where associated
+        """
 
     def hbar_allowance(self, owner: int, spender: int) -> int:
         # Index: the primary key (owner, spender).
-        row = self._reading.fetch_one(
-            "select amount from crypto_allowance where owner = %s and spender = %s", (owner, spender)
+        return self._number(
+            "select amount from crypto_allowance where owner = %(owner)s and spender = %(spender)s",
+            owner=owner,
+            spender=spender,
         )
-        return 0 if row is None else int(row[0])
 
-    def pending_airdrop(self, key: AirdropKey) -> int | None:
-        # Index: token_airdrop__sender_id (sender_account_id, receiver_account_id, token_id, serial_number).
-        row = self._reading.fetch_one(
+    def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
+        # Index: the primary key (owner, spender, token_id).
+        return self._number(
             """
-            select coalesce(amount, 0) from token_airdrop
-            where sender_account_id = %s and receiver_account_id = %s and token_id = %s
-                and serial_number = %s and state = 'PENDING'
+            select amount from token_allowance
+            where owner = %(owner)s and spender = %(spender)s and token_id = %(token)s
             """,
-            key,
+            owner=owner,
+            spender=spender,
+            token=token_id,
         )
-        return None if row is None else int(row[0])
 
     def schedule(self, schedule_id: int) -> Schedule | None:
         # Indexes: the primary keys (schedule_id) and (id).
-        row = self._reading.fetch_one(
+        row = self._row(
             """
             select schedule_id, creator_account_id, s.payer_account_id, transaction_body, executed_timestamp,
                 expiration_time, wait_for_expiry, s.consensus_timestamp, e.key, e.memo
             from schedule s join entity e on e.id = s.schedule_id
-            where schedule_id = %s and e.deleted is not true
+            where schedule_id = %(schedule)s and e.deleted is not true
             """,
-            (schedule_id,),
+            schedule=schedule_id,
         )
         return None if row is None else Schedule(*row)
-
-    def signatories(self, schedule_id: int) -> frozenset[bytes]:
-        # Index: transaction_signature__entity_id (entity_id, consensus_timestamp).
-        rows = self._reading.fetch(
-            "select public_key_prefix from transaction_signature where entity_id = %s", (schedule_id,)
-        )
-        return frozenset(prefix for (prefix,) in rows)
 
     def tying_tokens(self, account_id: int) -> frozenset[int]:
         # Indexes: the primary keys of token_account (account_id, token_id), token (token_id), entity (id). A
         # treasury is associated with its token.
-        rows = self._reading.fetch(
-            """
-            select a.token_id
-            from token_account a
-                left join token t on t.token_id = a.token_id
-                left join entity e on e.id = a.token_id
-            where a.account_id = %s and a.associated
-                and (a.balance > 0 or t.treasury_account_id = a.account_id and e.deleted is not true)
-            """,
+        rows = self.reading.fetch(
+            "select token_id, balance > 0 from token_account where account_id = %s and associated",
             (account_id,),
         )
-        return frozenset(token_id for (token_id,) in rows)
-
-    def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
-        # Index: the primary key (owner, spender, token_id).
-        row = self._reading.fetch_one(
-            "select amount from token_allowance where owner = %s and spender = %s and token_id = %s",
-            (owner, spender, token_id),
+        others = [token_id for token_id, is_held in rows if not is_held]
+        treasury_of = others and self.reading.fetch(
+            """
+            select t.token_id from token t join entity e on e.id = t.token_id
+            where t.token_id = any(%s) and t.treasury_account_id = %s and e.deleted is not true
+            """,
+            (others, account_id),
         )
-        return 0 if row is None else int(row[0])
-
-    def nft(self, token_id: int, serial_number: int) -> Nft | None:
-        # Index: the primary key (token_id, serial_number).
-        row = self._reading.fetch_one(
-            f"select {_NFT} from nft where token_id = %s and serial_number = %s and deleted is not true",
-            (token_id, serial_number),
-        )
-        return None if row is None else Nft(*row)
-
-    def approved_for_all(self, token_id: int, owner: int, spender: int) -> bool:
-        # Index: the primary key (owner, spender, token_id).
-        row = self._reading.fetch_one(
-            "select approved_for_all from nft_allowance where owner = %s and spender = %s and token_id = %s",
-            (owner, spender, token_id),
-        )
-        return row is not None and bool(row[0])
+        return frozenset(token_id for token_id, is_held in rows if is_held) | {
+            token_id for (token_id,) in treasury_of
+        }

@@ -1,9 +1,9 @@
-"""The questions that the tables answer about one state, now or at a time, and the rows they answer with.
+"""What can be read of one state, current or past, and the rows.
 
-The modules beside this one read the tables; `web3sim.state.ledger` turns the rows into what the EVM sees.
+The other modules of this folder read the tables; `web3sim.state.ledger` turns rows into what the EVM sees.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -134,7 +134,7 @@ class CustomFees:
 
 
 class TokenFacts(NamedTuple):
-    """What is told of a token together: the token, its custom fees, and a serial of it."""
+    """A token, its custom fees, and a serial of it."""
 
     token: Token | None
     fees: CustomFees
@@ -167,7 +167,7 @@ class Schedule:
 
 
 class Entities(NamedTuple):
-    """The entities found, by the address or the id that was asked for."""
+    """Entities by the address or the id they were looked up with."""
 
     by_address: Mapping[Address, Entity]
     by_id: Mapping[int, Entity]
@@ -178,14 +178,14 @@ class Tables(Protocol):
 
     @property
     def time(self) -> int | None:
-        """When, in ns; None is now."""
+        """The timestamp of the state in ns; None is the current one."""
 
     def entities(self, addresses: Sequence[Address], ids: Sequence[int]) -> Entities: ...
 
     def nonce(self, entity: Entity) -> int: ...
 
     def slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
-        """The values of all slots; 0 is one that was never written."""
+        """Return the values of all slots; 0 for one that was never written."""
 
     def token(self, token_id: int) -> Token | None: ...
 
@@ -258,36 +258,26 @@ TOKEN_SELECTION = (
 )
 
 
-#: The columns of a custom_fee, and of an nft in this order.
+#: The columns of a custom_fee; of an nft as selected, and in the order of Nft.
 FEE_COLUMNS = "fixed_fees, fractional_fees, royalty_fees"
+NFT_SOURCE_COLUMNS = (
+    "account_id, spender, coalesce(metadata, '') as metadata, created_timestamp, delegating_spender, deleted"
+)
 NFT_COLUMNS = "account_id, spender, metadata, created_timestamp, delegating_spender"
 _FEES, _NFTS = 3, 5
 
 
-def token_facts_statement(token: str, fees: str, nft: str) -> str:
-    """Return the statement whose row `token_facts_of` takes, from queries for the columns of each."""
-    return f"""
-        select token.*, fees.*, nft.*
-        from ({token}) token left join lateral ({fees}) fees on true left join lateral ({nft}) nft on true
-    """
-
-
-def entities_of(rows: Iterable[Row]) -> Entities:
-    """From rows of the address and the id asked for, then the columns of Entity in order."""
-    by_address: dict[Address, Entity] = {}
-    by_id: dict[int, Entity] = {}
-    for address, asked_id, *columns in rows:
-        entity = _entity_of(columns)
-        if address is None:
-            by_id[asked_id] = entity
-        else:
-            by_address[address] = entity
-    return Entities(by_address, by_id)
+def entities_of(by_address: Mapping[Address, Row], by_id: Mapping[int, Row]) -> Entities:
+    """From rows of ENTITY_COLUMNS."""
+    return Entities(
+        {address: _entity_of(row) for address, row in by_address.items()},
+        {id: _entity_of(row) for id, row in by_id.items()},
+    )
 
 
 def _entity_of(columns: Sequence[Any]) -> Entity:
     found_id, kind, evm_address, alias, balance, nonce, receiver_signature, key, memo, most, *others = columns
-    # Of an account older than what is stored, more may be known to have gone than to have come.
+    # Of an account older than what is stored, the debits may be known, but not the credits.
     held = max(balance or 0, 0)
     return Entity(
         found_id, kind, evm_address, alias, held, nonce or 0, bool(receiver_signature), key, memo, most or 0,
@@ -333,7 +323,7 @@ def _royalty_fee(fee: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def token_facts_of(row: Row | None) -> TokenFacts:
-    """From the row of `token_facts_statement`."""
+    """From the columns of TOKEN_SELECTION, FEE_COLUMNS and NFT_COLUMNS."""
     if row is None:
         return TokenFacts(None, CustomFees(), None)
     account_id, spender, metadata, created, delegating_spender = row[-_NFTS:]

@@ -1,4 +1,4 @@
-"""How many tokens an account takes without being asked (HIP-904, HIP-906)."""
+"""The automatic associations of an account (HIP-904, HIP-906)."""
 
 from web3sim.operations.crypto_update import UNLIMITED, set_automatic_associations
 from web3sim.operations.prices import UPDATE_ACCOUNT
@@ -6,7 +6,7 @@ from web3sim.system_contracts.functions import SUCCESS, Function, Invocation, co
 
 
 def _set_unlimited(invocation: Invocation) -> bytes:
-    """As many as come, or none more."""
+    """Unlimited, or none."""
     assert invocation.target is not None
     (unlimited,) = invocation.decoded()
     most = UNLIMITED if unlimited else 0

@@ -34,7 +34,7 @@ def _gas(invocation: Invocation) -> int:
 
 
 def _is_authorized_raw(invocation: Invocation) -> bytes:
-    """The length of a signature tells its kind: ED25519 without a recovery id, else ECDSA of a hash."""
+    """The length of the signature decides: ED25519 without a recovery id, else ECDSA of a hash."""
     address, message, signature = invocation.decoded()
     if len(signature) == SIGNATURE_LENGTH:
         signed = is_signed_by_ed25519(_ed25519_key(invocation.account(address)), message, signature)
@@ -81,11 +81,11 @@ def _is_authorized(invocation: Invocation) -> bytes:
     if key is None:
         raise Refused("INVALID_TRANSACTION_BODY")
     try:
-        given = signatures_of(SignatureMap.FromString(signatures).sigPair)
+        pairs = signatures_of(SignatureMap.FromString(signatures).sigPair)
     except DecodeError:
         raise Refused("INVALID_TRANSACTION_BODY") from None
     invocation.more_gas = (sum(1 for _ in simple_keys(key)) - 1) * _VERIFICATION_GAS
-    return SUCCESS + word_of(is_signed(key, message, given))
+    return SUCCESS + word_of(is_signed(key, message, pairs))
 
 
 def _key(account: Entity) -> Any:

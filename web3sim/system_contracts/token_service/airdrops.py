@@ -1,4 +1,4 @@
-"""Airdrops and rejected tokens (HIP-904), asked of the service or of the token."""
+"""Airdrops and rejected tokens (HIP-904), by the service or by the token."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from web3sim.operations.tokens.airdrops import PendingId, airdrop, cancel, claim
 from web3sim.operations.tokens.reject import reject
 from web3sim.operations.transfers.body import Parties, TokenTransfers
 from web3sim.system_contracts.functions import SUCCESS, Function, Invocation, costs
-from web3sim.system_contracts.token_service.erc.transfer_log import log_outcome
+from web3sim.system_contracts.token_service.erc.events import log_outcome
 from web3sim.system_contracts.token_service.transfers import Arguments
 
 # AIRDROP

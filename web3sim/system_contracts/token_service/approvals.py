@@ -1,4 +1,4 @@
-"""Approvals: who may take units or serials of whoever calls, asked of the service or of the token itself."""
+"""Approvals: who may take units or serials of whoever calls, by the service or by the token itself."""
 
 from web3sim.engine.interface import Address
 from web3sim.operations.prices import APPROVE

@@ -1,6 +1,6 @@
 """Creating tokens: twelve functions, by type, with or without custom fees, in three versions of the structs.
 
-The value that comes with a call pays the fee; what is beyond it goes back to the caller.
+The value that comes with a call pays the fee; the rest is returned to the caller.
 """
 
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def _created(invocation: Invocation) -> bytes:
 
 
 def new_token(invocation: Invocation) -> NewToken:
-    """Return the token that a call of one of these functions asks for. Errors: Refused, InvalidArguments."""
+    """Return the token that a call of one of these functions describes. Errors: Refused, InvalidArguments."""
     return _TOKENS[invocation.function.signature](invocation)
 
 

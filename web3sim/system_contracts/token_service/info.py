@@ -1,7 +1,7 @@
 """What is known of a token, as the structs of the token service.
 
 The addresses of treasury, auto-renew account and tokens are long-zero ones; who collects fees, owns a serial
-or may spend it is told by an address of its own, if there is one. The struct of an unknown token has nothing
+or may spend it has its own address, if there is one. The struct of an unknown token has nothing
 in it but the kinds of keys and the id of the ledger.
 """
 
@@ -22,7 +22,7 @@ _METADATA_KEY = 128
 _GRANTED = 1
 _LEDGERS = 3
 
-#: Members of a KeyValue; the first says whether the key of the caller counts, which is never told.
+#: Members of a KeyValue; the first says whether the key of the caller counts, which is never set.
 NO_KEY = (False, _NOBODY, b"", b"", _NOBODY)
 #: Seconds, auto-renew account, its period in seconds.
 _NO_EXPIRY = (0, _NOBODY, 0)
@@ -104,7 +104,7 @@ def no_token_info() -> tuple[Any, ...]:
 
 
 def nft_info(ledger: Overlay, token: Token, serial_number: int, nft: Nft) -> tuple[Any, ...]:
-    """Return what a NonFungibleTokenInfo has beside the TokenInfo."""
+    """Return what a NonFungibleTokenInfo has in addition to the TokenInfo."""
     owner = nft.account_id or token.treasury_account_id
     return (
         serial_number,
@@ -146,7 +146,7 @@ def fee_structs(ledger: Overlay, fees: CustomFees) -> tuple[list[Any], list[Any]
 
 
 def accounts_of(token: Token | None, fees: CustomFees, nft: Nft | None = None) -> Iterable[int]:
-    """Return the accounts whose addresses are told of a token with these fees, and of a serial."""
+    """Return the accounts whose addresses are in the structs of a token with these fees, and of a serial."""
     yield from (
         fee["collector_account_id"]
         for fee in (*fees.fixed, *fees.fractional, *fees.royalty)

@@ -45,8 +45,8 @@ def contract_key(invocation: Invocation, account: Entity | None, address: bytes)
 
 def _key(invocation: Invocation, value: tuple[Any, ...]) -> bytes:
     inherits, contract, ed25519, ecdsa, delegatable = value
-    given = [bool(inherits), any(contract), bool(ed25519), bool(ecdsa), any(delegatable)]
-    if given.count(True) != 1:
+    members = [bool(inherits), any(contract), bool(ed25519), bool(ecdsa), any(delegatable)]
+    if members.count(True) != 1:
         return b""
     if inherits:
         return _key_of_sender(invocation)

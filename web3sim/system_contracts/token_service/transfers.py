@@ -21,7 +21,7 @@ from web3sim.operations.transfers.body import (
 from web3sim.operations.transfers.checks import credits_system_account
 from web3sim.system_contracts.abi import InvalidArguments, word_of
 from web3sim.system_contracts.functions import Function, Invocation
-from web3sim.system_contracts.token_service.erc.transfer_log import log_outcome
+from web3sim.system_contracts.token_service.erc.events import log_outcome
 
 SUCCESS = word_of(22)
 
@@ -30,7 +30,7 @@ SUCCESS = word_of(22)
 
 
 class Arguments:
-    """Turns addresses of a call into the numbers of a transfer."""
+    """The accounts of a transfer by the addresses in the call."""
 
     def __init__(self, invocation: Invocation) -> None:
         self._ledger, self._sender = invocation.ledger, invocation.call.sender
@@ -38,13 +38,13 @@ class Arguments:
         self._missing_tokens: dict[Address, int] = {}
 
     def load(self, addresses: Iterable[Address]) -> None:
-        """Read several accounts and the caller together, before they are asked for one by one."""
+        """Read several accounts and the caller in one statement."""
         self._ledger.state.load({self._sender, *addresses})
 
     def token_id(self, address: Address, serial_number: int | None = None) -> int:
         """Return the id of a token, also one that the call has deleted, or a placeholder.
 
-        A serial number says which one is going to be asked for.
+        With a serial number that serial is read, too.
         """
         self._ledger.load_token(address, serial_number)
         token = self._ledger.token_at(address) or self._ledger.token_deleted_at(address)
@@ -81,16 +81,16 @@ class Arguments:
         return Transfers(tuple(hbar), tuple(tokens), self.parties.missing)
 
 
-def _merged(one: TokenTransfers, other: TokenTransfers) -> TokenTransfers:
+def _merged(first: TokenTransfers, second: TokenTransfers) -> TokenTransfers:
     """Two lists of a token as one: amounts of an account are added, a serial stays once."""
     by_account: dict[int, Adjustment] = {}
-    for each in (*one.adjustments, *other.adjustments):
+    for each in (*first.adjustments, *second.adjustments):
         known = by_account.get(each.account, Adjustment(each.account, 0))
         by_account[each.account] = Adjustment(
             each.account, known.amount + each.amount, known.approved or each.approved
         )
-    nfts = tuple(dict.fromkeys((*one.nfts, *other.nfts)))
-    return TokenTransfers(one.token_id, tuple(by_account.values()), nfts)
+    nfts = tuple(dict.fromkeys((*first.nfts, *second.nfts)))
+    return TokenTransfers(first.token_id, tuple(by_account.values()), nfts)
 
 
 def units_between(
@@ -104,7 +104,7 @@ def units_between(
 
 
 def _by_account(adjustments: Iterable[Adjustment]) -> tuple[Adjustment, ...]:
-    """In the order in which the network looks at two accounts: by number, new ones last."""
+    """In the order in which the network processes two accounts: by number, new ones last."""
     return tuple(sorted(adjustments, key=lambda each: (is_placeholder(each.account), each.account)))
 
 
@@ -219,7 +219,7 @@ def _check_lengths(first: Sequence[Any], *others: Sequence[Any]) -> None:
 
 
 def priced_by_handler(invocation: Invocation) -> int:
-    """Nothing beside what the handler finds, which depends on the ledger before the transfer."""
+    """None: the handler adds the gas, which depends on the ledger before the transfer."""
     return 0
 
 

@@ -34,7 +34,7 @@ def _updated(invocation: Invocation) -> bytes:
 
 
 def token_change(invocation: Invocation) -> tuple[Token, TokenChange]:
-    """Return what a call of one of these functions asks for. Errors: Refused, InvalidArguments."""
+    """Return the change that a call describes. Errors: Refused, InvalidArguments."""
     return _CHANGES[invocation.function.signature](invocation)
 
 
@@ -76,8 +76,8 @@ def _fees(invocation: Invocation, address: bytes, *, unique: bool, **fees: Any) 
     token = invocation.token(address)
     if token.unique is not unique:
         raise Refused("INVALID_TOKEN_ID")
-    given = FeeArguments(invocation.ledger, token.id).fees(**fees)
-    update_fees(invocation.ledger, invocation.signers, token, given)
+    custom_fees = FeeArguments(invocation.ledger, token.id).fees(**fees)
+    update_fees(invocation.ledger, invocation.signers, token, custom_fees)
     return SUCCESS
 
 

@@ -84,7 +84,7 @@ def _is_frozen(invocation: Invocation) -> bytes:
 
 
 def _is_kyc(invocation: Invocation) -> bytes:
-    """A token without a KYC key asks for none: who is associated has it."""
+    """Without a KYC key every associated account has KYC."""
     token, relationship = _relationship(invocation)
     if relationship is None:
         return SUCCESS + word_of(False)
@@ -107,7 +107,7 @@ def _is_associated(invocation: Invocation) -> bytes:
 
 
 def _loaded(invocation: Invocation, serial_number: int | None = None) -> Token:
-    """The token of the first argument, read with what its structs tell. Errors: Refused, InvalidArguments."""
+    """Read the token of the first argument and the rest of its structs. Errors: Refused, InvalidArguments."""
     ledger = invocation.ledger
     ledger.load_token(address_at(invocation.arguments, 0), serial_number)
     token = _token(invocation)

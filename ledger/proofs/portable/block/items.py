@@ -4,8 +4,8 @@ A block's root hash is over its transactions and over its results in two lists, 
 block. So the paths alone do not prove which result is whose. Where every transaction has one result, the
 number of those before does: the same of transactions as of results. Not counted are signatures of the state
 by nodes, which have no result, and the results of inner transactions, which are in no list: they name the
-time of their atomic batch as that of their parent. Of what else nodes send for themselves nobody knows that
-it has a result; where it is among those before, their number tells nothing.
+time of their atomic batch as that of their parent. Other transactions that nodes send
+for themselves may have no result; if they are among those before, their number proves nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -81,12 +81,12 @@ def transaction_of(signed: bytes, result: Any, position: int | None) -> Transact
 
 
 def has_no_result(signed: bytes) -> bool:
-    """Tell if a serialized SignedTransaction is one that never has a result. Errors: DecodeError."""
+    """Return whether a serialized SignedTransaction is one that never has a result. Errors: DecodeError."""
     return bool(body_of(signed).WhichOneof("data") == _WITHOUT_RESULT)
 
 
 def are_told_by_order(signed: Sequence[bytes], outputs: Iterable[bytes], result: Any) -> bool:
-    """Tell if a transaction and its result belong together, by the items before them.
+    """Return whether a transaction and its result belong together, by the items before them.
 
     `signed` are the serialized items of the transactions up to this one, and `outputs` those before its
     result, without the header. Errors: DecodeError.
@@ -99,7 +99,7 @@ def are_told_by_order(signed: Sequence[bytes], outputs: Iterable[bytes], result:
     batches = [body.WhichOneof("data") == _BATCH for body in bodies]
     after_batch = zip(bodies, accumulate(batches), strict=True)
     if any(follows and _may_be_child(body) for body, follows in after_batch):
-        # The child of an inner transaction can't be told from the inner transaction after it.
+        # The child of an inner transaction can't be distinguished from the inner transaction after it.
         return False
     results = 0
     times_of_batches = set()
@@ -120,7 +120,7 @@ def _body_in(item: bytes) -> Any:
 
 
 def _may_be_child(body: Any) -> bool:
-    """Tell if another transaction may have caused this one: then its result may name the batch, too."""
+    """Return whether another transaction may have caused this one: its result may name the batch, too."""
     return bool(body.transactionID.nonce or body.transactionID.scheduled)
 
 

@@ -6,7 +6,7 @@ from mirror.core.values.json_types import Base64, Hex, Int32, Int64, Timestamp
 
 
 class SiblingJson(TypedDict):
-    """A step of a path: the hash beside it and its side; an empty hash where nothing is beside it."""
+    """A step of a path: the sibling's hash and side; an empty hash without a sibling."""
 
     hash: Base64
     is_left: bool

@@ -13,7 +13,7 @@ from ledger.proofs.portable.block.ledger import ledger_of
 from ledger.proofs.portable.document import FORM, NotProved, Part
 from ledger.proofs.portable.verdict import Transaction, Trusted, Verdict
 from ledger.proofs.threshold import hints, threshold
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.stream.block.later_block import signed_root
 from ledger.stream.block.tree import (
     PREFIXED_SINCE,
@@ -145,7 +145,7 @@ def _block(part: Part, items: dict[str, list[_Item]]) -> _Block:
     number, digest = part.number("number"), part.text("hash")
     time, proof_data = part.data("timestamp"), part.data("proof")
     footer = part.part("footer")
-    beside = [
+    footer_hashes = [
         footer.hash("previous_block_root_hash"),
         footer.hash("root_hash_of_all_block_hashes_tree"),
         footer.hash("start_of_block_state_root_hash"),
@@ -164,7 +164,7 @@ def _block(part: Part, items: dict[str, list[_Item]]) -> _Block:
         for index, item in enumerate(each):
             leaf = leaf_of(item.serialized, prefixed=True)
             each[index] = item._replace(leaf=leaf)
-            _check_path(item, time, beside)
+            _check_path(item, time, footer_hashes)
             ends_at = climb(leaf, item.path, prefixed=True)
             if root not in (None, ends_at):
                 raise NotProved(_PATHS, f"that of the {item.kind} leads to another block")
@@ -179,7 +179,7 @@ def _block(part: Part, items: dict[str, list[_Item]]) -> _Block:
     return _Block(number, root, _proof(number, proof_data))
 
 
-def _check_path(item: _Item, time: bytes, beside: Sequence[bytes]) -> None:
+def _check_path(item: _Item, time: bytes, footer_hashes: Sequence[bytes]) -> None:
     """Require that a path goes through the section of its kind, past the footer's hashes, to the time."""
     above = steps_above(item.kind, prefixed=True)
     within, last = item.path[: -len(above)], item.path[-len(above) :]
@@ -187,7 +187,10 @@ def _check_path(item: _Item, time: bytes, beside: Sequence[bytes]) -> None:
         step.is_left if step.hash else None for step in last
     ]:
         raise NotProved(_PATHS, f"that of the {item.kind} does not go where such items are in a block")
-    pairs = [climb(left, [Sibling(right, False)], prefixed=True) for left, right in (beside[:2], beside[2:])]
+    pairs = [
+        climb(left, [Sibling(right, False)], prefixed=True)
+        for left, right in (footer_hashes[:2], footer_hashes[2:])
+    ]
     if last[2].hash != climb(pairs[0], [Sibling(pairs[1], False)], prefixed=True):
         raise NotProved(_PATHS, f"that of the {item.kind} does not pass the hashes of the block's footer")
     if last[-1].hash != leaf_of(time, prefixed=True):

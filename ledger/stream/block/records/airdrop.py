@@ -1,4 +1,4 @@
-"""Pending airdrops (HIP-904) of a block: airdropped tokens that, by the result, nobody has received."""
+"""Pending airdrops (HIP-904) of a block: airdropped tokens that are not transferred in the result."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -25,7 +25,7 @@ from mirror.core.values.hapi.messages import (
 def function_result(result: Any, traces: Sequence[Any], addresses: Mapping[int, bytes]) -> Any:
     """Return the ContractFunctionResult of an EvmTransactionResult and its transaction's EvmTraceData.
 
-    `addresses` are the EVM addresses of contracts (encoded) that the block has told. A log of another
+    `addresses` are the EVM addresses of contracts (encoded) that are known from the block. A log of another
     contract has no bloom yet, and so has the result.
     """
     logs = [_log(log, addresses) for trace in traces for log in trace.logs]

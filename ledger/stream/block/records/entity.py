@@ -26,7 +26,7 @@ class Parts:
     """The parts of a block that complete a record.
 
     `traces` are the EvmTraceData of the transaction, `addresses` the EVM addresses of contracts (encoded)
-    that the block has told so far.
+    in the block so far.
     """
 
     item: RecordItem
@@ -66,7 +66,7 @@ def complete(
     by_type = _ON_SUCCESS.get(item.transaction_type)
     if by_type is not None and item.successful:
         by_type(parts)
-    created = _CREATED.get(item.transaction_type)
+    created = _CREATED_IDS.get(item.transaction_type)
     if created is not None and item.successful and _is_empty(getattr(parts.receipt, created)):
         parts.lack(created)
     if traces or item.transaction_type == NUMBERS["CONTRACTCREATEINSTANCE"]:
@@ -124,7 +124,7 @@ def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
     if not evm_result.HasField("internal_call_context"):
         parts.lack("amount")
     hook = hook_of(evm_result.executed_hook_id)
-    if hook[0]:  # else nobody, or nobody possible, owns it
+    if hook[0]:  # else it has no owner, or an impossible one
         parts.item.executed_hook = hook
     if result.HasField("contractID"):
         if _reached(parts.item, evm_result):
@@ -171,15 +171,9 @@ def _account_updated(parts: Parts) -> None:
     parts.receipt.accountID.CopyFrom(account)
 
 
-def _contract_updated(parts: Parts) -> None:
-    _add_contract(parts, parts.item.body.contractUpdateInstance.contractID)
-
-
-def _contract_deleted(parts: Parts) -> None:
-    _add_contract(parts, parts.item.body.contractDeleteInstance.contractID)
-
-
-def _add_contract(parts: Parts, contract: Any) -> None:
+def _contract_changed(parts: Parts) -> None:
+    body = parts.item.body
+    contract = getattr(body, body.WhichOneof("data")).contractID
     if contract.WhichOneof("contract") == "evm_address":
         num = entity_id.num_of_long_zero(contract.evm_address)
         account = parts.state.account(contract.evm_address)
@@ -190,24 +184,18 @@ def _add_contract(parts: Parts, contract: Any) -> None:
     parts.receipt.contractID.CopyFrom(contract)
 
 
-def _file_created(parts: Parts) -> None:
-    _set(parts.receipt.fileID, parts.state.take_file())
+def _created(field: str, take: Callable[[StateAfter], Any | None]) -> Callable[[Parts], None]:
+    """Return what sets the id of a created entity, taken from the state."""
+
+    def complete(parts: Parts) -> None:
+        if (entity := take(parts.state)) is not None:
+            getattr(parts.receipt, field).CopyFrom(entity)
+
+    return complete
 
 
-def _topic_created(parts: Parts) -> None:
-    _set(parts.receipt.topicID, parts.state.take_topic())
-
-
-def _token_created(parts: Parts) -> None:
-    _set(parts.receipt.tokenID, parts.state.take_token())
-
-
-def _node_created(parts: Parts) -> None:
-    _set_number(parts, "node_id", parts.state.take_node())
-
-
-def _registered_node_created(parts: Parts) -> None:
-    _set_number(parts, "registered_node_id", parts.state.take_registered_node())
+def _node_created(field: str, take: Callable[[StateAfter], int | None]) -> Callable[[Parts], None]:
+    return lambda parts: _set_number(parts, field, take(parts.state))
 
 
 def _set_number(parts: Parts, field: str, number: int | None) -> None:
@@ -221,11 +209,6 @@ def _is_empty(identifier: Any) -> bool:
     """Return whether an id names nothing: it is unset, or its number is 0."""
     parts = {field.name: part for field, part in identifier.ListFields()}
     return not any(part for name, part in parts.items() if name not in ("shardNum", "realmNum"))
-
-
-def _set(field: Any, entity: Any | None) -> None:
-    if entity is not None:
-        field.CopyFrom(entity)
 
 
 def _message_submitted(parts: Parts) -> None:
@@ -261,13 +244,8 @@ def _token_minted(parts: Parts) -> None:
     receipt.serialNumbers.extend(sorted(serials))
 
 
-def _token_burnt(parts: Parts) -> None:
-    body = parts.item.body.tokenBurn
-    _set_supply(parts, body.token, -body.amount - len(body.serialNumbers))
-
-
-def _token_wiped(parts: Parts) -> None:
-    body = parts.item.body.tokenWipe
+def _supply_reduced(parts: Parts) -> None:
+    body = getattr(parts.item.body, parts.item.body.WhichOneof("data"))
     _set_supply(parts, body.token, -body.amount - len(body.serialNumbers))
 
 
@@ -293,25 +271,25 @@ def _airdrops_cancelled(parts: Parts) -> None:
 
 
 _ON_SUCCESS: dict[int, Callable[[Parts], None]] = {
-    NUMBERS["CONSENSUSCREATETOPIC"]: _topic_created,
+    NUMBERS["CONSENSUSCREATETOPIC"]: _created("topicID", StateAfter.take_topic),
     NUMBERS["CONSENSUSSUBMITMESSAGE"]: _message_submitted,
-    NUMBERS["CONTRACTDELETEINSTANCE"]: _contract_deleted,
-    NUMBERS["CONTRACTUPDATEINSTANCE"]: _contract_updated,
+    NUMBERS["CONTRACTDELETEINSTANCE"]: _contract_changed,
+    NUMBERS["CONTRACTUPDATEINSTANCE"]: _contract_changed,
     NUMBERS["CRYPTOCREATEACCOUNT"]: _account_created,
     NUMBERS["CRYPTOUPDATEACCOUNT"]: _account_updated,
-    NUMBERS["FILECREATE"]: _file_created,
-    NUMBERS["NODECREATE"]: _node_created,
-    NUMBERS["REGISTEREDNODECREATE"]: _registered_node_created,
+    NUMBERS["FILECREATE"]: _created("fileID", StateAfter.take_file),
+    NUMBERS["NODECREATE"]: _node_created("node_id", StateAfter.take_node),
+    NUMBERS["REGISTEREDNODECREATE"]: _node_created("registered_node_id", StateAfter.take_registered_node),
     NUMBERS["TOKENAIRDROP"]: _tokens_airdropped,
-    NUMBERS["TOKENBURN"]: _token_burnt,
+    NUMBERS["TOKENBURN"]: _supply_reduced,
     NUMBERS["TOKENCANCELAIRDROP"]: _airdrops_cancelled,
     NUMBERS["TOKENCLAIMAIRDROP"]: _airdrops_claimed,
-    NUMBERS["TOKENCREATION"]: _token_created,
+    NUMBERS["TOKENCREATION"]: _created("tokenID", StateAfter.take_token),
     NUMBERS["TOKENMINT"]: _token_minted,
-    NUMBERS["TOKENWIPE"]: _token_wiped,
+    NUMBERS["TOKENWIPE"]: _supply_reduced,
 }
 # The field of the receipt with the id that a transaction gives.
-_CREATED = {
+_CREATED_IDS = {
     NUMBERS["CONSENSUSCREATETOPIC"]: "topicID",
     NUMBERS["CONTRACTCREATEINSTANCE"]: "contractID",
     NUMBERS["CRYPTOCREATEACCOUNT"]: "accountID",
@@ -319,4 +297,4 @@ _CREATED = {
     NUMBERS["SCHEDULECREATE"]: "scheduleID",
     NUMBERS["TOKENCREATION"]: "tokenID",
 }
-_COMPLETED = frozenset((*_ON_SUCCESS, *_CREATED, NUMBERS["ETHEREUMTRANSACTION"]))
+_COMPLETED = frozenset((*_ON_SUCCESS, *_CREATED_IDS, NUMBERS["ETHEREUMTRANSACTION"]))

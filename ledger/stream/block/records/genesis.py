@@ -30,9 +30,9 @@ def genesis_state(changes: Iterable[Any], of_transactions: Iterable[Any]) -> Gen
     for changed, to in ((changes, state), (of_transactions, taken)):
         for change in changed:
             _add(change, to)
-    for kept, others in zip(state, taken, strict=True):
-        for key in kept.keys() & others.keys():
-            del kept[key]
+    for initial, others in zip(state, taken, strict=True):
+        for key in initial.keys() & others.keys():
+            del initial[key]
     return state if any(state) else None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ledger.stream.block.items import BlockContent, BlockTransaction
 from ledger.stream.block.records.entity import complete, is_completed
 from ledger.stream.block.records.state import StateAfter
-from ledger.stream.record.item import HapiVersion, RecordItem
+from ledger.stream.record.item import HapiVersion, ItemSource, RecordItem
 from ledger.stream.record.record_file import item_failure
 from mirror.core.values.hapi.messages import DecodeError, RecordStreamFile, SignedTransaction
 from mirror.core.values.hashes import sha384
@@ -26,25 +26,25 @@ def record_items(block: BlockContent) -> list[RecordItem]:
 class RecordMaker:
     """Makes the record items of a block while it is still being read, as far as it has been read.
 
-    What items are made of leaves the block, as there is far more of it. The first block of a network keeps it
-    for what the network began with, and is read to its end first.
+    The parts of items are removed from the block, as they are far larger. The first block of a network is
+    read to its end first: its parts are needed for the initial state.
     """
 
     def __init__(self, block: BlockContent) -> None:
         self._block = block
         self._items: list[RecordItem] = []
         # The transactions of the last items that may have more children, each with its children so far; more
-        # than one while these may be children themselves that are told before their parent.
+        # than one while these may be children themselves that come before their parent.
         self._open: list[list[BlockTransaction]] = []
         self._top: RecordItem | None = None  # the last one that is no child of an item before
         # Messages of their own would take four times the memory.
         self._file = RecordStreamFile()
-        # The EVM addresses of contracts (encoded) that the block has told so far.
+        # The EVM addresses of contracts (encoded) in the block so far.
         self._addresses: dict[int, bytes] = {}
 
     @property
     def made(self) -> Sequence[RecordItem]:
-        """The items so far; the last ones may lack what the block has not told yet."""
+        """The items so far; the last ones may be incomplete."""
         return self._items
 
     def advance(self) -> None:
@@ -81,7 +81,7 @@ class RecordMaker:
     def _begin(self, item: RecordItem) -> None:
         """Begin with an item that is no child of an item before; its parent may follow, or be itself.
 
-        Children that are told before their parent have its transaction id, but for the nonce.
+        Children that come before their parent have its transaction id, but for the nonce.
         """
         before, self._top = self._top, item
         if before is None or not before.nonce or not _same_transaction(before, item):
@@ -147,9 +147,11 @@ def _item(
         streamed.record,
         previous=previous,
         hapi_version=hapi_version,
-        from_block=True,
-        congestion_pricing_multiplier=content.result.congestion_pricing_multiplier,
-        signed=signed,
+        source=ItemSource(
+            signed=signed,
+            from_block=True,
+            congestion_pricing_multiplier=content.result.congestion_pricing_multiplier,
+        ),
     )
     body, record = item.body, item.record
     if body.memo:

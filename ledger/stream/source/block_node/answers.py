@@ -1,4 +1,4 @@
-"""What block nodes say of the blocks that they have, and in plain words why one does not say it."""
+"""The blocks that a block node has, and in plain words why it does not answer."""
 
 import re
 from typing import Any, NamedTuple
@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import grpc
 
 WITHOUT_END = (1 << 64) - 1
-# Details of gRPC may be long, and come from strangers.
+# Details of gRPC may be long, and come from the other side.
 _LONGEST_DETAILS = 100
-# The last part of the details tells most, as in "failed to connect to all addresses; last error: ...".
+# The last part of the details is the most precise: "failed to connect to all addresses; last error: ...".
 _GISTS = (
     (re.compile(r"CERTIFICATE_VERIFY_FAILED"), "its certificate can't be verified"),
     (re.compile(r"Hostname Verification Check failed"), "its certificate is one of another host"),
@@ -34,7 +34,7 @@ class Available(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What blocks a node has, or else why that is not known, in words; None and "" if it has none."""
+    """The blocks of a node, or why they are unknown, in words; None and "" if it has none."""
 
     available: Available | None = None
     failure: str = ""
@@ -61,7 +61,7 @@ class Answer(NamedTuple):
 
 
 def reason(error: Any, seconds: float | None = None) -> str:
-    """Return in a few words why a call of gRPC has failed that may have taken so long."""
+    """Return in a few words why a call of gRPC has failed, with a time limit of `seconds`."""
     code = error.code() if hasattr(error, "code") else None
     if code is None:
         return type(error).__name__

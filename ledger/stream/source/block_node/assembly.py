@@ -22,9 +22,9 @@ log = logs.logger(__name__)
 
 ANOTHER_NODE = "Another block node is asked, if one is known; this one is asked again later."
 _HEADER = BlockItem.BLOCK_HEADER_FIELD_NUMBER
-# Items of a larger message are counted before it is parsed: each takes 32 bytes then, even an empty one.
+# Items of a larger message are counted before it is parsed: each takes 32 bytes in memory, even if empty.
 _LARGE_MESSAGE = 8 << 20
-# So many messages without an item may come one after another.
+# The most messages without an item in a row.
 _MOST_ODD = 100
 _ITEMS_OF_MESSAGE = SubscribeStreamResponse.BLOCK_ITEMS_FIELD_NUMBER
 
@@ -33,7 +33,7 @@ _ITEMS_OF_MESSAGE = SubscribeStreamResponse.BLOCK_ITEMS_FIELD_NUMBER
 class Limits:
     """The most items and bytes of a block, and the most bytes of a message with some of its items.
 
-    Only blocks that are to be kept have their `originals`.
+    `originals`: blocks have their bytes, as the archive or the database stores them.
     """
 
     items: int = 800_000
@@ -43,7 +43,7 @@ class Limits:
 
 
 class BlockNodeFailure(StreamFileError):
-    """A block node can't be used at the moment: it is away, slow, or sends what is no stream of blocks."""
+    """A block node can't be used now: it is unavailable, slow, or sends no stream of blocks."""
 
     kind = ingest.SOURCE
 
@@ -54,7 +54,7 @@ class BlockNodeFailure(StreamFileError):
 
 
 class BlockNodeStall(BlockNodeFailure):
-    """A block node does not send a block that exists; `waited` is for how long (s)."""
+    """A block node does not send a block that exists; `waited` is the time (s)."""
 
     def __init__(self, node: str, cause: str, waited: float) -> None:
         super().__init__(node, 0, cause, ANOTHER_NODE)
@@ -64,14 +64,14 @@ class BlockNodeStall(BlockNodeFailure):
 class Assembler:
     """The block that is being received from a node, which `node` names in messages.
 
-    `warned` holds the kinds of odd messages that need no warning any more.
+    `warned` has the kinds of odd messages that are logged already.
     """
 
     def __init__(self, node: str, limits: Limits, warned: set[str] | None = None) -> None:
         self._node = node
         self._limits = limits
         self._warned: set[str] = set() if warned is None else warned
-        # How many odd messages have come since the last item.
+        # The number of odd messages since the last item.
         self._odd = 0
         self._reader: BlockReader | None = None
         self._records: RecordMaker | None = None
@@ -118,7 +118,7 @@ class Assembler:
 
     def _take_items(self, items: Any) -> None:
         if not items:
-            if self._pass_over("empty"):
+            if self._skip("empty"):
                 log.warning("empty_block_items", node=self._node)
             return
         self._odd = 0
@@ -152,12 +152,12 @@ class Assembler:
         block = self._reader.block
         block.name = names.streamed(block.header.number)
         if self._records:
-            # Most of the work is done before the end of the block comes.
+            # Most of the work is done before the block ends.
             self._records.advance()
 
     def _end(self, number: int) -> RecordFile | None:
         if self._reader is None:
-            if self._pass_over("end"):
+            if self._skip("end"):
                 log.warning("unexpected_block_end", node=self._node, block=number)
             return None
         content = self._reader.finish(self._bytes)
@@ -171,8 +171,8 @@ class Assembler:
             file.original = self._original.finish()
         return file
 
-    def _pass_over(self, kind: str) -> bool:
-        """Leave an odd message out; return whether to warn of it. Errors: BlockNodeFailure after many."""
+    def _skip(self, kind: str) -> bool:
+        """Skip an odd message; return whether to log it. Errors: BlockNodeFailure after many."""
         self._odd += 1
         if self._odd >= _MOST_ODD:
             raise self._failure(f"has sent {self._odd} messages one after another that hold nothing")

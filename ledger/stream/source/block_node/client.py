@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import grpc
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.block_node import answers, certificates
 from ledger.stream.source.block_node.answers import WITHOUT_END, Answer, Available
 from ledger.stream.source.block_node.api_pb2 import (
@@ -25,12 +24,13 @@ from ledger.stream.source.block_node.assembly import (
     BlockNodeStall,
     Limits,
 )
+from ledger.stream.source.blocks import FetchedBlock
 
 _SUBSCRIBE = "/org.hiero.block.api.BlockStreamSubscribeService/subscribeBlockStream"
 _STATUS = "/org.hiero.block.api.BlockNodeService/serverStatus"
-# As long as fewer blocks, and fewer bytes, wait to be loaded, more are received; else the node waits.
+# More blocks are received while fewer blocks, and fewer bytes, wait to be loaded; else the node waits.
 _AHEAD, _AHEAD_BYTES = 8, 8 << 20
-# A node that was away is connected to again within this time; by default it may take two minutes.
+# A node is connected to again within this time; by default it may take two minutes.
 _SHORTEST_PAUSE_MILLISECONDS, _LONGEST_PAUSE_MILLISECONDS = 200, 2_000
 SHUTDOWN_SECONDS = 5.0
 # The addresses of a node that refuses connections over TLS are connected to one by one for so long.
@@ -50,7 +50,7 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockNode:
-    """A block node: where it tells its status, and where it streams. The lowest priority is preferred."""
+    """A block node: the endpoints of its status and of its stream. The lowest priority is preferred."""
 
     status: Endpoint
     stream: Endpoint
@@ -59,15 +59,6 @@ class BlockNode:
     @property
     def name(self) -> str:
         return str(self.stream)
-
-
-class StreamedBlock(NamedTuple):
-    """A block as it came: when its last item had arrived (monotonic seconds), and its node."""
-
-    number: int
-    file: RecordFile
-    arrived: float
-    node: BlockNode
 
 
 class BlockNodeClient:
@@ -83,7 +74,7 @@ class BlockNodeClient:
         self._channels: dict[Endpoint, grpc.Channel] = {}
         # The endpoints that have answered over the connection of now.
         self._answered: set[Endpoint] = set()
-        # What the node was warned of already.
+        # The kinds of odd messages that are logged already.
         self._odd: set[str] = set()
         self._lock = threading.Lock()
 
@@ -99,7 +90,7 @@ class BlockNodeClient:
         return self.ask(seconds).answer().available
 
     def ask(self, seconds: float) -> "Question":
-        """Ask the node what blocks it has; it has so long to answer."""
+        """Request the status of the node, with a time limit."""
         channel = self._channel(self.node.status)
         ask = channel.unary_unary(
             _STATUS,
@@ -133,16 +124,16 @@ class BlockNodeClient:
         return Subscription(call, self.node, assembler, start, seconds_per_block, self._seconds_of_shutdown)
 
     def note_answer(self, channel: grpc.Channel) -> None:
-        """Note that the node has told its status over a connection."""
+        """Note that the node has sent its status over a connection."""
         with self._lock:
             if self._channels.get(self.node.status) is channel:
                 self._answered.add(self.node.status)
 
     def leave_if_it_was_good(self, channel: grpc.Channel) -> None:
-        """Close a connection over which answers have come and come no more: its other end may be lost.
+        """Close a connection over which answers have stopped: its other end may be lost.
 
-        One that is still being made is let be, as it may take longer than an answer may. So is one that
-        another thread has made since.
+        One that is still being made stays, as that may take longer than an answer. So does one that another
+        thread has made since.
         """
         endpoint = self.node.status
         with self._lock:
@@ -173,7 +164,7 @@ class BlockNodeClient:
 def _reason(
     error: Any, endpoint: Endpoint, seconds: float | None = None, probe: float = _PROBE_SECONDS
 ) -> str:
-    """Return why a call has failed that may have taken so long: of all addresses, what tells most."""
+    """Return why a call has failed after `seconds`: of all addresses the most precise reason."""
     if endpoint.requires_tls and probe > 0:
         certificate = certificates.problem(error, endpoint.host, endpoint.port, _STATUS, probe)
         if certificate:
@@ -182,14 +173,14 @@ def _reason(
 
 
 class Question:
-    """A question that a node was asked: what blocks does it have?"""
+    """A request for the status of a node: what blocks does it have?"""
 
     def __init__(self, client: BlockNodeClient, channel: grpc.Channel, call: Any, seconds: float) -> None:
         self._client, self._channel, self._call, self._seconds = client, channel, call, seconds
-        self._asked_at = time.monotonic()
+        self._began = time.monotonic()
 
     def is_answered_within(self, seconds: float) -> bool:
-        """Wait so long for the answer, also if there will be none; return whether that is known."""
+        """Wait for the answer or its failure; return whether there is one in time."""
         try:
             if self._call is not None:
                 self._call.exception(seconds)
@@ -200,7 +191,7 @@ class Question:
         return True
 
     def answer(self) -> Answer:
-        """Return what the node has said, or why it has not."""
+        """Return the answer, or why there is none."""
         if self._call is None:
             return _CLOSED
         try:
@@ -210,8 +201,8 @@ class Question:
                 self._client.leave_if_it_was_good(self._channel)
             if error.code() is grpc.StatusCode.CANCELLED:
                 return _CLOSED
-            # The time that is left is the question's: as many nodes are asked at once, none adds to it.
-            left = self._asked_at + self._seconds - time.monotonic()
+            # Many requests run at once: the probe has the rest of this one's time.
+            left = self._began + self._seconds - time.monotonic()
             return Answer(
                 failure=_reason(error, self._client.node.status, self._seconds, min(left, _PROBE_SECONDS))
             )
@@ -238,21 +229,21 @@ class Subscription:
         self._seconds, self._seconds_of_shutdown = seconds_per_block, seconds_of_shutdown
         self._assembler = assembler
         self._number = start
-        # What waits for the reader: blocks, and at the end the reason of it, None once all has come.
-        self._ready: deque[StreamedBlock | StreamFileError | None] = deque()
+        # For the reader: blocks, and at the end the reason, None if the stream is complete.
+        self._ready: deque[FetchedBlock | StreamFileError | None] = deque()
         self._ready_bytes = 0
         self._changed = threading.Condition()
         self._closed = False
-        # Since when the node has been waited for (monotonic seconds); None while it waits for the reader.
+        # Waiting for the node since (monotonic seconds); None while it waits for the reader.
         self._waiting_since: float | None = time.monotonic()
-        # Since when a block has been coming, if one is.
+        # When the first item of an incomplete block came.
         self._coming_since: float | None = None
-        #: Whether the node has sent all that was asked for.
+        #: Whether the node has sent all requested blocks.
         self.has_ended = False
         self._thread = threading.Thread(target=self._receive, name="block node", daemon=True)
         self._thread.start()
 
-    def next(self, seconds: float) -> StreamedBlock | None:
+    def next(self, seconds: float) -> FetchedBlock | None:
         """Return the next block; None if there is none within this time, or has_ended.
 
         Errors: BlockNodeFailure, also once a block that has begun has not come in its time; StreamFileError.
@@ -266,7 +257,7 @@ class Subscription:
                     raise BlockNodeStall(self._node.name, cause, waited)
                 return None
             block = self._ready.popleft()
-            if isinstance(block, StreamedBlock):
+            if isinstance(block, FetchedBlock):
                 self._ready_bytes -= block.file.size
                 self._changed.notify_all()
         if isinstance(block, StreamFileError):
@@ -281,7 +272,7 @@ class Subscription:
 
     @property
     def is_quiet(self) -> bool:
-        """Tell if a whole block's time has gone by without any item: perhaps there is no block."""
+        """Return whether no item has come for the time of a whole block: perhaps there is no block."""
         with self._changed:
             since = self._waiting_since
             if self._ready or self._coming_since is not None or since is None:
@@ -290,7 +281,7 @@ class Subscription:
 
     @property
     def idle(self) -> float:
-        """For how long it has been waiting for the node to send anything (s)."""
+        """The time since the node has sent anything (s)."""
         with self._changed:
             since = self._waiting_since
             if self._coming_since is not None:
@@ -298,7 +289,7 @@ class Subscription:
             return 0.0 if self._ready or since is None else time.monotonic() - since
 
     def wait_anew(self) -> None:
-        """Take it that there is no block so far: it is quiet for no time yet."""
+        """Start the time without items again, as the node has no block."""
         with self._changed:
             if self._waiting_since is not None:
                 self._waiting_since = time.monotonic()
@@ -323,9 +314,9 @@ class Subscription:
         except grpc.RpcError as error:
             last = self._failure(f"has failed: {_reason(error, self._node.stream)}")
         except Exception as error:
-            # Whoever waits has to know.
+            # The reader waits for a reason.
             last = self._failure(f"sends what can't be read: {type(error).__name__}: {error}")
-        # A node may go on sending what nobody reads.
+        # A node may continue to send.
         self._call.cancel()
         with self._changed:
             self._waiting_since = self._coming_since = None
@@ -333,7 +324,7 @@ class Subscription:
             self._changed.notify_all()
 
     def _assemble(self) -> StreamFileError | None:
-        """Put every block; return why there are no more, None if all has come that was asked for."""
+        """Put every block; return why there are no more, None if all requested ones have come."""
         for data in self._call:
             message = self._assembler.parse(data)
             is_status = message.WhichOneof("response") == "status"
@@ -346,16 +337,17 @@ class Subscription:
             file = self._assembler.take(message)
             if file is None:
                 continue
-            number, arrived = message.end_of_block.block_number, self._assembler.last_item_at
+            number = message.end_of_block.block_number
             if number != self._number:
                 return self._failure(f"has sent block {number} instead of block {self._number}")
             self._number += 1
-            if not self._put(StreamedBlock(number, file, arrived, self._node)):
+            source, arrived = f"the block node {self._node.name}", self._assembler.last_item_at
+            if not self._put(FetchedBlock(file.name, number, file, source, arrived)):
                 return None
         return self._failure("has ended the stream, which has no end")
 
-    def _put(self, block: StreamedBlock) -> bool:
-        """Put a block, and wait until there is room for another; return whether anybody wants one."""
+    def _put(self, block: FetchedBlock) -> bool:
+        """Put a block, and wait until there is room for another; return False once it is closed."""
         with self._changed:
             self._waiting_since = self._coming_since = None
             self._ready.append(block)

@@ -1,4 +1,4 @@
-"""Measuring how soon block nodes have blocks, beside the stream of the one that is followed."""
+"""Measuring the latency of block nodes other than the one that is followed."""
 
 import threading
 import time
@@ -7,12 +7,9 @@ from dataclasses import dataclass
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node.answers import Available
-from ledger.stream.source.block_node.client import (
-    BlockNode,
-    BlockNodeClient,
-    StreamedBlock,
-)
+from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient
 from ledger.stream.source.block_node.scheduler import Scheduler
+from ledger.stream.source.blocks import FetchedBlock
 from mirror.core import logs
 from mirror.core.config import clock
 from mirror.core.values.timestamp import NANOS_PER_SECOND
@@ -20,7 +17,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 log = logs.logger(__name__)
 
 _LOOK_SECONDS = 0.25
-# Clocks differ by less than this: who has a block sooner than it ended does not tell the truth.
+# Clocks differ by less than this: a block that arrives earlier than it ended has a wrong time.
 _CLOCKS_DIFFER_SECONDS = 1.0
 
 
@@ -30,11 +27,11 @@ class Measuring:
 
     every: float = 10.0
     most_seconds: float = 5.0
-    # One node is measured at a time, and so many more wait for their turn; the rest is left for later.
+    # Nodes that are measured after the first, one at a time; the others follow in the next round.
     backlog: int = 1
 
 
-def latency_of(block: StreamedBlock) -> float | None:
+def latency_of(block: FetchedBlock) -> float | None:
     """Return the time from the end of a block to the arrival of its last item (s), None if that can't be."""
     since = time.monotonic() - block.arrived
     latency = (clock.now_ns() - block.file.consensus_end) / NANOS_PER_SECOND - since
@@ -42,10 +39,10 @@ def latency_of(block: StreamedBlock) -> float | None:
 
 
 class LatencyMeter:
-    """A thread that has one node after another send its next block. Close it when done.
+    """A thread that requests the next block of one node after another. Close it when done.
 
-    `current` returns the node that is followed, whose stream tells its latency; None while blocks of the past
-    are loaded, which tell none.
+    `current` returns the node that is followed, whose latency its stream shows; None while blocks of the past
+    are loaded, which show none.
     """
 
     def __init__(
@@ -62,7 +59,7 @@ class LatencyMeter:
         self._stopping = threading.Event()
         # The nodes, the one that was measured last at the end.
         self._measured: dict[BlockNode, None] = {}
-        self._thread = threading.Thread(target=self._measure_again_and_again, name="latency", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="latency", daemon=True)
         self._thread.start()
 
     def close(self, seconds: float) -> None:
@@ -71,11 +68,11 @@ class LatencyMeter:
         self._thread.join(seconds)
 
     def measure_some(self) -> None:
-        """Measure those nodes whose last measurement is longest ago, as many as may wait."""
+        """Measure the nodes whose last measurement is longest ago, up to the backlog."""
         current = self._current()
         if current is None:
             return
-        order = {node: place for place, node in enumerate(self._measured)}
+        order = {node: index for index, node in enumerate(self._measured)}
         nodes = sorted(self._scheduler.to_measure(current), key=lambda node: order.get(node, -1))
         for node in nodes[: 1 + self._measuring.backlog]:
             if self._stopping.is_set():
@@ -84,12 +81,12 @@ class LatencyMeter:
             self._measured[node] = None
             self._measure(node)
 
-    def _measure_again_and_again(self) -> None:
+    def _run(self) -> None:
         while not self._stopping.wait(self._measuring.every):
             try:
                 self.measure_some()
             except Exception:
-                # Blocks come without it, too.
+                # Loading continues without it.
                 log.exception("latency_not_measured")
 
     def _measure(self, node: BlockNode) -> None:
@@ -102,7 +99,7 @@ class LatencyMeter:
         elif not self._stopping.is_set():
             self._scheduler.missed(node)
 
-    def _next_block(self, node: BlockNode) -> StreamedBlock | None:
+    def _next_block(self, node: BlockNode) -> FetchedBlock | None:
         """Return the block that the node has next; None if it does not come in time."""
         available = self._available(node)
         if available is None:

@@ -1,4 +1,4 @@
-"""Which block node to ask: by priority, by how soon it has blocks, or by both; least those that fail."""
+"""The choice of a block node: by priority, by latency, or by both; nodes that fail come last."""
 
 import math
 import threading
@@ -12,26 +12,26 @@ from ledger.stream.source.block_node.answers import Answer, Available
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
 from ledger.stream.source.block_node.client import BlockNode
 
-# A new latency counts for so much of the mean.
+# The weight of a new latency in the mean.
 _NEW_PART = 0.3
-# So many failed measurements make a latency unknown.
+# After this number of failed measurements a latency is unknown.
 _MISSES = 3
-# The preferred node has this time to answer before the others are asked, too.
+# The others are requested if the preferred node has not answered by then.
 _HEAD_START_SECONDS = 0.1
-# Strangers may register nodes, and each question takes a connection and a thread of gRPC.
+# Anyone may register nodes, and each request takes a connection and a thread of gRPC.
 _MOST_AT_ONCE = 100
-# Failures count half after this time: blocks that are accepted between them excuse none at once.
+# Failures count half after this time: blocks that are accepted between them do not reset them.
 _HALVED_AFTER_SECONDS = 600.0
-# A node that fails again each time that it is tried again is set aside for up to 2 to this power as long.
+# A node that fails at each retry is set aside for up to 2 to this power as long.
 _MOST_DOUBLINGS = 3
-#: A node that has sent nothing for so long is left if another one has the block. What it cost counts, too.
+#: A node that sends nothing for this time is left if another one has the block; the time counts as failures.
 STALL_SECONDS = 3.0
-# An error says of so many nodes why they can't provide a block; the status has more of them.
+# The number of nodes that an error names; the status has all of them.
 _MOST_NAMED = 3
 
 
 class Order(StrEnum):
-    """By what nodes are preferred."""
+    """The order of preference."""
 
     LATENCY = "LATENCY"
     PRIORITY = "PRIORITY"
@@ -48,10 +48,10 @@ class SelectionReason(StrEnum):
 
 
 class BlockNodeClients(Protocol):
-    """A question to a node: what blocks does it have?"""
+    """A request for the status of a node (`client.Question`)."""
 
     def is_answered_within(self, seconds: float) -> bool:
-        """Tell if it is answered, or will not be; wait so long for that."""
+        """Wait for the answer or its failure; return whether there is one in time."""
         ...
 
     def answer(self) -> Answer: ...
@@ -66,18 +66,18 @@ class NodeSelection(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """When a node is given up and asked again, and when another one is better. Times are seconds.
+    """When a node is set aside and readmitted, and when another one is better. Times are seconds.
 
-    `most_failures` are those of about ten minutes, where each second that a stall has cost is one more.
+    `most_failures` are those of about ten minutes; each second of a stall counts as one.
     """
 
     order: Order = Order.PRIORITY_THEN_LATENCY
     most_failures: int = 3
     readmit_after: float = 60
-    # Another node has to be sooner by so much, and the last change so long ago.
+    # The least gain in latency of another node, and the least time since the last change.
     sooner_by: float = 0.05
     change_after: float = 10
-    # While loading a block takes longer than this, no node is too late.
+    # No change while loading a block takes longer than this.
     most_processing: float = 1
 
 
@@ -91,14 +91,14 @@ class NodeState:
     set_aside: float
     # Its last failure in words.
     failure: str
-    # What it said when it was last asked what it has, and how long ago that was (s); None before that.
+    # Its last answer, and the age of that (s); None before the first.
     answer: Answer | None = None
     asked: float = 0.0
 
 
 @dataclass
 class _Known:
-    # Failures and seconds lost, as they counted when the last of them happened.
+    # Failures and seconds of stalls, as they counted at the last of them.
     failures: float = 0.0
     failed: float = float("-inf")
     inactive_until: float = float("-inf")
@@ -111,9 +111,9 @@ class _Known:
 
 
 class Scheduler:
-    """The nodes and what is known of them. `nodes` returns those of the moment, `ask` asks what one has.
+    """The nodes and their states. `nodes` returns the current ones, `ask` requests the status of one.
 
-    The thread that measures latencies uses it beside the one that reads blocks.
+    It is used by two threads: one measures latencies, one reads blocks.
     """
 
     def __init__(
@@ -134,8 +134,8 @@ class Scheduler:
     def choose(self, number: int | None) -> NodeSelection:
         """Return a node that has a block, and the number; None is the earliest block that a node has.
 
-        Of the nodes that have not failed too often the first one that has it, or else will have it next. Then
-        of the others the one that has it and whose failure is longest ago, which gets another chance.
+        The first active node that has it, or else will have it next; else the node set aside that has it and
+        whose failure is longest ago, which is readmitted.
         Errors: BlockNodeFailure.
         """
         ordered = self.ordered()
@@ -169,7 +169,7 @@ class Scheduler:
         return sorted(self._listed, key=self._rank)
 
     def is_active(self, node: BlockNode) -> bool:
-        """Tell if a node is not set aside after too many failures."""
+        """Return whether a node is not set aside after too many failures."""
         return self._of(node).inactive_until <= self._clock()
 
     def another_with(self, number: int, node: BlockNode) -> BlockNode | None:
@@ -179,7 +179,7 @@ class Scheduler:
         return next((other for other, has in self._answers(others) if has.has(number)), None)
 
     def to_measure(self, current: BlockNode | None) -> list[BlockNode]:
-        """Return the nodes whose latency no stream of blocks tells, as far as they are not set aside."""
+        """Return the active nodes other than the current one, whose stream shows its latency."""
         if self._rules.order is Order.PRIORITY:
             return []
         return [node for node in self._listed if node != current and self.is_active(node)]
@@ -205,13 +205,13 @@ class Scheduler:
     # WHAT HAPPENED
 
     def answered(self, node: BlockNode, answer: Answer) -> None:
-        """Note what a node has said when it was asked what it has."""
+        """Store the status of a node."""
         with self._lock:
             known = self._of(node)
             known.answer, known.answered = answer, self._clock()
 
     def measured(self, node: BlockNode, latency: float) -> None:
-        """Note the time from the end of a block to its arrival from a node (s)."""
+        """Store the time from the end of a block to its arrival from a node (s)."""
         with self._lock:
             known = self._of(node)
             known.misses = 0
@@ -227,14 +227,14 @@ class Scheduler:
                 known.latency = None
 
     def distrust(self, node: BlockNode) -> None:
-        """Forget how soon a node has blocks: one of them was refused, and may have told a wrong time."""
+        """Drop the latency of a node: a block of it was refused, and may have a wrong time."""
         with self._lock:
             self._of(node).latency = None
 
     def failed(self, node: BlockNode, reason: str = "", waited: float = 0.0) -> bool:
         """Note that a subscription has failed; return whether the node is set aside, as after too many.
 
-        `waited` is for how long the node has owed a block (s).
+        `waited` is the duration of its stall (s).
         """
         most = self._rules.most_failures
         with self._lock:
@@ -242,7 +242,7 @@ class Scheduler:
             lost = waited if waited >= STALL_SECONDS else 0.0
             known.failures = min(self._failures(known) + 1 + lost, most + _MOST_DOUBLINGS)
             known.failed, known.failure = self._clock(), reason
-            # What has faded since the first of so many failures within some minutes does not excuse the last.
+            # Rounded: the decay since the first of some failures within minutes must not hide the last.
             if round(known.failures) < most:
                 return False
             doublings = max(0, round(known.failures) - most)
@@ -253,7 +253,7 @@ class Scheduler:
         return known.failures * math.exp2((known.failed - self._clock()) / _HALVED_AFTER_SECONDS)
 
     def better_than(self, node: BlockNode, processing: float) -> BlockNode | None:
-        """Return another node that has blocks so much sooner that it should be asked instead.
+        """Return another node whose latency is lower by enough for a change.
 
         `processing` is the time that loading a block takes (s).
         """
@@ -273,35 +273,32 @@ class Scheduler:
         return None
 
     def _answers(self, nodes: Sequence[BlockNode]) -> Iterator[tuple[BlockNode, Available]]:
-        """Yield what nodes have, in their order, without those that do not tell.
+        """Yield the blocks of nodes, in their order, as far as they answer.
 
-        The others are asked only if the first one is slow or does not have what is wanted, and then all at
-        once: each that is silent takes the whole time that an answer may take.
+        The status of the others is requested only if the first one is slow or does not have the block, and
+        then of all at once: each silent one takes the whole time limit.
         """
-        waiting = self._asked(nodes[:1])
-        if all(question.is_answered_within(_HEAD_START_SECONDS) for _, question in waiting):
-            yield from self._told(waiting)
-            waiting = []
-        for place in range(1, len(nodes), _MOST_AT_ONCE):
-            waiting += self._asked(nodes[place : place + _MOST_AT_ONCE])
-            yield from self._told(waiting)
-            waiting = []
-        yield from self._told(waiting)
+        requests = [(node, self._ask(node)) for node in nodes[:1]]
+        if all(request.is_answered_within(_HEAD_START_SECONDS) for _, request in requests):
+            yield from self._available(requests)
+            requests = []
+        for start in range(1, len(nodes), _MOST_AT_ONCE):
+            requests += [(node, self._ask(node)) for node in nodes[start : start + _MOST_AT_ONCE]]
+            yield from self._available(requests)
+            requests = []
+        yield from self._available(requests)
 
-    def _asked(self, nodes: Iterable[BlockNode]) -> list[tuple[BlockNode, BlockNodeClients]]:
-        return [(node, self._ask(node)) for node in nodes]
-
-    def _told(
-        self, questions: Iterable[tuple[BlockNode, BlockNodeClients]]
+    def _available(
+        self, requests: Iterable[tuple[BlockNode, BlockNodeClients]]
     ) -> Iterator[tuple[BlockNode, Available]]:
-        for node, question in questions:
+        for node, question in requests:
             answer = question.answer()
             self.answered(node, answer)
             if answer.available is not None:
                 yield node, answer.available
 
     def _reasons(self, nodes: Sequence[BlockNode]) -> str:
-        """Return why nodes that were asked can't provide a block: of some of them, and the others counted."""
+        """Return why nodes can't provide a block: of some of them, and the number of the others."""
         if not nodes:
             return "none is known"
         reasons = [self._reason(node) for node in nodes[:_MOST_NAMED]]
@@ -312,9 +309,10 @@ class Scheduler:
     def _reason(self, node: BlockNode) -> str:
         known = self._of(node)
         name = node.name if node.status == node.stream else f"{node.name} (its status at {node.status})"
-        said = known.answer.about(name) if known.answer else f"{name} was not asked"
-        has_more_to_say = known.answer and known.answer.available and not self.is_active(node)
-        return f"{said}, and is set aside, as it failed: {known.failure}" if has_more_to_say else said
+        answer = known.answer.about(name) if known.answer else f"{name} was not asked"
+        if known.answer and known.answer.available and not self.is_active(node):
+            return f"{answer}, and is set aside, as it failed: {known.failure}"
+        return answer
 
     def _chosen(self, chosen: NodeSelection) -> NodeSelection:
         self._changed = self._clock()

@@ -3,14 +3,13 @@
 from typing import Any
 
 from mirror.core.values.hapi.messages import AccountAmount, TransferList
-from mirror.demo.actions.refusals import give_up_if
 from mirror.demo.actions.tokens.transfers import find_receiver, transfer
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.tokens import traders
-from mirror.demo.tokens.messages import token_id
 from mirror.demo.tokens.transfers import Transfers
 from mirror.demo.world.accounts import HBAR
+from mirror.demo.world.messages import token_id
 from mirror.demo.world.tokens import Allowance, AllowanceForAll, Token
 
 _REVOKED = 0.12  # share of approvals that revoke an allowance
@@ -20,7 +19,7 @@ _MOST_ALLOWED = 200  # of a kind; when there are more, one is revoked
 
 # GRANTING
 def allow_hbars(network: Network) -> None:
-    """Allow somebody to spend hbars, or no longer."""
+    """Allow another account to spend hbars, or no longer."""
     allowances = network.world.tokens.hbar_allowances
     owner = traders.trader(network)
     spender = traders.trader(network, other_than=(owner,))
@@ -37,7 +36,7 @@ def allow_hbars(network: Network) -> None:
 
 
 def allow_units(network: Network) -> None:
-    """Allow somebody to spend units of a token, or no longer; sometimes hbars as well."""
+    """Allow another account to spend units of a token, or no longer; sometimes hbars as well."""
     token = traders.token(network, lambda token: token.fungible)
     owner = traders.holder(network, token)
     spender = traders.trader(network, other_than=(owner,))
@@ -51,7 +50,7 @@ def allow_units(network: Network) -> None:
         if token.deleted or owner not in token.relationships or not traders.able(network, owner):
             raise NotPossible
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     parties = _parties(network, owner, spender)
     body = {"tokenAllowances": [parties | {"tokenId": token_id(token.number), "amount": amount}]}
     if network.choose.random() < 0.15:
@@ -64,12 +63,12 @@ def allow_units(network: Network) -> None:
 
 
 def allow_serials(network: Network) -> None:
-    """Allow somebody to spend some serials."""
+    """Allow another account to spend some serials."""
     _allow_serials(network, *_owner_of_serials(network))
 
 
 def _owner_of_serials(network: Network) -> tuple[Token, int, int]:
-    """Return a token, somebody who holds serials of it, and somebody else."""
+    """Return a token, a holder of its serials, and another account."""
     token = traders.token(network, lambda token: not token.fungible and token.supply and not token.paused)
     owner = traders.holder(network, token)
     return token, owner, traders.trader(network, other_than=(owner,))
@@ -79,9 +78,7 @@ def allow_serials_for_another(network: Network) -> None:
     """Let the spender of all serials of an owner allow a third account to spend some."""
     tokens = network.world.tokens
     approved = [key for key, allowance in tokens.nft_allowances.items() if allowance.approved]
-    if not approved:
-        raise NotPossible
-    owner, delegating, number = network.choose.choice(approved)
+    owner, delegating, number = network.pick(approved)
     token = tokens.issued[number]
     spender = traders.trader(network, other_than=(owner, delegating))
     if token.deleted or token.paused or not token.balance(owner) or not traders.able(network, delegating):
@@ -107,7 +104,7 @@ def _allow_serials(
 
 
 def allow_all_serials(network: Network) -> None:
-    """Allow somebody to spend all serials of a token, or no longer."""
+    """Allow another account to spend all serials of a token, or no longer."""
     token, owner, spender = _owner_of_serials(network)
     allowances, approved = network.world.tokens.nft_allowances, True
     in_force = [key for key, allowance in allowances.items() if allowance.approved]
@@ -152,12 +149,10 @@ def _parties(network: Network, owner: int, spender: int) -> dict[str, Any]:
 
 # SPENDING
 def take_hbars(network: Network) -> None:
-    """Spend hbars by an allowance, now and then more than allowed."""
+    """Spend hbars by an allowance, sometimes more than allowed."""
     allowances = network.world.tokens.hbar_allowances
     usable = [key for key, allowance in allowances.items() if allowance.amount]
-    if not usable:
-        raise NotPossible
-    owner, spender = network.choose.choice(usable)
+    owner, spender = network.pick(usable)
     if not traders.able(network, spender) or not traders.able(network, owner):
         raise NotPossible
     allowance = allowances[owner, spender]
@@ -171,12 +166,10 @@ def take_hbars(network: Network) -> None:
 
 
 def take_units(network: Network) -> None:
-    """Spend units by an allowance, now and then for somebody else or more than allowed."""
+    """Spend units by an allowance, sometimes for another account or more than allowed."""
     tokens = network.world.tokens
     usable = [key for key, allowance in tokens.token_allowances.items() if allowance.amount]
-    if not usable:
-        raise NotPossible
-    owner, spender, number = network.choose.choice(usable)
+    owner, spender, number = network.pick(usable)
     token, allowance = tokens.issued[number], tokens.token_allowances[owner, spender, number]
     most = min(allowance.amount, token.balance(owner))
     # Custom fees would be taken from the allowance as well, which is not simulated.
@@ -204,9 +197,7 @@ def take_a_serial(network: Network) -> None:
     for (owner, spender, allowed), allowance in network.world.tokens.nft_allowances.items():
         if allowed == token.number and allowance.approved:
             possible += [(number, owner, spender) for number in token.owned(owner)[:1]]
-    if not possible:
-        raise NotPossible
-    number, owner, spender = network.choose.choice(possible)
+    number, owner, spender = network.pick(possible)
     if not traders.able(network, spender):
         raise NotPossible
     transfers = Transfers(network)
@@ -248,16 +239,9 @@ def allow_in_vain(network: Network) -> None:
     network.submit("cryptoApproveAllowance", allowance, payer=owner, result=refusal)
 
 
-ACTIONS = (
-    Action(allow_hbars, 1),
-    Action(allow_units, 1),
-    Action(allow_serials, 1),
-    Action(allow_all_serials, 0),
-    Action(allow_serials_for_another, 0),
-    Action(take_serials_back, 0),
-    Action(take_hbars, 1),
-    Action(take_units, 1),
-    Action(take_a_serial, 1),
-    Action(take_in_vain, 0),
-    Action(allow_in_vain, 0),
+ACTIONS = weighted(
+    (1, allow_hbars, allow_units, allow_serials),
+    (0, allow_all_serials, allow_serials_for_another, take_serials_back),
+    (1, take_hbars, take_units, take_a_serial),
+    (0, take_in_vain, allow_in_vain),
 )

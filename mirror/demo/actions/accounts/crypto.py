@@ -4,8 +4,8 @@ from mirror.core.values.hapi.messages import Key
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions.accounts import people
 from mirror.demo.keys.wallet import Ed25519Wallet
-from mirror.demo.network import Action, Network, NotPossible, both
-from mirror.demo.streams.record_files import TREASURY, account, timestamp, transfer_list
+from mirror.demo.network import Network, NotPossible, both, weighted
+from mirror.demo.streams.record_files import TREASURY, account, timestamp
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.world import World
 
@@ -19,7 +19,7 @@ _MUCH = 60 * HBAR
 
 
 def pay(network: Network) -> None:
-    """Pay somebody, now and then several at once."""
+    """Pay a person, sometimes several at once."""
     payer = network.person(at_least=HBAR)
     receivers = network.choose.sample(network.world.people, network.choose.choice((1, 1, 1, 1, 3)))
     transfers = {receiver: _amount(network, payer.balance // (20 * len(receivers))) for receiver in receivers}
@@ -27,25 +27,20 @@ def pay(network: Network) -> None:
         raise NotPossible
     memos = _MEMOS_OF_MUCH if max(transfers.values()) > _MUCH else _MEMOS
     transfers[payer.number] = -sum(transfers.values())
-    network.submit(
-        "cryptoTransfer",
-        {"transfers": transfer_list(transfers)},
-        payer=payer.number,
-        envelope={"memo": network.choose.choice(memos).format(network.choose.randrange(1000, 9999))},
-        transfers=transfers,
-    )
+    memo = network.choose.choice(memos).format(network.choose.randrange(1000, 9999))
+    network.pay(transfers, payer.number, envelope={"memo": memo})
 
 
 def overdraw(network: Network) -> None:
     """Pay more than the account holds, which fails and costs the fee."""
     payer, receiver = both(network.find_person(), network.find_person())
     amount = payer.balance + HBAR
-    body = {"transfers": transfer_list({payer.number: -amount, receiver.number: amount})}
-    network.submit("cryptoTransfer", body, payer=payer.number, result="INSUFFICIENT_ACCOUNT_BALANCE")
+    transfers = {payer.number: -amount, receiver.number: amount}
+    network.pay(transfers, payer.number, result="INSUFFICIENT_ACCOUNT_BALANCE")
 
 
 def open_account(network: Network) -> None:
-    """Open an account for somebody new; when there is no room, sometimes close one."""
+    """Open an account for a new person; when there is no room, sometimes close one."""
     payer = network.person(at_least=1_000 * HBAR)
     if people.has_room(network):
         name, ecdsa = people.next_name(network), network.choose.random() < 0.5
@@ -57,20 +52,12 @@ def open_account(network: Network) -> None:
 
 
 def buy_hbars(network: Network) -> None:
-    """Let somebody who runs short of hbars buy some from the treasury."""
+    """Let a person who runs short of hbars buy some from the treasury."""
     short = [account.number for account in network.world.living() if account.balance < _SHORT]
-    if not short:
-        raise NotPossible
-    buyer = network.choose.choice(short)
+    buyer = network.pick(short)
     amount = network.choose.randrange(10, 400) * 50 * HBAR
-    transfers = {TREASURY: -amount, buyer: amount}
-    network.submit(
-        "cryptoTransfer",
-        {"transfers": transfer_list(transfers)},
-        payer=TREASURY,
-        envelope={"memo": f"Purchase {network.choose.randrange(10_000, 99_999)}"},
-        transfers=transfers,
-    )
+    memo = f"Purchase {network.choose.randrange(10_000, 99_999)}"
+    network.pay({TREASURY: -amount, buyer: amount}, TREASURY, envelope={"memo": memo})
 
 
 def change(network: Network) -> None:
@@ -136,8 +123,7 @@ def pay_in_vain(network: Network) -> None:
         case _:
             to, result = receiver.number, "INVALID_SIGNATURE"
     amount = network.choose.randrange(1, 50) * HBAR
-    body = {"transfers": transfer_list({payer.number: -amount, to: amount})}
-    network.submit("cryptoTransfer", body, payer=payer.number, result=result)
+    network.pay({payer.number: -amount, to: amount}, payer.number, result=result)
 
 
 def use_live_hash(network: Network) -> None:
@@ -164,19 +150,13 @@ def _other_key(network: Network, changed: Account) -> bytes:
 
 
 def _amount(network: Network, most: int) -> int:
-    """Return a plausible amount: mostly small, now and then large, and mostly a round one."""
+    """Return a plausible amount: mostly small, sometimes large, and mostly a round one."""
     amount = int(most * network.choose.random() ** 4)
     unit = network.choose.choice((1, _CENT, 10 * _CENT, HBAR, HBAR, 5 * HBAR))
     return max(amount - amount % unit, min(unit, most), 1)
 
 
-ACTIONS = (
-    Action(pay, 60),
-    Action(overdraw, 1),
-    Action(open_account, 2),
-    Action(buy_hbars, 1),
-    Action(change, 2),
-    Action(close, 0),
-    Action(pay_in_vain, 0),
-    Action(use_live_hash, 0),
+ACTIONS = weighted(
+    *((60, pay), (1, overdraw), (2, open_account), (1, buy_hbars), (2, change)),
+    (0, close, pay_in_vain, use_live_hash),
 )

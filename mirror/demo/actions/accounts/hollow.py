@@ -9,7 +9,7 @@ from typing import Any
 from mirror.core.values.hapi.messages import AccountAmount, AccountID, Key, TransactionID
 from mirror.demo.actions.accounts import people
 from mirror.demo.keys.wallet import NO_KEY, EcdsaWallet, Ed25519Wallet
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Network, NotPossible, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 
@@ -18,33 +18,23 @@ _CREATION_FEE = 60_000_000
 
 
 def pay_to_nobody(network: Network) -> None:
-    """Pay to an EVM address that nobody has yet, which opens an account without a key, or to a public key."""
+    """Pay to an unused EVM address, which opens an account without a key, or to a public key."""
     payer = network.person(at_least=1_000 * HBAR)
     if len(network.world.hollow) >= _MOST or not people.has_room(network):
         raise NotPossible
-    if network.choose.random() < 0.7:
-        opened = _of_address(network)
-        _pay(network, payer, opened)
-        network.world.hollow.append(opened.number)
+    is_hollow, number = network.choose.random() < 0.7, network.world.next_number
+    opened = Account(network.new_number(), network.now, balance_timestamp=network.now)
+    if is_hollow:
+        opened.alias = opened.evm_address = EcdsaWallet(number).evm_address
+        opened.key, opened.memo = NO_KEY, people.LAZY_CREATED
     else:
-        opened = _of_key(network)
-        _pay(network, payer, opened)
+        opened.alias = opened.key = Ed25519Wallet(number).key
+        opened.memo = people.AUTO_CREATED
+    _pay(network, payer, opened)
+    if is_hollow:
+        network.world.hollow.append(number)
+    else:
         people.welcome(network, opened)
-
-
-def _of_address(network: Network) -> Account:
-    wallet = EcdsaWallet(network.world.next_number)
-    opened = Account(network.new_number(), network.now, balance_timestamp=network.now, key=NO_KEY)
-    opened.alias = opened.evm_address = wallet.evm_address
-    opened.memo = people.LAZY_CREATED
-    return opened
-
-
-def _of_key(network: Network) -> Account:
-    key = Ed25519Wallet(network.world.next_number).key
-    opened = Account(network.new_number(), network.now, balance_timestamp=network.now, key=key, alias=key)
-    opened.memo = people.AUTO_CREATED
-    return opened
 
 
 def complete(network: Network) -> None:
@@ -119,7 +109,4 @@ def _before(transaction_id: Any) -> dict[str, Any]:
     return {"transactionID": own, "nodeAccountID": {}}
 
 
-ACTIONS = (
-    Action(pay_to_nobody, 1),
-    Action(complete, 1),
-)
+ACTIONS = weighted((1, pay_to_nobody, complete))

@@ -21,28 +21,20 @@ _NAMES = (
 _PURPOSES = ("cold wallet", "daily wallet", "joint account", "main account", "savings", "travel money")
 _BUSINESS_PURPOSES = ("deposits", "main account", "payroll", "reserve", "suppliers", "till")
 _TRADES = (
-    "Bakery",
-    "Bookshop",
-    "Cafe",
-    "Cinema",
-    "Florist",
-    "Garage",
-    "Market",
-    "Press",
-    "Studio",
-    "Theatre",
+    *("Bakery", "Bookshop", "Cafe", "Cinema", "Florist"),
+    *("Garage", "Market", "Press", "Studio", "Theatre"),
 )
 
 
 def next_name(network: Network) -> str:
-    """Return the name of somebody new: a person, or a business when all persons are there."""
+    """Return the next name: of a person, or of a business when all persons have an account."""
     place = network.world.named
     network.world.named += 1
     if place < len(_NAMES):
         return _NAMES[place]
-    turn, owner = divmod(place - len(_NAMES), len(_NAMES))
-    trade = _TRADES[(owner + turn) % len(_TRADES)]
-    return numbered(f"{_NAMES[owner]}'s {trade}", turn // len(_TRADES))
+    times, owner = divmod(place - len(_NAMES), len(_NAMES))
+    trade = _TRADES[(owner + times) % len(_TRADES)]
+    return numbered(f"{_NAMES[owner]}'s {trade}", times // len(_TRADES))
 
 
 def numbered(name: str, times: int) -> str:
@@ -62,12 +54,12 @@ def memo_of(network: Network, holder: Account) -> str:
 
 
 def has_room(network: Network) -> bool:
-    """Tell whether one more person may come."""
+    """Return whether one more person may come."""
     return len(network.world.people) + len(network.world.hollow) < _MOST
 
 
 def welcome(network: Network, opened: Account) -> None:
-    """Let somebody act from now on. The first people stay, as most others do while there is room."""
+    """Let a person act from now on. The first people stay, as most others do while there is room."""
     world = network.world
     settled = sum(not account.passing for account in world.living())
     world.people.append(opened.number)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mirror.demo.keys.nodes import nodes
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Network, both, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import Account
 
@@ -42,9 +42,7 @@ def _stop_staking(network: Network) -> None:
         for staker in network.world.living()
         if (staker.staked_node_id is not None or staker.staked_account_id) and network.can_pay(staker.number)
     ]
-    if not stakers:
-        raise NotPossible
-    staker = network.choose.choice(stakers)
+    staker = network.pick(stakers)
     if staker.staked_account_id is None:
         _change(network, staker, {"staked_node_id": _NO_NODE})
     else:
@@ -71,7 +69,4 @@ def _change(network: Network, staker: Account, body: dict[str, Any]) -> None:
     network.world.staking.restart(staker, at)
 
 
-ACTIONS = (
-    Action(stake, 1),
-    Action(stake_in_vain, 0),
-)
+ACTIONS = weighted((1, stake), (0, stake_in_vain))

@@ -2,9 +2,17 @@
 
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.deploying import COIN_UNIT
-from mirror.demo.actions.contracts.sending import call, find_contract, find_ethereum_sender, find_payee, use
+from mirror.demo.actions.contracts.sending import (
+    ContractCall,
+    Function,
+    call,
+    find_contract,
+    find_ethereum_sender,
+    find_payee,
+    use,
+)
 from mirror.demo.evm.solidity import call_data
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.contracts import Contract
 
@@ -37,9 +45,8 @@ def pay_by_ethereum(network: Network) -> None:
     """Pay hbars by an Ethereum transaction."""
     sender, receiver = both(find_ethereum_sender(network), find_payee(network))
     value = 1 + int(sender.balance * network.choose.random() ** 4 / 40)
-    sending.by_ethereum(
-        network, sender, receiver, b"", gas=network.choose.choice((21_000, 30_000)), value=value
-    )
+    gas = network.choose.choice((21_000, 30_000))
+    sending.by_ethereum(network, ContractCall(sender, receiver, b"", gas, value))
 
 
 def come_out_of_order(network: Network) -> None:
@@ -57,7 +64,7 @@ def overdraw_by_ethereum(network: Network) -> None:
 # COLLECTIBLES
 def _collect(network: Network, art: Contract) -> None:
     sender = network.person()
-    result = call(network, sender, art, 120_000, "mint(address)", sender.address)
+    result = call(network, sender, art, Function("mint(address)", 120_000), sender.address)
     if result and result.result == "SUCCESS":
         art.parties.append(sender.number)
     if len(art.parties) >= _MOST_COLLECTED:
@@ -65,7 +72,7 @@ def _collect(network: Network, art: Contract) -> None:
 
 
 def _hand_over(network: Network, art: Contract) -> None:
-    """Transfer a collectible, or approve somebody who transfers it."""
+    """Transfer a collectible, or approve an account that transfers it."""
     if not art.parties:
         raise NotPossible
     place = network.choose.randrange(len(art.parties))
@@ -74,50 +81,52 @@ def _hand_over(network: Network, art: Contract) -> None:
         raise NotPossible
     sender = holder
     if network.choose.random() < 0.3:
-        call(network, holder, art, 80_000, "approve(address,uint256)", receiver.address, place + 1)
+        call(network, holder, art, Function("approve(address,uint256)", 80_000), receiver.address, place + 1)
         sender = receiver
     moved = (holder.address, receiver.address, place + 1)
-    function = network.choose.choice(("transferFrom", "safeTransferFrom"))
-    result = call(network, sender, art, 140_000, f"{function}(address,address,uint256)", *moved)
+    name = network.choose.choice(("transferFrom", "safeTransferFrom"))
+    result = call(network, sender, art, Function(f"{name}(address,address,uint256)", 140_000), *moved)
     if result and result.result == "SUCCESS":
         art.parties[place] = receiver.number
 
 
 def _steal(network: Network, art: Contract) -> None:
-    """Approve a collectible that is somebody else's, or that does not exist."""
+    """Approve a collectible of another account, or one that does not exist."""
     sender = network.person()
     number = network.choose.randrange(1, len(art.parties) + 3)
-    call(network, sender, art, 90_000, "approve(address,uint256)", sender.address, number)
+    call(network, sender, art, Function("approve(address,uint256)", 90_000), sender.address, number)
 
 
 def _appoint(network: Network, art: Contract) -> None:
     sender, operator = both(network.find_person(), network.find_person(at_least=0))
     appointed = network.choose.random() < 0.7
-    call(network, sender, art, 80_000, "setApprovalForAll(address,bool)", operator.address, appointed)
+    call(
+        network, sender, art, Function("setApprovalForAll(address,bool)", 80_000), operator.address, appointed
+    )
 
 
 # COUNTERS
 def _count(network: Network, counter: Contract) -> None:
     sender = network.person()
     if network.choose.random() < 0.5:
-        call(network, sender, counter, 90_000, "increment()")
+        call(network, sender, counter, Function("increment()", 90_000))
     else:
         amount = network.choose.choice((0, 1, 2, 3, 5, 8, 13, 21, 34))
-        call(network, sender, counter, 90_000, "add(uint256)", amount)
+        call(network, sender, counter, Function("add(uint256)", 90_000), amount)
 
 
 def _reset(network: Network, counter: Contract) -> None:
-    """Reset a counter as its owner, or as somebody else."""
+    """Reset a counter as its owner, or as another account."""
     owner = None if counter.owner is None else network.world.accounts[counter.owner]
     sender = owner if network.choose.random() < 0.5 else network.find_person()
     if sender is None or sender.deleted:
         raise NotPossible
-    call(network, sender, counter, 60_000, "reset()")
+    call(network, sender, counter, Function("reset()", 60_000))
 
 
 def _look_around(network: Network, counter: Contract) -> None:
     sender = network.person()
-    call(network, sender, counter, 30_000, network.choose.choice(("place()", "count()")))
+    call(network, sender, counter, Function(network.choose.choice(("place()", "count()")), 30_000))
 
 
 # LOCKERS
@@ -127,12 +136,12 @@ def _make_locker(network: Network, factory: Contract) -> None:
     money = network.choose.randrange(1, 40) * HBAR
     match network.choose.randrange(5):
         case 0:
-            result = call(network, sender, factory, 1_200_000, "makeMany(uint256)", 2)
+            result = call(network, sender, factory, Function("makeMany(uint256)", 1_200_000), 2)
         case 1 | 2:
             salt = network.choose.getrandbits(256).to_bytes(32, "big")
-            result = call(network, sender, factory, 500_000, "makeAt(bytes32)", salt, value=money)
+            result = call(network, sender, factory, Function("makeAt(bytes32)", 500_000), salt, value=money)
         case _:
-            result = call(network, sender, factory, 500_000, "make()", value=money)
+            result = call(network, sender, factory, Function("make()", 500_000), value=money)
     if result:
         factory.parties += [sender.number] * len(result.created)
     if len(factory.parties) >= _MOST_LOCKERS:
@@ -148,12 +157,12 @@ def _pay_from_locker(network: Network, factory: Contract) -> None:
     if receiver is None or holder is None or holder.deleted:
         raise NotPossible
     if network.choose.random() < 0.3:
-        call(network, holder, factory, 120_000, "unlock(uint256)", label)
+        call(network, holder, factory, Function("unlock(uint256)", 120_000), label)
         return
     amount = network.choose.randrange(1, HBAR)
-    function = network.choose.choice(("pay", "pay", "tryToPay"))
-    signature, arguments = f"{function}(uint256,address,uint256)", (label, receiver.address, amount)
-    call(network, holder, factory, 150_000, signature, *arguments, around=(receiver,))
+    name = network.choose.choice(("pay", "pay", "tryToPay"))
+    function, arguments = Function(f"{name}(uint256,address,uint256)", 150_000), (receiver.address, amount)
+    call(network, holder, factory, function, label, *arguments, around=(receiver,))
 
 
 # FAILURES
@@ -173,15 +182,10 @@ def _fault(network: Network, faults: Contract) -> None:
             ("undone(uint256)", (choose.randrange(1, 1_000),)),
         )
     )
-    call(network, sender, faults, 50_000, signature, *arguments)
+    call(network, sender, faults, Function(signature, 50_000), *arguments)
 
 
-ACTIONS = (
-    Action(use_collectible, 2),
-    Action(use_counter, 2),
-    Action(use_factory, 1),
-    Action(fail, 0),
-    Action(pay_by_ethereum, 2),
-    Action(come_out_of_order, 0),
-    Action(overdraw_by_ethereum, 0),
+ACTIONS = weighted(
+    *((2, use_collectible, use_counter), (1, use_factory), (0, fail), (2, pay_by_ethereum)),
+    (0, come_out_of_order, overdraw_by_ethereum),
 )

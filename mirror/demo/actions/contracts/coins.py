@@ -4,11 +4,14 @@ from eth_abi.abi import encode
 
 from mirror.core.values.hashes import keccak256
 from mirror.demo.actions.contracts.deploying import COIN_UNIT
-from mirror.demo.actions.contracts.sending import call, use
-from mirror.demo.network import Action, Network, NotPossible, both, required
+from mirror.demo.actions.contracts.sending import Function, call, use
+from mirror.demo.network import Network, NotPossible, both, required, weighted
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
 
+_TRANSFER = Function("transfer(address,uint256)", 80_000)
+_APPROVE = Function("approve(address,uint256)", 80_000)
+_TRANSFER_FROM = Function("transferFrom(address,address,uint256)", 120_000)
 _EVERYTHING = 2**256 - 1
 _COIN_BALANCES = 4  # storage slot of the mapping
 
@@ -27,7 +30,7 @@ def use_exchange(network: Network) -> None:
 def _pay_coins(network: Network, coin: Contract) -> None:
     sender, receiver = both(_holder(network, coin), network.find_person(at_least=0))
     amount = 1 + int(coins_of(coin, sender) * network.choose.random() ** 3 / 4)
-    result = call(network, sender, coin, 80_000, "transfer(address,uint256)", receiver.address, amount)
+    result = call(network, sender, coin, _TRANSFER, receiver.address, amount)
     _now_holds(coin, receiver, result)
 
 
@@ -35,35 +38,28 @@ def _take_allowed_coins(network: Network, coin: Contract) -> None:
     """Approve a spender, who then transfers some of the coins or too many."""
     owner, spender = both(_holder(network, coin), network.find_person())
     allowed = 1 + coins_of(coin, owner) // network.choose.randrange(10, 100)
-    call(network, owner, coin, 80_000, "approve(address,uint256)", spender.address, allowed)
+    call(network, owner, coin, _APPROVE, spender.address, allowed)
     wanted = network.choose.choice((allowed // 2 + 1, allowed, allowed * 2))
-    result = call(
-        network,
-        spender,
-        coin,
-        120_000,
-        "transferFrom(address,address,uint256)",
-        *(owner.address, spender.address, wanted),
-    )
+    result = call(network, spender, coin, _TRANSFER_FROM, owner.address, spender.address, wanted)
     _now_holds(coin, spender, result)
 
 
 def _mint(network: Network, coin: Contract) -> None:
-    """Mint coins as the owner, or now and then as somebody else."""
+    """Mint coins as the owner, or sometimes as another account."""
     owner = None if coin.owner is None else network.world.accounts[coin.owner]
     sender = network.find_person() if network.choose.random() < 0.2 else owner
     receiver = network.person(at_least=0)
     if sender is None or sender.deleted:
         raise NotPossible
     amount = network.choose.randrange(1, 1_000) * COIN_UNIT
-    result = call(network, sender, coin, 90_000, "mint(address,uint256)", receiver.address, amount)
+    result = call(network, sender, coin, Function("mint(address,uint256)", 90_000), receiver.address, amount)
     _now_holds(coin, receiver, result)
 
 
 def _burn(network: Network, coin: Contract) -> None:
     sender = required(_holder(network, coin))
     amount = 1 + coins_of(coin, sender) // 1_000
-    call(network, sender, coin, 60_000, "burn(uint256)", amount)
+    call(network, sender, coin, Function("burn(uint256)", 60_000), amount)
 
 
 def _overspend(network: Network, coin: Contract) -> None:
@@ -71,7 +67,7 @@ def _overspend(network: Network, coin: Contract) -> None:
     if sender is None or receiver is None:
         raise NotPossible
     amount = coins_of(coin, sender) + COIN_UNIT
-    call(network, sender, coin, 80_000, "transfer(address,uint256)", receiver.address, amount)
+    call(network, sender, coin, _TRANSFER, receiver.address, amount)
 
 
 def coins_of(coin: Contract, holder: Account) -> int:
@@ -82,7 +78,7 @@ def coins_of(coin: Contract, holder: Account) -> int:
 
 
 def _holder(network: Network, coin: Contract) -> Account | None:
-    """Return somebody who holds some of a coin."""
+    """Return an account that holds some of a coin."""
     if not coin.parties:
         return None
     holder = network.world.accounts[network.choose.choice(coin.parties)]
@@ -101,7 +97,7 @@ def _buy(network: Network, exchange: Contract) -> None:
         raise NotPossible
     money = network.choose.randrange(HBAR // 10, 20 * HBAR)
     wanted = network.choose.choice((1, 1, 1, _EVERYTHING))
-    result = call(network, buyer, exchange, 150_000, "buy(uint256)", wanted, value=money)
+    result = call(network, buyer, exchange, Function("buy(uint256)", 150_000), wanted, value=money)
     _now_holds(_coin(network, exchange), buyer, result)
 
 
@@ -111,7 +107,7 @@ def _sell(network: Network, exchange: Contract) -> None:
     if not network.world.accounts[exchange.number].balance:
         raise NotPossible
     amount = 1 + int(coins_of(coin, seller) * network.choose.random() ** 3 / 50)
-    call(network, seller, exchange, 200_000, "sell(uint256,uint256)", amount, 0)
+    call(network, seller, exchange, Function("sell(uint256,uint256)", 200_000), amount, 0)
 
 
 def _provide(network: Network, exchange: Contract) -> None:
@@ -121,7 +117,7 @@ def _provide(network: Network, exchange: Contract) -> None:
         raise NotPossible
     coins = 1 + coins_of(_coin(network, exchange), provider) // 200
     money = network.choose.randrange(10, 100) * HBAR
-    call(network, provider, exchange, 250_000, "provide(uint256)", coins, value=money)
+    call(network, provider, exchange, Function("provide(uint256)", 250_000), coins, value=money)
 
 
 def _withdraw(network: Network, exchange: Contract) -> None:
@@ -130,11 +126,11 @@ def _withdraw(network: Network, exchange: Contract) -> None:
     if not network.world.accounts[exchange.number].balance:
         raise NotPossible
     shares = network.choose.randrange(1, 5 * HBAR)
-    call(network, provider, exchange, 200_000, "withdraw(uint256)", shares)
+    call(network, provider, exchange, Function("withdraw(uint256)", 200_000), shares)
 
 
 def _trader(network: Network, exchange: Contract) -> Account:
-    """Return somebody who holds coins, has approved the exchange, and may be paid without signing.
+    """Return an account that holds coins, has approved the exchange, and may be paid unsigned.
 
     Errors: NotPossible.
     """
@@ -143,11 +139,7 @@ def _trader(network: Network, exchange: Contract) -> Account:
     if trader is None or trader.receiver_signature_required:
         raise NotPossible
     if trader.number not in exchange.parties:
-        result = call(
-            network, trader, coin, 80_000, "approve(address,uint256)", exchange.address, _EVERYTHING
-        )
-        if result is None:
-            raise NotPossible
+        required(call(network, trader, coin, _APPROVE, exchange.address, _EVERYTHING))
         exchange.parties.append(trader.number)
     return trader
 
@@ -157,4 +149,4 @@ def _coin(network: Network, exchange: Contract) -> Contract:
     return network.world.contracts.deployed[exchange.trades]
 
 
-ACTIONS = (Action(use_coin, 6), Action(use_exchange, 2))
+ACTIONS = weighted((6, use_coin), (2, use_exchange))

@@ -1,9 +1,9 @@
 """Delegations (HIP-1340): the code of a contract runs at the address of an account."""
 
 from mirror.demo.actions.contracts import sending
-from mirror.demo.actions.contracts.sending import find_contract, find_ethereum_sender
+from mirror.demo.actions.contracts.sending import ContractCall, find_contract, find_ethereum_sender
 from mirror.demo.evm.solidity import call_data
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import NO_DELEGATION
 
@@ -30,13 +30,14 @@ def delegate(network: Network) -> None:
 def delegate_by_ethereum(network: Network) -> None:
     """Delegate to a counter with the Ethereum transaction that calls it.
 
-    Record files have no state of accounts, so a child transaction tells of the delegation.
+    Record files have no state of accounts, so a child transaction has the delegation.
     """
     sender, counter = both(find_ethereum_sender(network), find_contract(network, "Counter"))
     called = network.world.accounts[counter.number]
     if not sending.can_pay(sender, _GAS):
         raise NotPossible
-    sending.by_ethereum(network, sender, called, call_data("increment()"), gas=_GAS, delegated=called.address)
+    data = call_data("increment()")
+    sending.by_ethereum(network, ContractCall(sender, called, data, _GAS, delegated=called.address))
 
 
-ACTIONS = (Action(delegate, 0), Action(delegate_by_ethereum, 0))
+ACTIONS = weighted((0, delegate, delegate_by_ethereum))

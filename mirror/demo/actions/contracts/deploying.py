@@ -1,20 +1,22 @@
 """Contracts: deploying, changing and deleting them. They are called in `calls` and `coins`."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import FileID, Key, KeyList
+from mirror.core.values.hapi.messages import FileID, Key
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.contracts import sending
+from mirror.demo.actions.contracts.sending import ContractCall
+from mirror.demo.actions.files import key_list, store
 from mirror.demo.evm import hooks
 from mirror.demo.evm.execution import Request, intrinsic_gas
 from mirror.demo.evm.run import Run, contract_id
 from mirror.demo.evm.solidity import compiled
-from mirror.demo.network import Action, Network, NotPossible, both, required
+from mirror.demo.network import Network, NotPossible, both, required, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
-from mirror.demo.world.files import APPEND, CREATE, Change, File
+from mirror.demo.world.files import APPEND, Change, File
 
 COIN_UNIT = 10**8  # decimals
 
@@ -26,7 +28,7 @@ _MOST = {
     "Coin": 3, "Counter": 5, "Collectible": 2, "Factory": 2, "Exchange": 2, "Faults": 1, "AllowanceHook": 2,
     "Till": 1, "Steward": 1,
 }  # fmt: skip
-# The kind that is deleted now and then, which takes an admin key.
+# The kind that is deleted sometimes, which takes an admin key.
 _DELETABLE = "Counter"
 _COINS = (
     ("Copper Crown", "CRWN"),
@@ -50,10 +52,10 @@ def deploy(network: Network) -> None:
     if len(creation) + len(arguments) > _INLINE_BYTES:
         file = upload(network, owner, creation + arguments if by_ethereum else creation)
     if by_ethereum:
-        data = creation + arguments
-        result = sending.by_ethereum(network, owner, None, data, gas=_GAS, file=file)
+        creating = ContractCall(owner, None, creation + arguments, _GAS, file=file)
+        result = sending.by_ethereum(network, creating)
     else:
-        result = _create(network, owner, kind, file=file, creation=creation, arguments=arguments)
+        result = _create(network, owner, Creation(kind, creation, arguments, file))
     _deployed(network, result, kind, owner, file)
     if file is not None:
         discard(network, owner, file)
@@ -64,12 +66,12 @@ def deploy_in_vain(network: Network) -> None:
     owner = network.person()
     creation = compiled("Counter").creation + compiled("Counter").arguments(1)
     gas = intrinsic_gas(creation, creates=True) + network.choose.randrange(20_000, 60_000)
-    _create(network, owner, "Counter", file=None, creation=creation, arguments=b"", gas=gas)
+    _create(network, owner, Creation("Counter", creation, gas=gas))
 
 
 def change(network: Network) -> None:
     """Change the memo, the renewal or the automatic associations of a contract."""
-    contract, admin = changeable(network)
+    contract, admin = required(find_changeable(network))
     itself = network.world.accounts[contract.number]
     body: dict[str, Any] = {"contractID": contract_id(contract.number)}
     match network.choose.randrange(3):
@@ -115,22 +117,15 @@ def delete(network: Network) -> None:
 def upload(network: Network, owner: Account, content: bytes) -> int:
     """Store bytes in a new file as hex text, in as many transactions as it takes. Return its number."""
     number, text = network.new_number(), content.hex().encode()
-    file, memo = FileID(fileNum=number), "Contract code"
     assert owner.key is not None
-    keys = KeyList(keys=[Key.FromString(owner.key)])
-    stored = File(number, network.now, owner.number, keys.SerializeToString(), memo)
-    network.world.files[number] = stored
+    stored = File(number, network.now, owner.number, key_list(owner.key), "Contract code")
     first, *others = (text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK))
-    stored.changes.append(Change(network.now, CREATE, first))
-    network.submit(
-        "fileCreate",
-        {"keys": keys, "memo": memo, "contents": first},
-        payer=owner.number,
-        receipt={"fileID": file},
-    )
+    store(network, stored, first)
     for contents in others:
         stored.changes.append(Change(network.now, APPEND, contents))
-        network.submit("fileAppend", {"fileID": file, "contents": contents}, payer=owner.number)
+        network.submit(
+            "fileAppend", {"fileID": FileID(fileNum=number), "contents": contents}, payer=owner.number
+        )
     return number
 
 
@@ -149,7 +144,7 @@ def _wanted(network: Network) -> str | None:
     if len(living[_DELETABLE]) < 2:
         return _DELETABLE
     kinds = [kind for kind, most in _MOST.items() if len(living[kind]) < most]
-    return network.choose.choice(kinds) if kinds else None
+    return network.find(kinds)
 
 
 def _arguments(network: Network, kind: str) -> tuple[object, ...]:
@@ -159,9 +154,9 @@ def _arguments(network: Network, kind: str) -> tuple[object, ...]:
     if kind == "Coin":
         return (*_COINS[made % len(_COINS)], choose.randrange(1, 50) * 1_000_000 * COIN_UNIT)
     if kind == "Collectible":
-        turn, place = divmod(made, len(_COLLECTIONS))
+        times, place = divmod(made, len(_COLLECTIONS))
         name, symbol, address = _COLLECTIONS[place]
-        return (people.numbered(name, turn), symbol, address)
+        return (people.numbered(name, times), symbol, address)
     if kind == "Counter":
         return (choose.randrange(100),)
     if kind == "Exchange":
@@ -169,20 +164,22 @@ def _arguments(network: Network, kind: str) -> tuple[object, ...]:
     return ()
 
 
-def _create(
-    network: Network,
-    owner: Account,
-    kind: str,
-    *,
-    file: int | None,
-    creation: bytes,
-    arguments: bytes,
-    gas: int = _GAS,
-) -> Result:
+class Creation(NamedTuple):
+    """What a ContractCreate says: the kind of contract, its init code (in a file or inline) and arguments."""
+
+    kind: str
+    code: bytes
+    arguments: bytes = b""
+    file: int | None = None
+    gas: int = _GAS
+
+
+def _create(network: Network, owner: Account, creation: Creation) -> Result:
     """Create a contract by a ContractCreate, at its long-zero address."""
+    kind, gas, data = creation.kind, creation.gas, creation.code + creation.arguments
     address = entity_id.long_zero(network.world.next_number)
     value = network.choose.randrange(1, 20) * HBAR if kind == "Counter" else 0
-    run = Run(network, owner, Request(owner.address, creation + arguments, gas, value, created=address), ())
+    run = Run(network, owner, Request(owner.address, data, gas, value, created=address), ())
     body: dict[str, Any] = {
         "gas": gas,
         "initialBalance": value,
@@ -190,10 +187,10 @@ def _create(
         "auto_renew_account_id": account(owner.number),
         "memo": f"{kind} of {owner.memo.partition(', ')[0]}",
     }
-    if file is None:
-        body["initcode"] = creation + arguments
+    if creation.file is None:
+        body["initcode"] = data
     else:
-        body |= {"fileID": FileID(fileNum=file), "constructorParameters": arguments}
+        body |= {"fileID": FileID(fileNum=creation.file), "constructorParameters": creation.arguments}
     if kind == _DELETABLE or network.choose.random() < 0.7:
         assert owner.key is not None
         body["adminKey"] = Key.FromString(owner.key)
@@ -215,7 +212,7 @@ def _create(
 
 
 def _own(network: Network, owner: Account, contract: Contract, itself: Account, body: dict[str, Any]) -> None:
-    """Set the properties of a contract from the body of its creation; now and then add a hook."""
+    """Set the properties of a contract from the body of its creation; sometimes add a hook."""
     itself.memo = body["memo"]
     contract.auto_renew_account = owner.number
     network.world.bound.add(owner.number)
@@ -228,7 +225,7 @@ def _own(network: Network, owner: Account, contract: Contract, itself: Account, 
 
 
 def _deployed(network: Network, result: Result, kind: str, owner: Account, file: int | None) -> None:
-    """Keep what later calls of the new contract need."""
+    """Record the data of the new contract that later calls need."""
     if result.contract is None:
         raise RuntimeError(f"a {kind} can't be deployed: {result.result}")
     contract = network.world.contracts.deployed[result.contract]
@@ -238,11 +235,6 @@ def _deployed(network: Network, result: Result, kind: str, owner: Account, file:
     if kind == "Exchange":
         coin = contract.slots[0].value.to_bytes(20, "big")
         contract.trades = network.world.contracts.by_address[coin]
-
-
-def changeable(network: Network) -> tuple[Contract, Account]:
-    """Return a contract and the account that may change it. Errors: NotPossible."""
-    return required(find_changeable(network))
 
 
 def find_changeable(
@@ -266,4 +258,4 @@ def find_changeable(
     return (contract, admin) if admin.balance > HBAR else None
 
 
-ACTIONS = (Action(deploy, 2), Action(deploy_in_vain, 0), Action(change, 0), Action(delete, 0))
+ACTIONS = weighted((2, deploy), (0, deploy_in_vain, change, delete))

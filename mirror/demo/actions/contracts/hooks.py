@@ -3,13 +3,13 @@
 from typing import Any
 
 from mirror.demo.actions.accounts import people
-from mirror.demo.actions.contracts.deploying import changeable
+from mirror.demo.actions.contracts.deploying import find_changeable
 from mirror.demo.evm import hooks
 from mirror.demo.evm.hooks import CALLS, LIMIT
 from mirror.demo.evm.ledgers import HOOK_ADDRESS, HOOK_CONTRACT
 from mirror.demo.evm.run import NO_BLOOM, contract_id
 from mirror.demo.evm.solidity import call_data
-from mirror.demo.network import Action, Network, NotPossible, both, required
+from mirror.demo.network import Network, NotPossible, both, required, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import MOST_HOOKS_OF_ONE, Hook, Result
@@ -25,7 +25,7 @@ def attach(network: Network) -> None:
         raise NotPossible
     owner = payer
     if network.counts["hook_dispatch"] and network.choose.random() < 0.3:
-        contract, admin = changeable(network)
+        contract, admin = required(find_changeable(network))
         owner, payer = network.world.accounts[contract.number], admin
     number = _free(network, owner)
     if number is None:
@@ -70,7 +70,7 @@ def open_account(network: Network) -> None:
 
 def store(network: Network) -> None:
     """Change the limit of a hook, sometimes twice, or the accounts that it always allows."""
-    hook, payer = _some(network)
+    hook, payer = required(_find(network))
     slots, entries, updates = {}, {}, []
     match network.choose.randrange(5):
         case 0:
@@ -90,7 +90,7 @@ def store(network: Network) -> None:
 
 def detach(network: Network) -> None:
     """Delete a hook, after freeing its storage, as the network requires."""
-    hook, payer = _some(network)
+    hook, payer = required(_find(network))
     used = [key for key, slot in hook.slots.items() if slot.value]
     if used:
         for key in used:
@@ -117,20 +117,11 @@ def collect(network: Network) -> None:
     amount = network.choose.randrange(1, min(int.from_bytes(limit.value, "big"), owner.balance // 20) + 1)
     data = call_data("permits(address,uint256)", taker.address, amount)
     called = {"hook_id": hook.hook_id, "evm_hook_call": {"data": data, "gas_limit": _GAS}}
+    debit = {"accountID": account(owner.number), "amount": -amount, "pre_tx_allowance_hook": called}
+    credit = {"accountID": account(taker.number), "amount": amount}
     parent = network.submit(
         "cryptoTransfer",
-        {
-            "transfers": {
-                "accountAmounts": [
-                    {
-                        "accountID": account(owner.number),
-                        "amount": -amount,
-                        "pre_tx_allowance_hook": called,
-                    },
-                    {"accountID": account(taker.number), "amount": amount},
-                ]
-            }
-        },
+        {"transfers": {"accountAmounts": [debit, credit]}},
         payer=taker.number,
         transfers={owner.number: -amount, taker.number: amount},
     )
@@ -163,21 +154,10 @@ def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Any)
         nonce=1,
         sidecars=sidecars,
     )
-    network.world.contracts.results.append(
-        Result(
-            consensus_timestamp=composed.consensus_timestamp,
-            contract=HOOK_CONTRACT,
-            sender=payer.number,
-            hash=composed.record.transactionHash[:32],
-            result=done.result,
-            gas_limit=_GAS,
-            gas_used=done.gas_used,
-            amount=0,
-            parameters=data,
-            output=done.output,
-            error="",
-        )
-    )
+    parties = (HOOK_CONTRACT, payer.number, composed.record.transactionHash[:32])
+    gas = (done.result, _GAS, done.gas_used)
+    result = Result(composed.consensus_timestamp, *parties, *gas, parameters=data, output=done.output)
+    network.world.contracts.results.append(result)
 
 
 def _details(network: Network, owner: Account, number: int) -> Any:
@@ -200,7 +180,7 @@ def _living(network: Network) -> list[Hook]:
 
 
 def _may_attach(network: Network) -> bool:
-    """Tell whether there is a hook contract, and room for one more hook."""
+    """Return whether there is a hook contract, and room for one more hook."""
     return bool(network.world.contracts.of("AllowanceHook")) and len(_living(network)) < _MOST_HOOKS
 
 
@@ -208,11 +188,6 @@ def _free(network: Network, owner: Account) -> int | None:
     """Return a hook id that the owner does not use; None if all are used."""
     taken = {hook.hook_id for hook in network.world.contracts.hooks_of(owner.number)}
     return next((number for number in range(1, MOST_HOOKS_OF_ONE + 1) if number not in taken), None)
-
-
-def _some(network: Network) -> tuple[Hook, Account]:
-    """Return a hook and the account that may change it. Errors: NotPossible."""
-    return required(_find(network))
 
 
 def _find(network: Network) -> tuple[Hook, Account] | None:
@@ -231,10 +206,4 @@ def _find(network: Network) -> tuple[Hook, Account] | None:
     return None if owner.deleted or owner.balance < HBAR else (hook, owner)
 
 
-ACTIONS = (
-    Action(attach, 0),
-    Action(open_account, 0),
-    Action(store, 1),
-    Action(detach, 0),
-    Action(collect, 1),
-)
+ACTIONS = weighted((0, attach, open_account), (1, store), (0, detach), (1, collect))

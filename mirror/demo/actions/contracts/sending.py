@@ -1,8 +1,10 @@
 """Calling contracts: by a ContractCall, or by an Ethereum transaction."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from mirror.core.values.ethereum import EIP_1559, EIP_2930, EIP_7702, LEGACY, created_address
 from mirror.core.values.hapi.messages import FileID
@@ -21,7 +23,7 @@ _TYPES, _TYPE_WEIGHTS = (LEGACY, EIP_2930, EIP_1559), (3, 1, 6)
 _MAX_GAS_ALLOWANCE = 20 * HBAR
 _ETHEREUM_SHARE = 0.6
 _GAS = 300_000  # of transactions that are never run
-_WITH_RESULT = 0.5  # share of the transactions out of turn whose record has a result
+_WITH_RESULT = 0.5  # share of the transactions with a wrong nonce whose record has a result
 _ANNOUNCING = 0.3  # share of the transactions with an access list that is not empty
 
 WRONG_NONCE = "WRONG_NONCE"
@@ -34,7 +36,7 @@ def wallet(number: int) -> EcdsaWallet:
 
 
 def signs_ethereum(sender: Account) -> bool:
-    """Tell whether an account can send Ethereum transactions."""
+    """Return whether an account can send Ethereum transactions."""
     return sender.evm_address is not None and sender.evm_address == wallet(sender.number).evm_address
 
 
@@ -42,31 +44,37 @@ def can_pay(sender: Account, gas: int, value: int = 0) -> bool:
     return sender.balance >= gas * GAS_PRICE + value + HBAR
 
 
-def send(
-    network: Network,
-    sender: Account,
-    called: Account,
-    data: bytes,
-    *,
-    gas: int,
-    value: int = 0,
-    around: Iterable[Account] = (),
-) -> Result:
-    """Call a contract in a way that the sender can. `around` are other accounts the call may pay."""
-    if signs_ethereum(sender) and network.choose.random() < _ETHEREUM_SHARE:
-        return by_ethereum(network, sender, called, data, gas=gas, value=value, around=around)
-    request = Request(sender.address, data, gas, value, to=called.address)
-    run = Run(network, sender, request, (called, *around))
+@dataclass(frozen=True, slots=True)
+class ContractCall:
+    """A call of a contract or account; without `called` it creates a contract.
+
+    `around` are other accounts that it may pay, `file` has its call data. With `delegated` the sender also
+    delegates to the code at that address, which takes one more nonce (EIP-7702).
+    """
+
+    sender: Account
+    called: Account | None
+    data: bytes
+    gas: int
+    value: int = 0
+    around: Sequence[Account] = ()
+    file: int | None = None
+    delegated: bytes | None = None
+
+
+def send(network: Network, sent: ContractCall) -> Result:
+    """Call a contract in a way that the sender can."""
+    sender, called = sent.sender, sent.called
+    if called is None or (signs_ethereum(sender) and network.choose.random() < _ETHEREUM_SHARE):
+        return by_ethereum(network, sent)
+    request = Request(sender.address, sent.data, sent.gas, sent.value, to=called.address)
+    run = Run(network, sender, request, (called, *sent.around))
+    contract, parameters = contract_id(called.number), sent.data
     composed = network.submit(
         "contractCall",
-        {
-            "contractID": contract_id(called.number),
-            "gas": gas,
-            "amount": value,
-            "functionParameters": data,
-        },
+        {"contractID": contract, "gas": sent.gas, "amount": sent.value, "functionParameters": parameters},
         payer=sender.number,
-        receipt={"contractID": contract_id(called.number)},
+        receipt={"contractID": contract},
         record={"contractCallResult": run.function_result()},
         transfers=run.transfers,
         result=run.execution.result,
@@ -76,47 +84,31 @@ def send(
     return run.finish(composed, composed.record.transactionHash[:32], payer=sender.number)
 
 
-def by_ethereum(
-    network: Network,
-    sender: Account,
-    called: Account | None,
-    data: bytes,
-    *,
-    gas: int,
-    value: int = 0,
-    around: Iterable[Account] = (),
-    file: int | None = None,
-    delegated: bytes | None = None,
-) -> Result:
-    """Send an Ethereum transaction; without `called` it creates a contract. `file` holds its call data.
-
-    Its sender pays for the gas, and the relay that submits it pays the rest. With `delegated` the sender
-    also delegates to the code at that address, which takes one more nonce (EIP-7702).
-    """
+def by_ethereum(network: Network, sent: ContractCall) -> Result:
+    """Send an Ethereum transaction: its sender pays for the gas, the relay that submits it pays the rest."""
+    sender, called, delegated = sent.sender, sent.called, sent.delegated
     authorizations = () if delegated is None else _authorizations(network, sender, delegated)
-    signed = _signed(
-        network, sender, called, data, gas=gas, value=value, file=file, authorizations=authorizations
-    )
+    signed = _signed(network, sent, authorizations)
     created = b"" if called else created_address(sender.address, sender.nonce)
-    request = Request(sender.address, data, gas, value, called.address if called else b"", created)
-    run = Run(network, sender, request, (called, *around) if called else around)
+    request = Request(
+        sender.address, sent.data, sent.gas, sent.value, called.address if called else b"", created
+    )
+    run = Run(network, sender, request, (called, *sent.around) if called else sent.around)
     sender.nonce += 1 if delegated is None else 2
     paying, fee = relay(network), network.fee("ethereumTransaction")
-    transfers = {paying.number: -fee, network.composer.fee_account: fee + run.gas_fee}
     # A relay may send for itself.
-    transfers[sender.number] = transfers.get(sender.number, 0) - run.gas_fee
-    for moved, amount in run.transfers.items() if run.execution.successful else ():
-        transfers[moved] = transfers.get(moved, 0) + amount
-    named = {} if run.contract is None else {"contractID": contract_id(run.contract)}
+    transfers = Counter({paying.number: -fee, network.composer.fee_account: fee + run.gas_fee})
+    transfers[sender.number] -= run.gas_fee
+    if run.execution.successful:
+        transfers.update(run.transfers)
+    result = run.function_result(requested=True, signer_nonce=sender.nonce)
     composed = network.submit(
         "ethereumTransaction",
-        _body(signed.without_data() if file else signed, file),
+        _body(signed.without_data() if sent.file else signed, sent.file),
         payer=paying.number,
-        receipt=named,
+        receipt={} if run.contract is None else {"contractID": contract_id(run.contract)},
         record={
-            "contractCallResult" if called else "contractCreateResult": run.function_result(
-                requested=True, signer_nonce=sender.nonce
-            ),
+            "contractCallResult" if called else "contractCreateResult": result,
             "ethereum_hash": signed.hash,
             "transferList": transfer_list(transfers),
             "transactionFee": fee + run.gas_fee,
@@ -138,64 +130,43 @@ def out_of_order(network: Network, sender: Account, called: Account, data: bytes
     It is not run; sometimes the record has a result all the same.
     """
     late = Account(sender.number, sender.created, evm_address=sender.address, nonce=sender.nonce + 3)
-    signed = _signed(network, late, called, data, gas=_GAS, value=0)
-    record: dict[str, Any] = {"ethereum_hash": signed.hash}
-    has_result = network.choose.random() < _WITH_RESULT
-    if has_result:
-        record["contractCallResult"] = {
-            "contractID": contract_id(called.number),
-            "errorMessage": WRONG_NONCE,
-            "gas": _GAS,
-            "functionParameters": data,
-            "sender_id": account(sender.number),
-        }
-    composed = network.submit(
-        "ethereumTransaction",
-        _body(signed, None),
-        payer=relay(network).number,
-        record=record,
-        result=WRONG_NONCE,
-        fee=network.fee("ethereumTransaction"),
-    )
-    if has_result:
-        network.world.contracts.results.append(
-            Result(
-                consensus_timestamp=composed.consensus_timestamp,
-                contract=called.number,
-                sender=sender.number,
-                hash=signed.hash,
-                result=WRONG_NONCE,
-                gas_limit=_GAS,
-                gas_used=0,
-                amount=0,
-                parameters=data,
-                output=b"",
-                error=WRONG_NONCE,
-                ethereum=signed.raw,
-            )
-        )
+    signed = _signed(network, ContractCall(late, called, data, _GAS))
+    if network.choose.random() >= _WITH_RESULT:
+        _fail(network, signed, WRONG_NONCE)
+        return
+    result = {
+        "contractID": contract_id(called.number),
+        "errorMessage": WRONG_NONCE,
+        "gas": _GAS,
+        "functionParameters": data,
+        "sender_id": account(sender.number),
+    }
+    at = _fail(network, signed, WRONG_NONCE, contractCallResult=result)
+    parties = (called.number, sender.number)
+    failed = Result(at, *parties, signed.hash, WRONG_NONCE, _GAS, parameters=data, error=WRONG_NONCE)
+    network.world.contracts.results.append(replace(failed, ethereum=signed.raw))
 
 
 def beyond_means(network: Network, sender: Account, called: Account) -> None:
     """Send an Ethereum transaction of more hbars than the sender has. It is not run, but has a result."""
-    value = sender.balance + HBAR
-    signed = _signed(network, sender, called, b"", gas=_GAS, value=value)
-    paying, result = relay(network), "INSUFFICIENT_PAYER_BALANCE"
+    value, result = sender.balance + HBAR, "INSUFFICIENT_PAYER_BALANCE"
+    signed = _signed(network, ContractCall(sender, called, b"", _GAS, value))
+    at = _fail(network, signed, result)
+    failed = Result(at, None, relay(network).number, signed.hash, result, _GAS, amount=value, error=result)
+    network.world.contracts.results.append(replace(failed, ethereum=signed.raw))
+
+
+def _fail(network: Network, signed: SignedTransaction, result: str, **record: Any) -> int:
+    """Submit an Ethereum transaction that is not run. Return its consensus timestamp."""
     composed = network.submit(
         "ethereumTransaction",
         _body(signed, None),
-        payer=paying.number,
-        record={"ethereum_hash": signed.hash},
+        payer=relay(network).number,
+        record={"ethereum_hash": signed.hash, **record},
         result=result,
         fee=network.fee("ethereumTransaction"),
     )
-    at = composed.consensus_timestamp
-    network.world.contracts.results.append(
-        Result(
-            *(at, None, paying.number, signed.hash, result, _GAS, 0, value, b"", b"", result),
-            ethereum=signed.raw,
-        )
-    )
+    return composed.consensus_timestamp
 
 
 def relay(network: Network) -> Account:
@@ -209,23 +180,15 @@ def relay(network: Network) -> Account:
 
 
 def _signed(
-    network: Network,
-    sender: Account,
-    called: Account | None,
-    data: bytes,
-    *,
-    gas: int,
-    value: int,
-    file: int | None = None,
-    authorizations: tuple[Authorization, ...] = (),
+    network: Network, sent: ContractCall, authorizations: tuple[Authorization, ...] = ()
 ) -> SignedTransaction:
+    sender, called = sent.sender, sent.called
     (kind,) = (EIP_7702,) if authorizations else network.choose.choices(_TYPES, _TYPE_WEIGHTS)
-    to = called.address if called else b""
     access: tuple[Access, ...] = ()
-    if kind != LEGACY and called and file is None and network.choose.random() < _ANNOUNCING:
+    if kind != LEGACY and called and sent.file is None and network.choose.random() < _ANNOUNCING:
         access = _access_list(network, called)
     wrapped = EthereumTransaction(
-        *(kind, sender.nonce, GAS_PRICE, gas, to, value, data),
+        *(kind, sender.nonce, GAS_PRICE, sent.gas, called.address if called else b"", sent.value, sent.data),
         access_list=access,
         authorizations=authorizations,
     )
@@ -243,7 +206,7 @@ def _access_list(network: Network, called: Account) -> tuple[Access, ...]:
 
 
 def _authorizations(network: Network, sender: Account, delegated: bytes) -> tuple[Authorization, ...]:
-    """Return the delegation of the sender itself, now and then with one of somebody else that is outdated."""
+    """Return the delegation of the sender itself, sometimes with an outdated one of another account."""
     own = authorize(wallet(sender.number), delegated, sender.nonce + 1)
     other = find_ethereum_sender(network)
     if other is None or other is sender or network.choose.random() < 0.5:
@@ -275,34 +238,40 @@ def find_contract(network: Network, kind: str) -> Contract | None:
     """Return a contract of a kind; None if there is none."""
     contracts = network.world.contracts
     numbers = contracts.living.get(kind)
-    return contracts.deployed[network.choose.choice(numbers)] if numbers else None
+    return contracts.deployed[network.pick(numbers)] if numbers else None
+
+
+class Function(NamedTuple):
+    """A function of a contract, and the gas that it is called with."""
+
+    signature: str
+    gas: int
 
 
 def call(
     network: Network,
     sender: Account,
     contract: Contract,
-    gas: int,
-    signature: str,
+    function: Function,
     *arguments: object,
     value: int = 0,
     around: Sequence[Account] = (),
 ) -> Result | None:
     """Call a function of a contract; None when the sender can't pay for it."""
-    if not can_pay(sender, gas, value):
+    if not can_pay(sender, function.gas, value):
         return None
+    data = call_data(function.signature, *arguments)
     called = network.world.accounts[contract.number]
-    data = call_data(signature, *arguments)
-    return send(network, sender, called, data, gas=gas, value=value, around=around)
+    return send(network, ContractCall(sender, called, data, function.gas, value, around))
 
 
 def find_ethereum_sender(network: Network) -> Account | None:
-    """Return somebody who can send Ethereum transactions; None if the first person tried can't."""
+    """Return an account that can send Ethereum transactions; None if the first one tried can't."""
     sender = network.find_person()
     return sender if sender is not None and signs_ethereum(sender) else None
 
 
 def find_payee(network: Network) -> Account | None:
-    """Return somebody whom a contract may pay without a signature; None if the first person tried is not."""
+    """Return an account that a contract may pay unsigned; None if the first one tried needs to sign."""
     payee = network.find_person()
     return None if payee is None or payee.receiver_signature_required else payee

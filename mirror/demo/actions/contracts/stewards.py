@@ -1,4 +1,4 @@
-"""Stewards: contracts that keep, issue and give away tokens, and ask each service of the network."""
+"""Stewards: contracts that hold, issue and give away tokens, and call each service of the network."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,20 +7,20 @@ from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import schedules
 from mirror.demo.actions.contracts import sending
-from mirror.demo.actions.contracts.sending import call, use
+from mirror.demo.actions.contracts.sending import Function, call, use
 from mirror.demo.evm import system_contracts
 from mirror.demo.evm.run import place
-from mirror.demo.network import Action, Network, NotPossible, both, required
+from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.streams.record_files import FEE_COLLECTOR
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import can_associate
 from mirror.demo.world.accounts import HBAR, Account
-from mirror.demo.world.contracts import Contract, Result
+from mirror.demo.world.contracts import Contract
 from mirror.demo.world.tokens import Token
 
 _GAS, _DEAR_GAS = 300_000, 2_500_000
 _MOST_ISSUED, _MOST_DROPS = 3, 10
-_MARGIN = HBAR  # what is left over of a fee goes back
+_MARGIN = HBAR  # what is left over of a fee is returned
 _NAMES = (("Steward's Mark", "MARK"), ("Pantry Voucher", "PNTR"), ("Cellar Share", "CLLR"))
 
 
@@ -38,10 +38,10 @@ def _sender(network: Network, gas: int, value: int = 0) -> Account:
 
 
 def _join(network: Network, contract: Contract) -> None:
-    """Associate with a token that it may keep."""
+    """Associate with a token that it may hold."""
     sender = _sender(network, _DEAR_GAS)
     token = _token(network, lambda token: _is_plain(token) and contract.number not in token.relationships)
-    call(network, sender, contract, _DEAR_GAS, "join(address)", entity_id.long_zero(token.number))
+    call(network, sender, contract, Function("join(address)", _DEAR_GAS), entity_id.long_zero(token.number))
 
 
 def _deposit(network: Network, contract: Contract) -> None:
@@ -52,20 +52,21 @@ def _deposit(network: Network, contract: Contract) -> None:
     if token.refusal(holder) or sender.is_contract or not sending.can_pay(sender, _GAS):
         raise NotPossible
     amount = 1 + token.balance(holder) // 40
-    call(network, sender, contract, _GAS, "deposit(address,int64)", entity_id.long_zero(token.number), amount)
+    arguments = (entity_id.long_zero(token.number), amount)
+    call(network, sender, contract, Function("deposit(address,int64)", _GAS), *arguments)
 
 
 def _withdraw(network: Network, contract: Contract) -> None:
-    """Take units back, by the functions of ERC-20; now and then more than there are."""
+    """Take units back, by the functions of ERC-20; sometimes more than there are."""
     token = _token(network, lambda token: _keeps(token, contract) and token.balance(contract.number))
     holders = [number for number in token.relationships if not token.refusal(number)]
     taker = network.world.accounts[traders.one_of(network, holders)]
     if taker.is_contract or taker.receiver_signature_required or not sending.can_pay(taker, _GAS):
         raise NotPossible
-    kept = token.balance(contract.number)
-    amount = kept + 1 if network.choose.random() < 0.1 else 1 + kept // 3
+    held = token.balance(contract.number)
+    amount = held + 1 if network.choose.random() < 0.1 else 1 + held // 3
     arguments = (entity_id.long_zero(token.number), amount)
-    call(network, taker, contract, _GAS, "withdraw(address,uint256)", *arguments)
+    call(network, taker, contract, Function("withdraw(address,uint256)", _GAS), *arguments)
 
 
 def _issue(network: Network, contract: Contract) -> None:
@@ -79,18 +80,10 @@ def _issue(network: Network, contract: Contract) -> None:
     sender = _sender(network, _DEAR_GAS, fee)
     name, symbol = _NAMES[len(issued) % len(_NAMES)]
     supply = network.choose.randrange(10, 900) * 100_000
-    # Whoever collects the fees of transactions, those of system contracts go here.
+    # The fees of system contracts have this collector, also where transactions have another one.
     collector = network.world.accounts[FEE_COLLECTOR]
-    call(
-        network,
-        sender,
-        contract,
-        _DEAR_GAS,
-        "issue(string,string,int64)",
-        *(name, symbol, supply),
-        value=fee,
-        around=(collector,),
-    )
+    function = Function("issue(string,string,int64)", _DEAR_GAS)
+    call(network, sender, contract, function, name, symbol, supply, value=fee, around=(collector,))
 
 
 def _drop(network: Network, contract: Contract) -> None:
@@ -100,49 +93,46 @@ def _drop(network: Network, contract: Contract) -> None:
     receiver = network.find_person(settled=True)
     if receiver is None or receiver.receiver_signature_required:
         raise NotPossible
-    associated = receiver.number in token.relationships
-    if associated and token.refusal(receiver.number):
+    if receiver.number in token.relationships:
+        refused: object = token.refusal(receiver.number)
+    else:
+        is_full = len(network.world.tokens.pending()) >= _MOST_DROPS
+        refused = can_associate(network, receiver.number) or is_full
+    if refused:
         raise NotPossible
-    if not associated and (
-        can_associate(network, receiver.number) or len(network.world.tokens.pending()) >= _MOST_DROPS
-    ):
-        raise NotPossible
-    arguments = (
-        entity_id.long_zero(token.number),
-        receiver.address,
-        1 + token.balance(contract.number) // 50,
-    )
-    call(network, sender, contract, _DEAR_GAS, "drop(address,address,int64)", *arguments)
+    amount = 1 + token.balance(contract.number) // 50
+    arguments = (entity_id.long_zero(token.number), receiver.address, amount)
+    call(network, sender, contract, Function("drop(address,address,int64)", _DEAR_GAS), *arguments)
 
 
 def _remind(network: Network, contract: Contract) -> None:
-    """Have it schedule a call that nobody signs."""
+    """Have it schedule a call that is never signed."""
     sender, payer = both(_sender(network, _DEAR_GAS), network.find_person(settled=True))
     second = network.now // NANOS_PER_SECOND + network.choose.randrange(600, 7_200)
     number = network.world.next_number
     arguments = (payer.address, second)
-    result = call(network, sender, contract, _DEAR_GAS, "remind(address,uint256)", *arguments)
-    if _succeeded(result):
+    result = call(network, sender, contract, Function("remind(address,uint256)", _DEAR_GAS), *arguments)
+    if result is not None and result.result == "SUCCESS":
         network.at(second * NANOS_PER_SECOND, partial(schedules.end, number=number))
 
 
 def _quote(network: Network, contract: Contract) -> None:
     tinycents = network.choose.randrange(1, 10**12)
-    call(network, _sender(network, _GAS), contract, _GAS, "quote(uint256)", tinycents)
+    call(network, _sender(network, _GAS), contract, Function("quote(uint256)", _GAS), tinycents)
 
 
 def _draw(network: Network, contract: Contract) -> None:
-    call(network, _sender(network, _GAS), contract, _GAS, "draw()")
+    call(network, _sender(network, _GAS), contract, Function("draw()", _GAS))
 
 
 def _token(network: Network, fits: Callable[[Token], object]) -> Token:
     """Return a token that fits, also one that the steward has issued. Errors: NotPossible."""
     tokens = [token for token in network.world.tokens.living() if fits(token)]
-    return network.choose.choice(tokens) if tokens else required(None)
+    return network.pick(tokens)
 
 
 def _is_plain(token: Token) -> bool:
-    """Return whether whoever is associated can move a token, without fees."""
+    """Return whether each associated account can move a token, without fees."""
     guarded = token.freeze_default or token.kyc_key or token.fees
     return token.fungible and not guarded and not token.paused
 
@@ -151,8 +141,4 @@ def _keeps(token: Token, contract: Contract) -> bool:
     return _is_plain(token) and not token.refusal(contract.number)
 
 
-def _succeeded(result: Result | None) -> bool:
-    return result is not None and result.result == "SUCCESS"
-
-
-ACTIONS = (Action(steward, 2),)
+ACTIONS = weighted((2, steward))

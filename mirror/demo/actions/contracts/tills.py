@@ -4,13 +4,13 @@ from typing import Any
 
 from mirror.core.values import entity_id
 from mirror.demo.actions.contracts import sending
-from mirror.demo.actions.contracts.sending import call, find_contract
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.actions.contracts.sending import Function, call, find_contract
+from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.tokens import traders
-from mirror.demo.tokens.messages import token_id
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import Contract
+from mirror.demo.world.messages import token_id
 from mirror.demo.world.tokens import Allowance
 
 _GAS = 300_000
@@ -19,7 +19,7 @@ _GRANTED = 3  # an allowance is this many times the amount that is taken first
 
 
 def take(network: Network) -> None:
-    """Take units or hbars of somebody by a till; if it has no allowance yet, it is granted one first."""
+    """Take units or hbars of an owner by a till, which is granted an allowance first if it has none."""
     till, taker = both(find_contract(network, "Till"), network.find_person(settled=True))
     if not sending.can_pay(taker, _GAS):
         raise NotPossible
@@ -40,7 +40,7 @@ def _take_hbars(network: Network, till: Contract, taker: Account) -> None:
         granted = amount * _GRANTED
         allowances[owner.number, till.number] = Allowance(granted, granted, network.now)
         _allow(network, owner, till, {"cryptoAllowances": [{"amount": granted}]})
-    call(network, taker, till, _GAS, "takeHbars(address,int64)", owner.address, amount)
+    call(network, taker, till, Function("takeHbars(address,int64)", _GAS), owner.address, amount)
 
 
 def _take_units(network: Network, till: Contract, taker: Account) -> None:
@@ -60,7 +60,7 @@ def _take_units(network: Network, till: Contract, taker: Account) -> None:
         _allow(network, owner, till, {"tokenAllowances": [allowed]})
     token_address = entity_id.long_zero(token.number)
     arguments = (token_address, owner.address, amount)
-    call(network, taker, till, _GAS, "takeUnits(address,address,uint256)", *arguments)
+    call(network, taker, till, Function("takeUnits(address,address,uint256)", _GAS), *arguments)
 
 
 def _allow(network: Network, owner: Account, till: Contract, body: dict[str, list[dict[str, Any]]]) -> None:
@@ -70,4 +70,4 @@ def _allow(network: Network, owner: Account, till: Contract, body: dict[str, lis
     network.submit("cryptoApproveAllowance", complete, payer=owner.number)
 
 
-ACTIONS = (Action(take, 1),)
+ACTIONS = weighted((1, take))

@@ -8,20 +8,19 @@ from typing import Any
 from mirror.core.values.hapi.messages import (
     CurrentAndNextFeeSchedule,
     ExchangeRateSet,
-    Key,
-    KeyList,
     NodeAddressBook,
     ServicesConfigurationList,
 )
 from mirror.core.values.hashes import sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.demo.actions.files import key_list, store
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
 from mirror.demo.world.fees import EXCHANGE_RATES, SIMPLE_FEES, schedule
-from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
+from mirror.demo.world.files import APPEND, UPDATE, Change, File
 
 ADDRESS_BOOK, NODE_DETAILS = 101, 102
 FEE_SCHEDULE = 111
@@ -75,12 +74,8 @@ def begin(network: Network) -> None:
 
 def create(network: Network, number: int, memo: str) -> None:
     """Create a file of the network, empty."""
-    keys = KeyList(keys=[Key.FromString(Ed25519Wallet(SYSTEM_ADMIN).key)])
-    created = File(number, network.now, SYSTEM_ADMIN, keys.SerializeToString(), memo)
-    created.changes.append(Change(network.now, CREATE, b""))
-    network.world.files[number] = created
-    body = {"keys": keys, "memo": memo}
-    network.submit("fileCreate", body, payer=SYSTEM_ADMIN, receipt={"fileID": {"fileNum": number}}, fee=0)
+    keys = key_list(Ed25519Wallet(SYSTEM_ADMIN).key)
+    store(network, File(number, network.now, SYSTEM_ADMIN, keys, memo), b"", fee=0)
 
 
 def write(network: Network, number: int, contents: bytes) -> None:

@@ -6,7 +6,7 @@ from mirror.core.values.hapi.messages import Key
 from mirror.demo.actions.network import registered
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.keys.wallet import Ed25519Wallet
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Network, NotPossible, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import SYSTEM_ADMIN
 from mirror.demo.world.nodes import Node
@@ -118,7 +118,7 @@ def delete(network: Network) -> None:
 
 
 def change_in_vain(network: Network) -> None:
-    """Change a node that never was or has left, or one of somebody else."""
+    """Change a node that never was or has left, or that another account owns."""
     payer = network.person()
     deleted = [node.node_id for node in network.world.nodes.by_id.values() if node.deleted]
     match network.choose.randrange(3):
@@ -138,9 +138,4 @@ def _living(network: Network) -> list[Node]:
     return [node for node in known if not node.deleted and node.node_id not in signing]
 
 
-ACTIONS = (
-    Action(create, 0),
-    Action(update, 0),
-    Action(delete, 0),
-    Action(change_in_vain, 0),
-)
+ACTIONS = weighted((0, create, update, delete, change_in_vain))

@@ -8,13 +8,7 @@ from typing import Any
 from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import Network
-from mirror.demo.streams.record_files import (
-    FEE_COLLECTION,
-    FEE_COLLECTOR,
-    STAKING_REWARDS,
-    timestamp,
-    transfer_list,
-)
+from mirror.demo.streams.record_files import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS, timestamp
 from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
 from mirror.demo.world.staking import MOST_REWARD_RATE, NodeStake
 
@@ -22,7 +16,7 @@ NODE_REWARDS = 801
 MOST_STAKE, LEAST_STAKE = 12_500_000_000 * HBAR, 1_000 * HBAR
 
 _MINUTES_A_DAY = 1_440
-_PERIODS_KEPT = 365
+_PERIODS_STORED = 365
 # Shares of the collected fees in hundredths; nodes get the rest.
 _SHARES = {FEE_COLLECTOR: 70, STAKING_REWARDS: 10, NODE_REWARDS: 10}
 _NO_STAKE = NodeStake(0, 0, 0)
@@ -72,7 +66,7 @@ def _report(network: Network) -> None:
         ],
         "max_staking_reward_rate_per_hbar": MOST_REWARD_RATE,
         "node_reward_fee_fraction": {"numerator": 0, "denominator": 100},
-        "staking_periods_stored": _PERIODS_KEPT,
+        "staking_periods_stored": _PERIODS_STORED,
         "staking_period": _MINUTES_A_DAY,
         "staking_reward_fee_fraction": {"numerator": 10, "denominator": 100},
         "staking_start_threshold": 25_000_000 * HBAR,
@@ -103,14 +97,7 @@ def _distribute_fees(network: Network) -> None:
     part = left // (1 + len(others))
     transfers |= {first: left - part * len(others), **dict.fromkeys(others, part)}
     transfers = {FEE_COLLECTION: -collected, **{to: amount for to, amount in transfers.items() if amount}}
-    network.submit(
-        "cryptoTransfer",
-        {"transfers": transfer_list(transfers)},
-        payer=SYSTEM_ADMIN,
-        envelope={"memo": "End of day fee distribution"},
-        transfers=transfers,
-        fee=0,
-    )
+    network.pay(transfers, SYSTEM_ADMIN, envelope={"memo": "End of day fee distribution"}, fee=0)
 
 
 def _next_midnight(network: Network) -> int:

@@ -4,7 +4,7 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import Key
 from mirror.demo.keys.wallet import Ed25519Wallet
-from mirror.demo.network import Action, Network, NotPossible, required
+from mirror.demo.network import Network, NotPossible, Refused, weighted
 from mirror.demo.world.nodes import (
     BLOCK_NODE,
     GENERAL_SERVICE,
@@ -21,7 +21,7 @@ _DOMAIN = "demo.example.org"
 
 
 def create(network: Network) -> None:
-    """Register a node of somebody."""
+    """Register a node of a person."""
     owner, nodes = network.person(settled=True), network.world.nodes
     if len(_living(network)) >= _MOST_REGISTERED:
         raise NotPossible
@@ -68,33 +68,25 @@ def delete(network: Network) -> None:
     """Take a node out of the register, which fails while a consensus node names it."""
     node = _some(network)
     body = {"registered_node_id": node.node_id}
-    named = {
-        associated
-        for known in network.world.nodes.by_id.values()
-        if not known.deleted
-        for associated in known.associated
-    }
-    if node.node_id in named:
-        result = "REGISTERED_NODE_STILL_ASSOCIATED"
-        network.submit("registeredNodeDelete", body, payer=node.owner, result=result)
-        return
-    node.deleted, node.changed = True, network.now
-    network.submit("registeredNodeDelete", body, payer=node.owner)
+    known = network.world.nodes.by_id.values()
+    is_named = any(node.node_id in other.associated for other in known if not other.deleted)
+    if not is_named:
+        node.deleted, node.changed = True, network.now
+    result = "REGISTERED_NODE_STILL_ASSOCIATED" if is_named else None
+    network.submit("registeredNodeDelete", body, payer=node.owner, result=result)
 
 
 def change_in_vain(network: Network) -> None:
     """Change a registered node that does not exist, or register one without an address."""
     payer, result = network.person(), "INVALID_REGISTERED_NODE_ID"
     unknown = {"registered_node_id": network.world.nodes.next_registered_id + 1_000}
-    match network.choose.randrange(3):
-        case 0:
-            network.submit("registeredNodeUpdate", unknown, payer=payer.number, result=result)
-        case 1:
-            network.submit("registeredNodeDelete", unknown, payer=payer.number, result=result)
-        case _:
-            body = {"service_endpoint": [{"port": _WEB_PORT, "mirror_node": {}}]}
-            result = "INVALID_REGISTERED_ENDPOINT_ADDRESS"
-            network.submit("registeredNodeCreate", body, payer=payer.number, result=result)
+    unaddressed = {"service_endpoint": [{"port": _WEB_PORT, "mirror_node": {}}]}
+    refused: tuple[Refused, ...] = (
+        ("registeredNodeUpdate", unknown, result),
+        ("registeredNodeDelete", unknown, result),
+        ("registeredNodeCreate", unaddressed, "INVALID_REGISTERED_ENDPOINT_ADDRESS"),
+    )
+    network.submit_refused(refused, payer=payer.number)
 
 
 def some_ids(network: Network) -> tuple[int, ...]:
@@ -104,22 +96,18 @@ def some_ids(network: Network) -> tuple[int, ...]:
 
 
 def _endpoints(network: Network, node_id: int) -> tuple[Endpoint, ...]:
-    """Return the endpoints of a node, now and then of two kinds. A block node has two, others have one."""
+    """Return the endpoints of a node, sometimes of two kinds. A block node has two, others have one."""
+    block_address, relay_address = _address(network), _address(network)
+    service = network.choose.choice(_SERVICES)
     makers = {
         BLOCK_NODE: (
-            Endpoint(BLOCK_NODE, _address(network), _BLOCK_NODE_PORT, False, ("STATUS", "SUBSCRIBE_STREAM")),
+            Endpoint(BLOCK_NODE, block_address, _BLOCK_NODE_PORT, False, ("STATUS", "SUBSCRIBE_STREAM")),
             Endpoint(BLOCK_NODE, f"block{node_id}.{_DOMAIN}", _BLOCK_NODE_PORT, True, ("PUBLISH",)),
         ),
         MIRROR_NODE: (Endpoint(MIRROR_NODE, f"mirror{node_id}.{_DOMAIN}", _WEB_PORT, True),),
-        RPC_RELAY: (Endpoint(RPC_RELAY, _address(network), _RELAY_PORT, False),),
+        RPC_RELAY: (Endpoint(RPC_RELAY, relay_address, _RELAY_PORT, False),),
         GENERAL_SERVICE: (
-            Endpoint(
-                GENERAL_SERVICE,
-                f"service{node_id}.{_DOMAIN}",
-                _WEB_PORT,
-                True,
-                description=network.choose.choice(_SERVICES),
-            ),
+            Endpoint(GENERAL_SERVICE, f"service{node_id}.{_DOMAIN}", _WEB_PORT, True, (), service),
         ),
     }
     kinds = network.choose.sample(list(makers), network.choose.choice((1, 1, 1, 2)))
@@ -161,12 +149,7 @@ def _some(network: Network) -> RegisteredNode:
     if not _living(network):
         create(network)
     able = [node for node in _living(network) if network.can_pay(node.owner)]
-    return required(network.choose.choice(able) if able else None)
+    return network.pick(able)
 
 
-ACTIONS = (
-    Action(create, 0),
-    Action(update, 0),
-    Action(delete, 0),
-    Action(change_in_vain, 0),
-)
+ACTIONS = weighted((0, create, update, delete, change_in_vain))

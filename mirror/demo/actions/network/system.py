@@ -6,7 +6,7 @@ from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions.network import files
 from mirror.demo.keys.nodes import nodes
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Network, NotPossible, weighted
 from mirror.demo.streams.record_files import timestamp
 from mirror.demo.world.accounts import FREEZE_ADMIN, SYSTEM_ADMIN
 from mirror.demo.world.system import Draw, Freeze
@@ -69,7 +69,7 @@ def abort_freeze(network: Network) -> None:
 
 
 def delete_file(network: Network) -> None:
-    """Let the network delete somebody's file."""
+    """Let the network delete a person's file."""
     living = [number for number, file in network.world.files.items() if number > 1_000 and not file.deleted]
     if not living or len(network.world.system.deleted_files) >= _MOST_DELETED:
         raise NotPossible
@@ -82,7 +82,7 @@ def delete_file(network: Network) -> None:
 
 
 def undelete_file(network: Network) -> None:
-    """Let the network undelete a file; sometimes somebody else tries to."""
+    """Let the network undelete a file; sometimes a person tries to."""
     deleted = network.world.system.deleted_files
     if not deleted:
         delete_file(network)
@@ -152,11 +152,4 @@ def _upload(network: Network) -> None:
     files.write(network, UPGRADE_FILE, contents)
 
 
-ACTIONS = (
-    Action(draw, 1),
-    Action(freeze, 0),
-    Action(delete_file, 0),
-    Action(undelete_file, 0),
-    Action(submit_unchecked, 0),
-    Action(prove_history, 1),
-)
+ACTIONS = weighted((1, draw), (0, freeze, delete_file, undelete_file, submit_unchecked), (1, prove_history))

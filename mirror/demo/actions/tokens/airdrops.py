@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from mirror.demo.actions.refusals import give_up_if
 from mirror.demo.actions.tokens.transfers import amount_of
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.tokens import traders
-from mirror.demo.tokens.messages import airdrop_id, token_id
 from mirror.demo.tokens.transfers import Transfers, can_associate
+from mirror.demo.world.messages import airdrop_id, token_id
 from mirror.demo.world.tokens import Airdrop, AirdropKey, RoyaltyFee, Token
 
 _MOST_RECEIVERS = 4
@@ -49,7 +48,7 @@ def airdrop(network: Network) -> None:
         refusal = "PENDING_NFT_AIRDROP_ALREADY_EXISTS"
     if not shares:
         raise NotPossible
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     record = {}
     if not refusal:
         pending = [_wait(network, token, sender, receiver, share) for receiver, share in waiting]
@@ -106,9 +105,7 @@ def _wait(network: Network, token: Token, sender: int, receiver: int, share: int
 def claim(network: Network) -> None:
     """Claim one or several airdrops."""
     pending = [key for key in network.world.tokens.pending() if traders.able(network, key[1])]
-    if not pending:
-        raise NotPossible
-    first = network.choose.choice(pending)
+    first = network.pick(pending)
     receiver = first[1]
     others = [key for key in pending if key[1] == receiver and key != first]
     claimed = [first, *network.choose.sample(others, min(len(others), network.choose.choice((0, 0, 1, 3))))]
@@ -119,35 +116,29 @@ def claim(network: Network) -> None:
         token = network.world.tokens.issued[number]
         _add(transfers, token, sender, receiver, serial or network.world.tokens.airdrops[key].amount or 0)
     refusal = transfers.refusal()
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     record = {} if refusal else transfers.settle()
-    _end(network, "tokenClaimAirdrop", claimed, "CLAIMED", receiver, refusal, record)
+    if not refusal:
+        _end(network, claimed, "CLAIMED")
+    network.submit("tokenClaimAirdrop", _named(claimed), payer=receiver, record=record, result=refusal)
 
 
 def cancel(network: Network) -> None:
     """Cancel a pending airdrop."""
     pending = [key for key in network.world.tokens.pending() if traders.able(network, key[0])]
-    if not pending:
-        raise NotPossible
-    cancelled = network.choose.choice(pending)
-    _end(network, "tokenCancelAirdrop", [cancelled], "CANCELLED", cancelled[0], None, {})
+    cancelled = network.pick(pending)
+    _end(network, [cancelled], "CANCELLED")
+    network.submit("tokenCancelAirdrop", _named([cancelled]), payer=cancelled[0])
 
 
-def _end(
-    network: Network,
-    kind: str,
-    keys: list[AirdropKey],
-    state: str,
-    payer: int,
-    refusal: str | None,
-    record: dict[str, Any],
-) -> None:
-    if not refusal:
-        for key in keys:
-            ended = network.world.tokens.airdrops[key]
-            network.world.tokens.airdrops[key] = Airdrop(ended.amount, state, network.now)
-    body = {"pending_airdrops": [airdrop_id(key) for key in keys]}
-    network.submit(kind, body, payer=payer, record=record, result=refusal)
+def _end(network: Network, keys: list[AirdropKey], state: str) -> None:
+    airdrops = network.world.tokens.airdrops
+    airdrops.update({key: Airdrop(airdrops[key].amount, state, network.now) for key in keys})
+
+
+def _named(keys: list[AirdropKey]) -> dict[str, Any]:
+    """Return the body that names airdrops."""
+    return {"pending_airdrops": [airdrop_id(key) for key in keys]}
 
 
 def claim_in_vain(network: Network) -> None:
@@ -158,8 +149,7 @@ def claim_in_vain(network: Network) -> None:
         raise NotPossible
     claims = network.choose.random() < 0.5
     kind, payer = ("tokenClaimAirdrop", receiver) if claims else ("tokenCancelAirdrop", token.treasury)
-    body = {"pending_airdrops": [airdrop_id(key)]}
-    network.submit(kind, body, payer=payer, result="INVALID_PENDING_AIRDROP_ID")
+    network.submit(kind, _named([key]), payer=payer, result="INVALID_PENDING_AIRDROP_ID")
 
 
 def reject(network: Network) -> None:
@@ -177,7 +167,7 @@ def reject(network: Network) -> None:
         number = token_id(token.number)
         rejections = [{"nft": {"token_ID": number, "serial_number": serial}} for serial in serials]
     refusal = transfers.refusal()
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     body: dict[str, Any] = {"rejections": rejections}
     payer = owner
     if network.choose.random() < 0.5:
@@ -187,10 +177,4 @@ def reject(network: Network) -> None:
     network.submit("tokenReject", body, payer=payer, record=record, result=refusal)
 
 
-ACTIONS = (
-    Action(airdrop, 1),
-    Action(claim, 0),
-    Action(cancel, 0),
-    Action(claim_in_vain, 0),
-    Action(reject, 0),
-)
+ACTIONS = weighted((1, airdrop), (0, claim, cancel, claim_in_vain, reject))

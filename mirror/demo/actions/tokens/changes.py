@@ -4,15 +4,15 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import Key, KeyList
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.actions.refusals import Refused, give_up_if, submit_one
-from mirror.demo.actions.tokens.issuing import KEY_FIELDS, YEAR, deletable, key_for, may_last
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.actions.tokens.issuing import YEAR, deletable, key_for, may_last
+from mirror.demo.network import Network, NotPossible, Refused, weighted
 from mirror.demo.streams.record_files import account, timestamp
 from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.messages import ALL_SERIALS, association, custom_fee, serials, token_id, units
+from mirror.demo.tokens.recipes import KEY_FIELDS
 from mirror.demo.tokens.transfers import begin_relationship, can_associate
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
+from mirror.demo.world.messages import ALL_SERIALS, association, custom_fee, serials, token_id, units
 from mirror.demo.world.tokens import Token
 
 _FEWEST_LIVING = 10
@@ -26,7 +26,7 @@ def update(network: Network) -> None:
     """Change how a token describes itself, its renewal, or one of its keys."""
     token = traders.token(network, lambda token: token.admin_key)
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     change = network.choose.choice((_rename, _change_memo, _change_metadata, _renew, _change_key))
     attributes, fields = change(network, token)
     if not refusal:
@@ -129,7 +129,7 @@ def change_fees(network: Network) -> None:
     refusal = None if fees or token.fees else "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES"
     if token.paused:
         refusal = "TOKEN_IS_PAUSED"
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     if not refusal:
         token.fees, token.fees_since = fees, network.now
         network.world.bound.update(fee.collector for fee in fees)
@@ -180,15 +180,9 @@ def change_in_vain(network: Network) -> None:
         refused.append(("tokenDeletion", body, "TOKEN_IS_IMMUTABLE"))
     if token.pause_key is None:
         refused.append(("token_pause", body, "TOKEN_HAS_NO_PAUSE_KEY"))
-    submit_one(network, refused, payer=token.treasury)
+    network.submit_refused(refused, payer=token.treasury)
 
 
-ACTIONS = (
-    Action(update, 1),
-    Action(change_treasury, 0),
-    Action(change_fees, 0),
-    Action(pause, 0),
-    Action(unpause, 1),
-    Action(delete, 0),
-    Action(change_in_vain, 0),
+ACTIONS = weighted(
+    *((1, update), (0, change_treasury, change_fees, pause), (1, unpause)), (0, delete, change_in_vain)
 )

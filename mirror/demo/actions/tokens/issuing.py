@@ -5,28 +5,17 @@ from typing import Any
 from mirror.core.values.hapi.messages import Key, KeyList, ThresholdKey
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Network, NotPossible, weighted
 from mirror.demo.streams.record_files import account, timestamp
 from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.messages import association, custom_fee, token_id, units
-from mirror.demo.tokens.recipes import RECIPES, Recipe
+from mirror.demo.tokens.recipes import KEY_FIELDS, RECIPES, Recipe
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
+from mirror.demo.world.messages import association, custom_fee, token_id, units
 from mirror.demo.world.tokens import Relationship, Token
 
 FIRST_TOKENS = len(RECIPES)
 YEAR = 31_536_000  # seconds
-# Attribute of Token -> field of the transaction bodies.
-KEY_FIELDS = {
-    "admin_key": "adminKey",
-    "fee_schedule_key": "fee_schedule_key",
-    "freeze_key": "freezeKey",
-    "kyc_key": "kycKey",
-    "metadata_key": "metadata_key",
-    "pause_key": "pause_key",
-    "supply_key": "supplyKey",
-    "wipe_key": "wipeKey",
-}
 _MOST_LIVING, _MOST_LASTING = 48, 16
 
 
@@ -109,7 +98,7 @@ def _lasts(recipe: Recipe) -> bool:
 
 
 def may_last(network: Network) -> bool:
-    """Tell whether there is room for one more token that is never deleted."""
+    """Return whether there is room for one more token that is never deleted."""
     lasting = sum(not deletable(token) for token in network.world.tokens.living())
     return lasting < _MOST_LASTING
 
@@ -160,4 +149,4 @@ def key_for(network: Network, token: Token, name: str) -> bytes:
     return network.world.accounts[token.treasury].key or own.key
 
 
-ACTIONS = (Action(create, 1),)
+ACTIONS = weighted((1, create))

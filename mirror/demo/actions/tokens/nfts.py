@@ -1,19 +1,18 @@
 """Serials: changing their metadata. They are minted in `supply` and moved in `transfers`."""
 
-from mirror.demo.actions.refusals import give_up_if
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Network, NotPossible, weighted
 from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.messages import token_id
+from mirror.demo.world.messages import token_id
 
 
 def change_metadata(network: Network) -> None:
-    """Let the issuer change the metadata of a few serials, whoever owns them (HIP-657)."""
+    """Let the issuer change the metadata of a few serials, whose owner may be another account (HIP-657)."""
     token = traders.token(network, lambda token: not token.fungible and token.metadata_key and token.supply)
     living = [number for number, serial in token.serials.items() if serial.owner]
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
     if not living:
         raise NotPossible
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     changed = network.choose.sample(living, min(len(living), network.choose.choice((1, 1, 3))))
     metadata = recipes.serial_metadata(network.choose, token.name, changed[0])
     if not refusal:
@@ -27,4 +26,4 @@ def change_metadata(network: Network) -> None:
     )
 
 
-ACTIONS = (Action(change_metadata, 1),)
+ACTIONS = weighted((1, change_metadata))

@@ -1,11 +1,10 @@
 """Token relationships: associating, dissociating, freezing, and granting KYC."""
 
-from mirror.demo.actions.refusals import Refused, give_up_if, submit_one
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Network, NotPossible, Refused, both, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.tokens import traders
-from mirror.demo.tokens.messages import token_id, units
 from mirror.demo.tokens.transfers import begin_relationship
+from mirror.demo.world.messages import token_id, units
 from mirror.demo.world.tokens import Token
 
 
@@ -21,7 +20,7 @@ def associate(network: Network) -> None:
         refusal = "TOKEN_IS_PAUSED"
     if not tokens:
         raise NotPossible
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     if not refusal:
         for token in tokens:
             begin_relationship(network, token, holder)
@@ -39,7 +38,7 @@ def dissociate(network: Network) -> None:
     ]
     holder = traders.one_of(network, empty or token.relationships)
     refusal = _refusal_to_dissociate(token, holder)
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     _dissociate(network, token, holder, refusal)
 
 
@@ -48,9 +47,7 @@ def leave_a_deleted_token(network: Network) -> None:
     deleted = [
         token for token in network.world.tokens.issued.values() if token.deleted and token.relationships
     ]
-    if not deleted:
-        raise NotPossible
-    token = network.choose.choice(deleted)
+    token = network.pick(deleted)
     holder = traders.one_of(network, token.relationships)
     if token.relationships[holder].frozen:
         raise NotPossible
@@ -110,7 +107,7 @@ def _change_status(network: Network, kind: str, key: str, status: str, value: bo
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
     if not others:
         raise NotPossible
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     holder = network.choose.choice(others)
     if not refusal:
         setattr(token.relationships[holder], status, value)
@@ -129,16 +126,10 @@ def change_in_vain(network: Network) -> None:
         refused.append(("tokenUnfreeze", body, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"))
     if token.kyc_key is None:
         refused.append(("tokenGrantKyc", body, "TOKEN_HAS_NO_KYC_KEY"))
-    submit_one(network, refused, payer=token.treasury)
+    network.submit_refused(refused, payer=token.treasury)
 
 
-ACTIONS = (
-    Action(associate, 3),
-    Action(dissociate, 0),
-    Action(leave_a_deleted_token, 0),
-    Action(freeze, 0),
-    Action(unfreeze, 1),
-    Action(grant_kyc, 1),
-    Action(revoke_kyc, 0),
-    Action(change_in_vain, 0),
+ACTIONS = weighted(
+    *((3, associate), (0, dissociate, leave_a_deleted_token, freeze)),
+    *((1, unfreeze, grant_kyc), (0, revoke_kyc, change_in_vain)),
 )

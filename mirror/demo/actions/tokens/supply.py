@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mirror.demo.actions.refusals import Refused, give_up_if, submit_one
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Network, NotPossible, Refused, Submission, weighted
 from mirror.demo.streams.record_files import account
 from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.messages import serials, token_id, units
+from mirror.demo.world.messages import serials, token_id, units
 from mirror.demo.world.tokens import Serial, Token
 
 _MOST_SERIALS = 250
@@ -20,7 +19,7 @@ def mint(network: Network) -> None:
     token = traders.token(network, lambda token: token.fungible and token.supply_key)
     amount = max(1, token.initial_supply // network.choose.randrange(5, 200))
     refusal = refusal_to_mint(token, amount)
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     if token.supply + amount > _MOST_SUPPLY:
         raise NotPossible
     _mint(network, token, amount, refusal, {"amount": amount})
@@ -29,12 +28,11 @@ def mint(network: Network) -> None:
 def mint_serials(network: Network) -> None:
     """Mint new serials."""
     token = traders.token(
-        network,
-        lambda token: not token.fungible and token.supply_key and len(token.serials) < _MOST_SERIALS,
+        network, lambda token: not token.fungible and token.supply_key and len(token.serials) < _MOST_SERIALS
     )
     amount, last = network.choose.randint(1, _MOST_AT_ONCE), len(token.serials)
     refusal = refusal_to_mint(token, amount)
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     metadata = [
         recipes.serial_metadata(network.choose, token.name, last + place) for place in range(1, amount + 1)
     ]
@@ -49,18 +47,10 @@ def refusal_to_mint(token: Token, amount: int) -> str | None:
 
 
 def _mint(network: Network, token: Token, amount: int, refusal: str | None, body: dict[str, Any]) -> None:
-    receipt: dict[str, Any] = {}
-    record: dict[str, Any] = {}
+    minted: Submission = {"result": refusal}
     if not refusal:
-        receipt, record = receive(network, token, amount, body.get("metadata", ()))
-    network.submit(
-        "tokenMint",
-        {"token": token_id(token.number)} | body,
-        payer=token.treasury,
-        receipt=receipt,
-        record=record,
-        result=refusal,
-    )
+        minted["receipt"], minted["record"] = receive(network, token, amount, body.get("metadata", ()))
+    network.submit("tokenMint", {"token": token_id(token.number)} | body, payer=token.treasury, **minted)
 
 
 def receive(
@@ -89,7 +79,7 @@ def burn(network: Network) -> None:
     """Burn some of what the treasury holds."""
     token = traders.token(network, lambda token: token.supply_key and token.balance(token.treasury))
     refusal = token.refusal(token.treasury)
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     _end(network, "tokenBurn", token, token.treasury, refusal)
 
 
@@ -100,7 +90,7 @@ def wipe(network: Network) -> None:
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
     if not holders:
         raise NotPossible
-    give_up_if(network, refusal)
+    network.give_up_if(refusal)
     _end(network, "tokenWipe", token, network.choose.choice(holders), refusal)
 
 
@@ -145,13 +135,7 @@ def change_in_vain(network: Network) -> None:
         refused.append(("tokenWipe", wiped, "TOKEN_HAS_NO_WIPE_KEY"))
     elif token.fungible:
         refused.append(("tokenWipe", wiped, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT"))
-    submit_one(network, refused, payer=token.treasury)
+    network.submit_refused(refused, payer=token.treasury)
 
 
-ACTIONS = (
-    Action(mint, 1),
-    Action(mint_serials, 3),
-    Action(burn, 1),
-    Action(wipe, 0),
-    Action(change_in_vain, 0),
-)
+ACTIONS = weighted((1, mint), (3, mint_serials), (1, burn), (0, wipe, change_in_vain))

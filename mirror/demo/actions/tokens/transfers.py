@@ -1,8 +1,7 @@
 """Token transfers: units sent, serials given away and sold."""
 
-from mirror.demo.actions.refusals import give_up_if
 from mirror.demo.actions.tokens import issuing
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Network, NotPossible, weighted
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import Transfers
 from mirror.demo.world.accounts import HBAR
@@ -32,7 +31,7 @@ def send(network: Network) -> None:
 
 
 def give(network: Network) -> None:
-    """Give one or two serials to somebody."""
+    """Give one or two serials to another account."""
     token, owner, receiver = _serials_to_move(network)
     owned, transfers = token.owned(owner), Transfers(network)
     for serial in network.choose.sample(owned, min(len(owned), network.choose.choice((1, 1, 2)))):
@@ -55,7 +54,7 @@ def sell(network: Network) -> None:
 
 
 def _serials_to_move(network: Network) -> tuple[Token, int, int]:
-    """Return a token with serials, an owner of some, and somebody else."""
+    """Return a token with serials, an owner of some, and another account."""
     token = traders.token(network, lambda token: not token.fungible and token.supply)
     owner = traders.holder(network, token)
     receiver = find_receiver(network, token, owner)
@@ -65,7 +64,7 @@ def _serials_to_move(network: Network) -> tuple[Token, int, int]:
 
 
 def send_in_vain(network: Network) -> None:
-    """Send more units than the sender holds, or a serial of somebody else."""
+    """Send more units than the sender holds, or a serial of another account."""
     token, receiver = traders.find_token(network), traders.find_trader(network)
     sender = traders.holder(network, token) if token else None
     if token is None or sender is None or receiver in (None, sender) or token.refusal(sender):
@@ -100,7 +99,7 @@ def transfer(
     transfers.assess()
     refusal = fails_by or transfers.refusal()
     if not fails_by:
-        give_up_if(network, refusal)
+        network.give_up_if(refusal)
     network.submit(
         "cryptoTransfer",
         body,
@@ -114,7 +113,7 @@ def transfer(
 
 # RECEIVERS AND AMOUNTS
 def find_receiver(network: Network, token: Token, sender: int) -> int | None:
-    """Return somebody to receive a token, mostly an account associated with it; None if there is nobody."""
+    """Return an account to receive a token, mostly one associated with it; None if there is none."""
     if network.choose.random() < _AMONG_HOLDERS:
         associated = (number for number in token.relationships if number != sender)
         receiver = traders.find_one_of(network, associated)
@@ -130,9 +129,4 @@ def amount_of(network: Network, token: Token, sender: int) -> int:
     return max(least, int(token.balance(sender) * network.choose.random() ** 2) // parts)
 
 
-ACTIONS = (
-    Action(send, 11),
-    Action(give, 2),
-    Action(sell, 3),
-    Action(send_in_vain, 0),
-)
+ACTIONS = weighted((11, send), (2, give), (3, sell), (0, send_in_vain))

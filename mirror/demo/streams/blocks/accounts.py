@@ -24,7 +24,7 @@ _UNKNOWN = _Known()
 
 
 class KnownAccounts:
-    """What transactions have told of accounts and contracts. It can be pickled."""
+    """The aliases and nonces of accounts and contracts, as transactions say them. It can be pickled."""
 
     def __init__(self) -> None:
         self._by_number: dict[int, _Known] = {}
@@ -47,9 +47,9 @@ class KnownAccounts:
                 self._known(number).alias = alias
                 self._by_alias[alias] = number
             self._learn_contract(record.contractCreateResult)
-        which = record.WhichOneof("body")
-        if which is not None:
-            self._learn_nonces(getattr(record, which))
+        for number, nonce, is_contract in _nonces(record):
+            self._known(number).ethereum_nonce = nonce
+            self._known(number).smart_contract |= is_contract
 
     def _learn_contract(self, result: Any) -> None:
         if result.HasField("contractID"):
@@ -57,13 +57,6 @@ class KnownAccounts:
             contract.smart_contract = True
             if result.HasField("evm_address"):
                 contract.alias = result.evm_address.value
-
-    def _learn_nonces(self, result: Any) -> None:
-        if result.HasField("signer_nonce"):
-            self._known(entity_id.of_account(result.sender_id)).ethereum_nonce = result.signer_nonce.value
-        for nonce in result.contract_nonces:
-            contract = self._known(entity_id.of_contract(nonce.contract_id))
-            contract.smart_contract, contract.ethereum_nonce = True, nonce.nonce
 
     def _known(self, number: int) -> _Known:
         return self._by_number.setdefault(number, _Known())
@@ -89,13 +82,18 @@ class KnownAccounts:
                 yield self._by_alias[alias]
         if record.contractCreateResult.HasField("contractID"):
             yield entity_id.of_contract(record.contractCreateResult.contractID)
-        which = record.WhichOneof("body")
-        if which is not None:
-            result = getattr(record, which)
-            if result.HasField("signer_nonce"):
-                yield entity_id.of_account(result.sender_id)
-            for nonce in result.contract_nonces:
-                yield entity_id.of_contract(nonce.contract_id)
+        yield from (number for number, _, _ in _nonces(record))
+
+
+def _nonces(record: Any) -> Iterator[tuple[int, int, bool]]:
+    """Yield the new nonces of a record: of which account or contract, and whether it is a contract."""
+    which = record.WhichOneof("body")
+    if which is not None:
+        result = getattr(record, which)
+        if result.HasField("signer_nonce"):
+            yield entity_id.of_account(result.sender_id), result.signer_nonce.value, False
+        for nonce in result.contract_nonces:
+            yield entity_id.of_contract(nonce.contract_id), nonce.nonce, True
 
 
 def _aliases(body: Any) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
 """Writing a block stream: native, chained and signed blocks, for tests and the demo network.
 
-A BlockComposer turns the transactions of composed record files into blocks, so that one history can be
+A BlockComposer makes blocks of the transactions of composed record files, so that one history can be
 written in both forms. What a record says is divided as in real blocks: into results, outputs, traces and
 changes of the state.
 """
@@ -25,9 +25,8 @@ from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.demo.streams import record_files
 from mirror.demo.streams.blocks import changes, outputs, traces
 from mirror.demo.streams.blocks.accounts import KnownAccounts
-from mirror.demo.streams.blocks.changes import AnnouncedTransaction
 from mirror.demo.streams.blocks.frame import NativeBlock, framed
-from mirror.demo.streams.blocks.groups import groups
+from mirror.demo.streams.blocks.groups import AnnouncedTransaction, groups
 
 if TYPE_CHECKING:
     # Not imported at run time, as it takes long and unsigned blocks do without it.
@@ -39,7 +38,7 @@ _IN_AN_EVENT = 8  # transactions
 
 
 class BlockComposer:
-    """A writer of blocks that follow each other, signed by all nodes of `signer`, or by nobody.
+    """A writer of blocks that follow each other, signed by all nodes of `signer`, or unsigned.
 
     Without a signer, a block's signature is the hash of its root hash, as in test networks.
     """
@@ -79,11 +78,11 @@ class BlockComposer:
         for position, group in enumerate(groups(block.transactions)):
             if position % _IN_AN_EVENT == 0:
                 yield BlockItem(event_header={})
-            for told in group:
-                self._known.learn(told.transaction)
+            for announced in group:
+                self._known.learn(announced.transaction)
             changed = changes.of(group, self._known)
-            for told in group:
-                transaction = told.transaction
+            for announced in group:
+                transaction = announced.transaction
                 signed = wire.last_bytes(transaction.transaction_bytes, _SIGNED_TRANSACTION)
                 if inner and inner[0] == signed:
                     inner.popleft()
@@ -91,8 +90,8 @@ class BlockComposer:
                     yield BlockItem(signed_transaction=signed)
                 if transaction.body.HasField("atomic_batch"):
                     inner = deque(transaction.body.atomic_batch.transactions)
-                yield from _about(told)
-                if changed and told is group[0]:
+                yield from _about(announced)
+                if changed and announced is group[0]:
                     yield _state_changes(transaction.record.consensusTimestamp, changed)
         if block.transactions:
             # What the network changes itself when a round ends.
@@ -100,12 +99,12 @@ class BlockComposer:
             yield _state_changes(last, [_round_ended(block.number)])
 
 
-def _about(told: AnnouncedTransaction) -> Iterator[Any]:
+def _about(announced: AnnouncedTransaction) -> Iterator[Any]:
     """Yield what the network says about a transaction, but for the changes of the state."""
-    yield BlockItem(transaction_result=_result(told.transaction.record))
-    for output in outputs.of(told):
+    yield BlockItem(transaction_result=_result(announced.transaction.record))
+    for output in outputs.of(announced):
         yield BlockItem(transaction_output=output)
-    for trace in traces.of(told):
+    for trace in traces.of(announced):
         yield BlockItem(trace_data=trace)
 
 
@@ -122,8 +121,7 @@ def _state_signature(last_round: int) -> bytes:
 
 def _round_ended(block: int) -> Any:
     return StateChange(
-        state_id=BLOCK_STREAM_INFO,
-        singleton_update={"block_stream_info_value": {"block_number": block}},
+        state_id=BLOCK_STREAM_INFO, singleton_update={"block_stream_info_value": {"block_number": block}}
     )
 
 
@@ -138,11 +136,11 @@ def _result(record: Any) -> TransactionResult:
         paid_staking_rewards=record.paid_staking_rewards,
         high_volume_pricing_multiplier=record.high_volume_pricing_multiplier,
     )
-    for name, field in (
-        ("parent_consensus_timestamp", "parent_consensus_timestamp"),
-        ("transfer_list", "transferList"),
-        ("schedule_ref", "scheduleRef"),
-    ):
-        if record.HasField(field):
-            getattr(result, name).CopyFrom(getattr(record, field))
+    outputs.copy_fields(
+        record,
+        result,
+        parent_consensus_timestamp="parent_consensus_timestamp",
+        transferList="transfer_list",
+        scheduleRef="schedule_ref",
+    )
     return result

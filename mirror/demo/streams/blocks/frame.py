@@ -62,31 +62,22 @@ def framed(
 
     `unknown` stands for the two other hashes of the footer, which composing does not know.
     """
-    header, hashes = _header(block), (previous, unknown, unknown)
-    items = [BlockItem(block_header=header), *inner, _footer(*hashes)]
-    tree = BlockTree()
-    for item in items:
-        tree.add(item.WhichOneof("item"), item.SerializeToString())
-    root = tree.root(header.block_timestamp.SerializeToString(), hashes, prefixed=prefixed)
-    return Unproved(block.number, items, root)
-
-
-def _header(block: record_files.Block) -> Any:
     major, minor, patch = block.hapi_version
     version = SemanticVersion(major=major, minor=minor, patch=patch)
-    return BlockHeader(
+    header = BlockHeader(
         number=block.number,
         block_timestamp=timestamp(block.start),
         hapi_proto_version=version,
         software_version=version,
     )
-
-
-def _footer(previous: bytes, all_blocks: bytes, state: bytes) -> Any:
-    return BlockItem(
-        block_footer=BlockFooter(
-            previous_block_root_hash=previous,
-            root_hash_of_all_block_hashes_tree=all_blocks,
-            start_of_block_state_root_hash=state,
-        )
+    footer = BlockFooter(
+        previous_block_root_hash=previous,
+        root_hash_of_all_block_hashes_tree=unknown,
+        start_of_block_state_root_hash=unknown,
     )
+    items = [BlockItem(block_header=header), *inner, BlockItem(block_footer=footer)]
+    tree, hashes = BlockTree(), (previous, unknown, unknown)
+    for item in items:
+        tree.add(item.WhichOneof("item"), item.SerializeToString())
+    root = tree.root(header.block_timestamp.SerializeToString(), hashes, prefixed=prefixed)
+    return Unproved(block.number, items, root)

@@ -1,13 +1,26 @@
 """Composed transactions with their children, which a network commits together."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from ledger.stream.record.hook_calls import HookCall, calls_of
 from ledger.stream.record.item import HOOKS_NUM
 from mirror.core.values import timestamp
-from mirror.demo.streams.blocks.changes import AnnouncedTransaction
 from mirror.demo.streams.record_files import ComposedTransaction
+
+
+@dataclass(frozen=True, slots=True)
+class AnnouncedTransaction:
+    """A transaction in a block, with the hook that it calls.
+
+    `explicit`: its trace lists the slots that it wrote, as later transactions of its parent may write them,
+    too.
+    """
+
+    transaction: ComposedTransaction
+    hook: HookCall | None = None
+    explicit: bool = False
 
 
 def groups(transactions: Iterable[ComposedTransaction]) -> Iterator[list[AnnouncedTransaction]]:
@@ -23,7 +36,9 @@ def groups(transactions: Iterable[ComposedTransaction]) -> Iterator[list[Announc
             group, parents = [], {}
         if transaction.body.HasField("cryptoTransfer"):
             hooks = calls_of(transaction.body.cryptoTransfer)
-        hook = next(hooks, None) if parent in parents and _calls_hook(transaction) else None
+        # The contract of all hooks.
+        calls_hook = transaction.body.contractCall.contractID.contractNum == HOOKS_NUM
+        hook = next(hooks, None) if parent in parents and calls_hook else None
         explicit = hook is not None or any(each.body.HasField("atomic_batch") for each in parents.values())
         group.append(AnnouncedTransaction(transaction, hook, explicit))
         parents[transaction.consensus_timestamp] = transaction
@@ -35,9 +50,3 @@ def _parent_time(record: Any) -> int | None:
     if not record.HasField("parent_consensus_timestamp"):
         return None
     return timestamp.of(record.parent_consensus_timestamp)
-
-
-def _calls_hook(transaction: ComposedTransaction) -> bool:
-    """Return whether a child calls the contract of all hooks."""
-    called: int = transaction.body.contractCall.contractID.contractNum
-    return called == HOOKS_NUM

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from mirror.core.values.hapi.messages import EvmTransactionResult, HookId, TransactionOutput
-from mirror.demo.streams.blocks.changes import AnnouncedTransaction, hook_id
+from mirror.demo.streams.blocks.changes import hook_id
+from mirror.demo.streams.blocks.groups import AnnouncedTransaction
 
 _ETHEREUM = "ethereumTransaction"
 
 
-def of(told: AnnouncedTransaction) -> Iterator[Any]:
+def of(announced: AnnouncedTransaction) -> Iterator[Any]:
     """Yield the TransactionOutput messages."""
-    transaction = told.transaction
+    transaction = announced.transaction
     record, receipt = transaction.record, transaction.record.receipt
     kind = transaction.body.WhichOneof("data")
     which = record.WhichOneof("entropy")
@@ -29,21 +30,19 @@ def of(told: AnnouncedTransaction) -> Iterator[Any]:
     which = record.WhichOneof("body")
     if which is not None:
         output = _evm_output(kind, which, getattr(record, which))
-        if told.hook is not None:
-            executed = hook_id(told.hook)
+        if announced.hook is not None:
+            executed = hook_id(announced.hook)
             output.contract_call.evm_transaction_result.executed_hook_id.MergeFrom(HookId(**executed))
         yield output
 
 
 def _evm_output(kind: str, which: str, result: Any) -> Any:
-    creates = which == "contractCreateResult"
-    told = _evm_result(result, with_request=kind != _ETHEREUM)
+    creates, output = which == "contractCreateResult", _evm_result(result, with_request=kind != _ETHEREUM)
     if kind == _ETHEREUM:
         call = "evm_create_transaction_result" if creates else "evm_call_transaction_result"
-        return TransactionOutput(ethereum_call={call: told})
-    if creates:
-        return TransactionOutput(contract_create={"evm_transaction_result": told})
-    return TransactionOutput(contract_call={"evm_transaction_result": told})
+        return TransactionOutput(ethereum_call={call: output})
+    operation = "contract_create" if creates else "contract_call"
+    return TransactionOutput(**{operation: {"evm_transaction_result": output}})
 
 
 def _evm_result(result: Any, *, with_request: bool) -> Any:
@@ -51,22 +50,22 @@ def _evm_result(result: Any, *, with_request: bool) -> Any:
 
     An Ethereum transaction holds its request itself.
     """
-    told = EvmTransactionResult(
+    output = EvmTransactionResult(
         result_data=result.contractCallResult,
         error_message=result.errorMessage,
         gas_used=result.gasUsed,
         contract_nonces=result.contract_nonces,
     )
-    for name, field in (
-        ("contract_id", "contractID"),
-        ("sender_id", "sender_id"),
-        ("signer_nonce", "signer_nonce"),
-    ):
-        if result.HasField(field):
-            getattr(told, name).CopyFrom(getattr(result, field))
+    copy_fields(result, output, contractID="contract_id", sender_id="sender_id", signer_nonce="signer_nonce")
     if with_request:
-        told.internal_call_context.SetInParent()
-        told.internal_call_context.gas = result.gas
-        told.internal_call_context.value = result.amount
-        told.internal_call_context.call_data = result.functionParameters
-    return told
+        context = output.internal_call_context
+        context.SetInParent()
+        context.gas, context.value, context.call_data = result.gas, result.amount, result.functionParameters
+    return output
+
+
+def copy_fields(source: Any, target: Any, **names: str) -> None:
+    """Copy the fields of `source` that are set, each to the field of `target` with the name given."""
+    for field, name in names.items():
+        if source.HasField(field):
+            getattr(target, name).CopyFrom(getattr(source, field))

@@ -4,20 +4,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from mirror.core.values.hapi.messages import EvmTraceData, ExecutedInitcode, TraceData
-from mirror.demo.streams.blocks.changes import AnnouncedTransaction, is_identical
+from mirror.demo.streams.blocks.changes import is_identical
+from mirror.demo.streams.blocks.groups import AnnouncedTransaction
 from mirror.demo.streams.record_files import ComposedTransaction
 
 _SUBMIT = "consensusSubmitMessage"
 
 
-def of(told: AnnouncedTransaction) -> Iterator[Any]:
+def of(announced: AnnouncedTransaction) -> Iterator[Any]:
     """Yield the TraceData messages."""
-    transaction = told.transaction
-    evm = _evm(transaction, explicit=told.explicit)
+    transaction = announced.transaction
+    evm = _evm(transaction, explicit=announced.explicit)
     if evm.ByteSize():
         yield TraceData(evm_trace_data=evm)
     record = transaction.record
-    # The state tells those of the last message to a topic; that of a batch may be an earlier one.
+    # The state has those of the last message to a topic; that of a batch may be an earlier one.
     if transaction.body.WhichOneof("data") == _SUBMIT and record.HasField("parent_consensus_timestamp"):
         receipt = record.receipt
         if receipt.topicSequenceNumber:

@@ -21,10 +21,10 @@ from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import ContractBytecode, TransactionSidecarRecord
 from mirror.demo.streams.record_files import TREASURY, Block, Composer, account
 from tests.contracts.handlers.test_batches import RandomStream as RandomContracts
+from tests.ledger.archive.test_archiver import blocks as kept_blocks
+from tests.ledger.archive.test_archiver import streamed
 from tests.ledger.compose import Stream, num, receipt
 from tests.ledger.ingest import test_simulated
-from tests.ledger.ingest.keeping.test_keeping import blocks as kept_blocks
-from tests.ledger.ingest.keeping.test_keeping import streamed
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.stream.fixtures import ROOT, facts, needs_fixtures
 from tests.tokens.compose import TokenStream, serials, token, units

@@ -4,7 +4,7 @@ import pytest
 from py_arkworks_bls12381 import G1Point, G2Point
 
 from ledger.proofs.threshold import bn254, hints, poseidon, schnorr, threshold
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.proofs.threshold.hints import VerificationKey
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
 from mirror.demo.streams.threshold_signer import ThresholdSigner

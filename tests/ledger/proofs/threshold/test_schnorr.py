@@ -1,17 +1,17 @@
 """The curve of the keys that a ledger's nodes prove their first address book with."""
 
 from ledger.proofs.threshold.poseidon import FIELD
-from ledger.proofs.threshold.schnorr import GENERATOR, NOBODY, ORDER, add, times
+from ledger.proofs.threshold.schnorr import GENERATOR, NEUTRAL, ORDER, add, times
 
 
 def test_a_multiple_of_a_point_is_its_sum():
-    total = NOBODY
+    total = NEUTRAL
     for factor in range(20):
         assert times(GENERATOR, factor) == total
         total = add(total, GENERATOR)
 
 
 def test_multiples_repeat_after_the_order_of_the_group():
-    assert times(GENERATOR, ORDER) == NOBODY
+    assert times(GENERATOR, ORDER) == NEUTRAL
     assert times(GENERATOR, ORDER + 3) == times(GENERATOR, 3)
-    assert times((0, FIELD - 1), 2) == NOBODY
+    assert times((0, FIELD - 1), 2) == NEUTRAL

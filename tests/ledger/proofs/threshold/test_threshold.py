@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ledger.proofs.threshold import hints, poseidon, schnorr, threshold, wraps
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 

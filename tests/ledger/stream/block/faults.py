@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from ledger.proofs.threshold import hints, threshold
-from ledger.proofs.threshold.errors import WrongSignature
+from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.proofs.threshold.identity import LedgerIdentity, of_publication
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.errors import StreamFileError

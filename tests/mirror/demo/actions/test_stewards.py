@@ -4,7 +4,7 @@ from collections import Counter
 from contextlib import suppress
 
 from mirror.core.values import timestamp
-from mirror.demo.actions import ALL
+from mirror.demo.actions.catalogue import ALL
 from mirror.demo.actions.contracts import stewards
 from mirror.demo.actions.network import genesis, upgrades
 from mirror.demo.network import Network, NotPossible
@@ -31,7 +31,7 @@ def used() -> tuple[Network, Block]:
     return network, network.close()
 
 
-def test_each_thing_that_a_steward_asks_for_is_a_transaction_of_its_own() -> None:
+def test_each_request_of_a_steward_is_a_transaction() -> None:
     network, block = used()
     (steward,) = network.world.contracts.of("Steward")
     parents = {one.consensus_timestamp: one for one in block.transactions}

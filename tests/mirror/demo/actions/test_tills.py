@@ -1,10 +1,10 @@
 """Contracts that spend people's allowances: the child transactions of their calls, and the logs."""
 
 from mirror.core.values import timestamp
-from mirror.demo.actions import ALL
+from mirror.demo.actions.catalogue import ALL
 from mirror.demo.actions.contracts import tills
 from mirror.demo.actions.network import genesis, upgrades
-from mirror.demo.evm import token_service
+from mirror.demo.evm.system_contracts import TOKENS
 from mirror.demo.network import Network, NotPossible
 from mirror.demo.streams.record_files import Block
 
@@ -28,7 +28,7 @@ def spent(block: Block) -> list[tuple[bool, int]]:
     found = []
     for one in block.transactions:
         result = one.record.contractCallResult
-        if result.contractID.contractNum == token_service.NUMBER:
+        if result.contractID.contractNum == TOKENS:
             parent = parents[timestamp.of(one.record.parent_consensus_timestamp)].record
             assert parent.contractCallResult.contractID.contractNum == result.sender_id.accountNum
             found.append((bool(one.record.tokenTransferLists), len(parent.contractCallResult.logInfo)))

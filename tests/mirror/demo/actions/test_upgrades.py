@@ -13,14 +13,14 @@ def version(block: Block) -> tuple[int, int, int]:
     return found.major, found.minor, found.patch
 
 
-def test_blocks_tell_the_older_version_before_the_upgrade_and_the_newer_one_after_it() -> None:
+def test_upgrade_changes_version_of_next_block() -> None:
     versions = [version(block) for block in life(seed=1, blocks=8, transactions=10, pause=HOUR // 2)[1]]
 
     assert versions == sorted(versions)
     assert versions[0] < LOGGING_SINCE <= versions[-1]
 
 
-def test_fees_go_to_one_account_after_the_upgrade_and_are_distributed_each_day() -> None:
+def test_upgraded_network_collects_fees_and_distributes_them_daily() -> None:
     network, blocks = life(seed=1, blocks=30, transactions=10, pause=2 * HOUR)
 
     upgraded = [block for block in blocks if version(block) >= LOGGING_SINCE]

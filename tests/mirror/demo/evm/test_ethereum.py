@@ -16,8 +16,8 @@ TO, DATA = b"\xaa" * 20, b"\0\1call data"
 
 
 def signed(kind, **more):
-    asked: dict[str, Any] = {"nonce": 7, "gas_price": 71, "gas": 90_000, "to": TO, "value": 3, "data": DATA}
-    return EthereumTransaction(type=kind, **(asked | more)).sign(WALLET)
+    fields: dict[str, Any] = {"nonce": 7, "gas_price": 71, "gas": 90_000, "to": TO, "value": 3, "data": DATA}
+    return EthereumTransaction(type=kind, **(fields | more)).sign(WALLET)
 
 
 @pytest.mark.parametrize("kind", [ethereum.LEGACY, ethereum.EIP_2930, ethereum.EIP_1559])
@@ -33,7 +33,7 @@ def test_a_transaction_names_its_signer(kind):
 
 
 @pytest.mark.parametrize("kind", [ethereum.LEGACY, ethereum.EIP_2930, ethereum.EIP_1559])
-def test_a_transaction_whose_call_data_is_in_a_file_keeps_its_signature_and_hash(kind):
+def test_call_data_in_a_file_changes_neither_signature_nor_hash(kind):
     sent = signed(kind, to=b"")
 
     submitted = ethereum.decode(sent.without_data().raw)
@@ -50,8 +50,8 @@ def test_an_access_list_is_announced_and_signed():
     assert announced == [(TO, (0, 2**255)), (b"\xbb" * 20, ())]
 
 
-def test_a_transaction_with_a_delegation_names_its_signer_and_that_of_the_delegation():
-    other = EcdsaWallet("somebody else")
+def test_delegating_transaction_names_both_signers():
+    other = EcdsaWallet("another account")
     delegation = authorize(other, TO, 3)
     sent = signed(ethereum.EIP_7702, authorizations=(delegation,))
 

@@ -1,6 +1,5 @@
 from mirror.core.values.hapi.messages import ContractBytecode
 from mirror.demo.evm import sidecars
-from mirror.demo.evm.sidecars import Sidecars
 from tests.mirror.demo.evm.test_execution import ADA, BOB, CONTRACT, Slate
 
 NUMBERS = {ADA: 1001, BOB: 1002, CONTRACT: 2001}
@@ -9,11 +8,11 @@ OP_CALL, OP_STATICCALL, OP_CREATE = 1, 4, 5
 
 
 def actions(execution, numbers):
-    *_, last = Sidecars(execution, numbers.get, 1001).messages()
+    *_, last = sidecars.of(execution, numbers.get, 1001)
     return last.actions.contract_actions
 
 
-def told(action):
+def summary(action):
     """What calls what: caller and recipient by number, kind of call, depth."""
     caller, recipient = action.WhichOneof("caller"), action.WhichOneof("recipient")
     return (
@@ -35,11 +34,11 @@ def test_actions_are_the_calls_in_the_order_they_began():
     ledger.call("unlock(uint256)", 0)
     paid = ledger.call("pay(uint256,address,uint256)", 0, BOB, 60)
 
-    assert list(map(told, actions(made, numbers))) == [
+    assert list(map(summary, actions(made, numbers))) == [
         (1001, "contract", CALL, OP_CALL, 0),
         (2001, "contract", CREATE, OP_CREATE, 1),
     ]
-    assert list(map(told, actions(paid, numbers))) == [
+    assert list(map(summary, actions(paid, numbers))) == [
         (1001, "contract", CALL, OP_CALL, 0),
         (2001, "contract", CALL, OP_STATICCALL, 1),
         (2001, "contract", CALL, OP_CALL, 1),
@@ -66,7 +65,7 @@ def test_state_changes_have_no_leading_zeros():
     ledger = Slate()
     ledger.create("Faults")
 
-    first, _ = Sidecars(ledger.call("undone(uint256)", 0x0102), NUMBERS.get, 1001).messages()
+    first, _ = sidecars.of(ledger.call("undone(uint256)", 0x0102), NUMBERS.get, 1001)
 
     (of_contract,) = first.state_changes.contract_state_changes
     (change,) = of_contract.storage_changes

@@ -65,7 +65,7 @@ def test_the_node_goes_over_with_the_network_and_follows_its_block_node(live: Li
     assert [block["name"].endswith(".blk") for block in stored] == [False] * 3 + [True] * 3
 
 
-def test_a_block_node_that_was_started_again_still_has_the_blocks_that_the_database_lacks(
+def test_restarted_block_node_has_blocks_missing_in_the_database(
     live: Live,
 ) -> None:
     publisher, network = live
@@ -97,7 +97,7 @@ def test_the_network_learns_how_far_the_database_has_come(live: Live) -> None:
     assert loaded.last == Position.stored()
 
 
-def test_a_network_that_went_over_stays_with_blocks_and_names_its_ledger_once_more_only_then(
+def test_switched_network_stays_with_blocks_and_names_its_ledger_once(
     live: Live,
 ) -> None:
     publisher, _ = live
@@ -112,19 +112,19 @@ def test_a_network_that_went_over_stays_with_blocks_and_names_its_ledger_once_mo
 
 
 def test_what_a_network_knows_of_its_accounts_is_what_its_transactions_told() -> None:
-    told = KnownAccounts()
+    learned = KnownAccounts()
     *_, (network, block) = history = list(History(blocks=8, tps=25, seed=3).play(()))
     for _, each in history:
         for transaction in each.transactions:
-            told.learn(transaction)
+            learned.learn(transaction)
 
     known = blocks.known_accounts(network)
 
     def changes(accounts: KnownAccounts) -> list[bytes]:
         return [change.SerializeToString() for change in accounts.changes(block.transactions)]
 
-    assert len(changes(told)) > 10
-    assert changes(known) == changes(told)
+    assert len(changes(learned)) > 10
+    assert changes(known) == changes(learned)
 
 
 def test_a_port_that_another_program_has_is_named() -> None:

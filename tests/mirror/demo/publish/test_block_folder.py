@@ -3,7 +3,7 @@
 from mirror.demo.publish.block_folder import BlockFolder
 
 
-def test_a_folder_of_blocks_is_looked_at_for_what_comes_and_goes_and_other_files_are_left_alone(tmp_path):
+def test_block_folder_finds_added_and_removed_blocks_only(tmp_path):
     folder = BlockFolder(tmp_path)
 
     def put(*numbers: int) -> None:

@@ -34,7 +34,7 @@ def test_blocks_that_are_missing_between_others_are_named(tmp_path: Path, missin
     assert line.partition(" serves ")[2] == f"the blocks 1 to 7 of {tmp_path}{said}. Ctrl-C stops it."
 
 
-def test_a_port_that_is_taken_is_to_be_named_otherwise_by_the_option_that_named_it(tmp_path: Path):
+def test_error_of_taken_port_names_its_option(tmp_path: Path):
     block = BlockFolder(tmp_path).path(1)
     block.parent.mkdir(parents=True)
     block.touch()

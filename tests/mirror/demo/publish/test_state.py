@@ -16,7 +16,7 @@ from mirror.demo.streams import threshold_signer
 NODES = signing_nodes(2)
 
 
-def test_a_state_is_of_this_version_only_while_all_modules_of_its_objects_are(tmp_path):
+def test_state_version_covers_modules_of_its_objects(tmp_path):
     publisher, found = Publisher(tmp_path, NODES), set[Path]()
     for network, block in History(blocks=1, tps=5, seed=1).play(NODES):
         publisher.publish(network, block)

@@ -53,7 +53,7 @@ def test_blocks_are_two_seconds_apart_or_spread_over_hours(hours):
         assert max(gaps) == BLOCK_SECONDS * 10**9
 
 
-def test_fees_and_rates_are_older_than_the_second_of_any_block_with_a_contract_result():
+def test_fees_and_rates_precede_blocks_with_contract_results():
     """Ethereum tools ask for the fees at the second in which a block begins, when they show its receipts."""
     (_, first), *others = History(blocks=3, tps=25, seed=1).play(())
     written = {
@@ -85,7 +85,7 @@ def test_a_published_block_is_signed_by_every_node(tmp_path):
 @pytest.mark.parametrize("form", ["record files", "blocks"])
 @pytest.mark.parametrize("lost", ["state", "files", "nothing"])
 def test_a_network_goes_on_from_where_it_was_killed(tmp_path, lost, form):
-    """Killed before the state of the last block was kept, or after that before the block was published."""
+    """Killed before the state of the last block was saved, or after that before the block was published."""
     bucket = tmp_path / "bucket"
     publisher = Publisher(bucket, NODES)
     for network, block in History(blocks=2, tps=5, seed=1).play(NODES):
@@ -93,7 +93,7 @@ def test_a_network_goes_on_from_where_it_was_killed(tmp_path, lost, form):
     if form == "blocks":
         blocks.go_over(publisher, network)
     third = publisher.publish(network, next_block(network, 5))
-    kept = (bucket / "network.state").read_bytes()
+    state = (bucket / "network.state").read_bytes()
     before = files(bucket)
     if lost == "state":
         again, _ = Publisher(tmp_path / "bucket", NODES).resume()
@@ -106,7 +106,7 @@ def test_a_network_goes_on_from_where_it_was_killed(tmp_path, lost, form):
         fourth = publisher.publish(network, next_block(network, 5))
         if lost == "files":
             move(bucket, files(bucket).keys() - before.keys(), bucket / "pending")
-    assert (lost == "state") == ((bucket / "network.state").read_bytes() == kept)
+    assert (lost == "state") == ((bucket / "network.state").read_bytes() == state)
     # A node that does not let the network go on loads nothing that it may go on without.
     loaded = [file.name for file in Publisher(bucket, NODES).all_published()]
     assert loaded[-1] == (fourth if lost == "nothing" else third).name
@@ -138,9 +138,9 @@ def test_the_last_blocks_are_kept_whatever_their_form(tmp_path):
     for network, block in History(blocks=3, tps=5, seed=1).play(NODES):
         publisher.publish(network, block)
     blocks.go_over(publisher, network)
-    for kept, numbers in ((5, [0, 1, 2, 3, 4]), (3, [3, 4, 5]), (2, [5, 6]), (2, [6, 7])):
+    for retained, numbers in ((5, [0, 1, 2, 3, 4]), (3, [3, 4, 5]), (2, [5, 6]), (2, [6, 7])):
         last = publisher.publish(network, next_block(network, 5))
-        publisher.forget(kept, position(last))
+        publisher.forget(retained, position(last))
         assert numbers_of(tmp_path) == numbers
 
 
@@ -174,6 +174,6 @@ def test_only_a_network_left_by_this_version_goes_on(tmp_path, left):
     publisher = Publisher(tmp_path, NODES)
     if left is not None:
         (tmp_path / "network.state").write_bytes(left)
-    assert not publisher.goes_on
+    assert not publisher.is_resumable
     with pytest.raises(LookupError):
         publisher.resume()

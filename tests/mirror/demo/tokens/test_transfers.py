@@ -74,7 +74,7 @@ def assessed(transfers: Transfers) -> list[tuple[int, int, int, list[int]]]:
     ]
 
 
-def test_a_fixed_fee_is_paid_by_the_sender_in_hbars_or_a_token(network):
+def test_sender_pays_fixed_fee_in_hbars_or_a_token(network):
     coin = charge(network, COIN, FixedFee(HBAR, COLLECTOR), FixedFee(7, OTHER_COLLECTOR, CURRENCY))
     transfers = send(network, coin, ADA, BOB, 100)
     assert transfers.hbars == {ADA: -HBAR, COLLECTOR: HBAR}
@@ -99,7 +99,7 @@ def test_a_fixed_fee_in_the_token_itself_adds_to_what_is_sent(network):
     ],
     ids=["of the receiver", "at least", "at most", "of the sender", "rounded down to nothing"],
 )
-def test_a_fractional_fee_is_part_of_what_is_sent_or_comes_on_top(network, fee, amount, expected):
+def test_fractional_fee_is_part_of_amount_or_comes_on_top(network, fee, amount, expected):
     transfers = send(network, charge(network, COIN, fee), ADA, BOB, amount)
     assert moved(transfers) == {COIN: expected}
     payer = ADA if fee.net_of_transfers else BOB
@@ -110,7 +110,7 @@ def test_a_fractional_fee_is_part_of_what_is_sent_or_comes_on_top(network, fee, 
 @pytest.mark.parametrize(
     ("sender", "all_exempt", "charged"),
     [(TREASURY, False, 0), (COLLECTOR, False, 1), (OTHER_COLLECTOR, True, 0), (ADA, True, 2)],
-    ids=["the treasury", "its own collector", "all collectors", "somebody else"],
+    ids=["the treasury", "its own collector", "all collectors", "another account"],
 )
 def test_the_treasury_and_collectors_are_exempt(network, sender, all_exempt, charged):
     fees = (FixedFee(2, COLLECTOR, COIN, all_exempt), FixedFee(3, OTHER_COLLECTOR, COIN, all_exempt))
@@ -207,7 +207,7 @@ def test_a_claim_associates_whatever_the_limit(network):
     assert not coin.relationships[BOB].automatic
 
 
-def test_a_transfer_associates_nobody_with_a_token_frozen_or_without_kyc_by_default(network):
+def test_transfer_associates_with_no_token_frozen_or_without_kyc(network):
     coin = charge(network, COIN)
     network.world.tokens.dissociate(coin, BOB, 1)
     network.world.accounts[BOB].max_automatic_token_associations = -1

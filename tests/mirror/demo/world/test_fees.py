@@ -32,7 +32,7 @@ def history() -> tuple[World, list[Any]]:
 
 
 class Client:
-    """Estimates fees as the wallet of a person does: in hbars of the moment."""
+    """Estimates fees as the wallet of a person does: at the current exchange rate."""
 
     def __init__(self, world: World) -> None:
         simple_fees.forget()

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from ledger.archive import archiver
-from ledger.archive.layout import block_path
-from ledger.archive.store import ArchiveUnavailable, open_place
-from ledger.ingest import archive_repair
+from ledger.archive import archiver, repair
+from ledger.archive.location import block_path
+from ledger.archive.store import ArchiveUnavailable, open_archive
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.record import names
@@ -30,9 +29,9 @@ from mirror.demo.streams.record_files import Composer
 from mirror.models import ArchiveFailure
 from mirror.node.health import inventory, status
 from mirror.node.loading.archive_maintenance import ArchiveMaintainer
+from tests.ledger.archive.settings import in_bucket_of
+from tests.ledger.archive.test_archiver import blocks, files_of
 from tests.ledger.ingest.following.network import Network, follow
-from tests.ledger.ingest.keeping.places import in_bucket_of
-from tests.ledger.ingest.keeping.test_keeping import blocks, files_of
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.block.blocks import BlockFile
 from tests.ledger.stream.source.servers import S3Server
@@ -45,7 +44,7 @@ BOOK = Composer(nodes=signing_nodes(4)).address_book()
 
 @pytest.fixture
 def place(tmp_path: Path, settings_of: Settings, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "kept"
+    folder = tmp_path / "archive"
     settings_of(
         {
             "importer.archive.location": str(folder),
@@ -62,11 +61,11 @@ def place(tmp_path: Path, settings_of: Settings, monkeypatch: pytest.MonkeyPatch
 
 def maintainer(source: Path, said: list[str] | None = None) -> ArchiveMaintainer:
     say = (said if said is not None else []).append
-    return ArchiveMaintainer(open_place(), say, str(source), BOOK, threading.Event())
+    return ArchiveMaintainer(open_archive(), say, str(source), BOOK, threading.Event())
 
 
-def care(source: Path, said: list[str] | None = None) -> bool:
-    return maintainer(source, said).care()
+def maintain(source: Path, said: list[str] | None = None) -> bool:
+    return maintainer(source, said).maintain()
 
 
 def load_blocks(folder: Path, count: int) -> list[BlockFile]:
@@ -93,7 +92,7 @@ def note(files: Iterable[tuple[int, str]]) -> None:
 # MISSING
 
 
-def test_files_of_the_live_demo_network_are_fetched_from_its_own_folder(place, tmp_path, settings_of):
+def test_files_of_the_live_demo_network_are_repaired_from_its_folder(place, tmp_path, settings_of):
     settings_of({"network": "demo", "importer.downloader.record.writeSignatures": False})
     publisher = Publisher(tmp_path / "demo", nodes())
     for network, block in History(blocks=2, tps=3, seed=5).play(nodes()):
@@ -106,7 +105,7 @@ def test_files_of_the_live_demo_network_are_fetched_from_its_own_folder(place, t
     place.unlink()
 
     source = str(publisher.folder)
-    assert not ArchiveMaintainer(open_place(), print, source, first_book(), threading.Event()).care()
+    assert not ArchiveMaintainer(open_archive(), print, source, first_book(), threading.Event()).maintain()
 
     assert not stored("archive_failure", "name")
     held = files_of(place)
@@ -115,20 +114,20 @@ def test_files_of_the_live_demo_network_are_fetched_from_its_own_folder(place, t
     assert sum(".blk" in path for path in held) == 1
 
 
-def test_files_that_could_not_be_kept_are_fetched_and_kept_once_the_place_is_back(place, tmp_path):
+def test_missing_files_are_repaired_once_the_archive_is_available(place, tmp_path):
     network = Network(tmp_path / "source")
     network.happen(3)
     place.write_text("no folder")
     follow(network)
     assert status.read().archive_failure.files == 3
     place.unlink()
-    before = ingest.KEPT.values().get((), 0)
+    before = ingest.ARCHIVED.values().get((), 0)
 
     said: list[str] = []
-    assert not care(network.folder, said)
+    assert not maintain(network.folder, said)
 
-    assert said == ["3 files that could not be kept when they were loaded are kept now."]
-    assert ingest.KEPT.values()[()] == before + 3
+    assert said == ["3 files that could not be archived before are archived now."]
+    assert ingest.ARCHIVED.values()[()] == before + 3
     assert status.read().archive_failure.files == 0
     held = files_of(place)
     assert held.items() <= files_of(network.folder).items()
@@ -136,7 +135,7 @@ def test_files_that_could_not_be_kept_are_fetched_and_kept_once_the_place_is_bac
     assert len(held) == 3 * (2 + 4)
 
 
-def test_what_a_node_has_loaded_that_was_started_without_the_disk_is_fetched_once_it_is_back(place, tmp_path):
+def test_files_loaded_without_the_disk_are_repaired_after_mounting(place, tmp_path):
     network = Network(tmp_path / "source")
     network.happen(1)
     follow(network)
@@ -145,19 +144,19 @@ def test_what_a_node_has_loaded_that_was_started_without_the_disk_is_fetched_onc
     network.happen(2)
     follow(network, files=2)
     with pytest.raises(ArchiveUnavailable, match="as if the disk were not mounted"):
-        care(network.folder)
+        maintain(network.folder)
     assert not list(place.iterdir())
 
     place.rmdir()
     disk.rename(place)
-    assert not care(network.folder)
+    assert not maintain(network.folder)
 
     assert not stored("archive_failure", "name")
     kept = [path.rpartition("/")[2] for path in files_of(place)]
     assert set(network.files) <= set(kept)
 
 
-def test_a_place_that_only_fetched_files_are_kept_in_is_remembered_as_well(place, tmp_path):
+def test_location_of_repaired_files_is_stored(place, tmp_path):
     network = Network(tmp_path / "source")
     network.happen(2)
     place.write_text("no folder")
@@ -165,33 +164,33 @@ def test_a_place_that_only_fetched_files_are_kept_in_is_remembered_as_well(place
     place.unlink()
 
     looking = maintainer(network.folder)
-    looking.care()
+    looking.maintain()
 
     assert stored("archive_location", "location") == [(str(place),)]
 
 
-def test_a_folder_that_was_claimed_and_is_empty_later_is_not_claimed_again(place, tmp_path):
+def test_claimed_folder_is_not_claimed_again_when_empty(place, tmp_path):
     looking = maintainer(tmp_path)
-    looking.care()
+    looking.maintain()
     shutil.rmtree(place)
     with pytest.raises(ArchiveUnavailable, match="as if the disk were not mounted"):
-        looking.care()
+        looking.maintain()
     assert not place.exists()
 
 
-def test_blocks_are_fetched_as_well(place, tmp_path):
+def test_blocks_are_repaired(place, tmp_path):
     place.write_text("no folder")
     made = load_blocks(tmp_path / "source", 3)
     assert len(stored("archive_failure", "name")) == 3
     place.unlink()
 
-    assert not care(tmp_path / "source")
+    assert not maintain(tmp_path / "source")
 
     assert sorted(files_of(place).values()) == sorted(block.data for block in made)
     assert not stored("archive_failure", "name")
 
 
-def test_what_the_source_has_no_more_or_has_otherwise_stays_missing_and_is_named(place, tmp_path):
+def test_files_without_an_intact_copy_stay_missing_with_a_reason(place, tmp_path):
     network, other = Network(tmp_path / "source"), Network(tmp_path / "other")
     network.happen(3)
     other.happen(transfers=4)
@@ -203,7 +202,7 @@ def test_what_the_source_has_no_more_or_has_otherwise_stays_missing_and_is_named
         (network.of_node(node) / network.blocks[0].name).write_bytes(data)
         (network.of_node(node) / network.blocks[1].name).unlink()
 
-    assert care(network.folder)
+    assert maintain(network.folder)
 
     first, second = stored("archive_failure", "name, reason")
     assert first == (
@@ -215,7 +214,7 @@ def test_what_the_source_has_no_more_or_has_otherwise_stays_missing_and_is_named
     assert [path for path in files_of(place) if path.endswith(network.files[2])]
 
 
-def test_a_block_whose_proof_is_damaged_in_the_source_stays_missing(place, tmp_path):
+def test_block_with_a_damaged_proof_in_the_source_stays_missing(place, tmp_path):
     place.write_text("no folder")
     made = load_blocks(tmp_path / "source", 2)
     place.unlink()
@@ -225,14 +224,14 @@ def test_a_block_whose_proof_is_damaged_in_the_source_stays_missing(place, tmp_p
     path = tmp_path / "source" / block_path("demo", 1)
     path.write_bytes(zstandard.compress(content.SerializeToString()))
 
-    assert care(tmp_path / "source")
+    assert maintain(tmp_path / "source")
 
     assert list(files_of(place).values()) == [made[0].data]
     ((reason,),) = stored("archive_failure", "reason")
     assert "its threshold signature is refused" in reason
 
 
-def test_a_record_file_with_too_few_signatures_in_the_source_stays_missing(place, tmp_path):
+def test_record_file_with_too_few_signatures_stays_missing(place, tmp_path):
     network = Network(tmp_path / "source")
     network.happen(1)
     place.write_text("no folder")
@@ -241,15 +240,15 @@ def test_a_record_file_with_too_few_signatures_in_the_source_stays_missing(place
     for node in range(3):
         network.signature(node, 0).unlink()
 
-    assert care(network.folder)
+    assert maintain(network.folder)
 
     assert not files_of(place)
     ((reason,),) = stored("archive_failure", "reason")
     assert "signed by 1 of 4 nodes" in reason
 
 
-def test_files_that_the_source_has_no_more_delay_no_others(place, tmp_path, monkeypatch):
-    monkeypatch.setattr(archive_repair, "_MOST_AT_ONCE", 2)
+def test_files_without_a_copy_delay_no_others(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(repair, "_MOST_AT_ONCE", 2)
     network = Network(tmp_path / "source")
     network.happen(3)
     place.write_text("no folder")
@@ -261,13 +260,13 @@ def test_files_that_the_source_has_no_more_delay_no_others(place, tmp_path, monk
     looking = maintainer(network.folder)
 
     # The first look finds nothing, but says that there are others.
-    assert not looking.care()
+    assert not looking.maintain()
     assert not files_of(place)
-    looking.care()
+    looking.maintain()
     assert stored("archive_failure", "name") == [(name,) for name in network.files[:2]]
 
 
-def test_what_is_in_the_place_already_needs_no_source(place, tmp_path):
+def test_files_in_the_archive_need_no_source(place, tmp_path):
     network = Network(tmp_path / "source")
     network.happen(2)
     follow(network)
@@ -275,7 +274,7 @@ def test_what_is_in_the_place_already_needs_no_source(place, tmp_path):
     before = files_of(place)
     shutil.rmtree(network.folder)
 
-    assert not care(network.folder)
+    assert not maintain(network.folder)
 
     assert not stored("archive_failure", "name")
     assert files_of(place) == before
@@ -295,7 +294,7 @@ def anywhere(request, place, tmp_path, settings_of):
         yield server.folder
 
 
-def test_kept_record_files_go_once_they_are_older_than_the_period(anywhere, tmp_path, settings_of):
+def test_record_files_older_than_the_period_are_deleted(anywhere, tmp_path, settings_of):
     network = Network(tmp_path / "source")
     network.happen(5)
     follow(network)
@@ -307,50 +306,50 @@ def test_kept_record_files_go_once_they_are_older_than_the_period(anywhere, tmp_
     strange.write_text("Dear Ada")
 
     said: list[str] = []
-    care(network.folder, said)
+    maintain(network.folder, said)
 
     left = files_of(anywhere)
     assert {names.parse(path).instant for path in left if "notes" not in path} == set(instants[3:])
     assert strange.exists()
     assert len(said) == 1
-    assert "kept files were older than" in said[0]
+    assert "archived files were older than" in said[0]
 
 
-def test_kept_blocks_go_once_they_are_older_than_the_period(anywhere, tmp_path, settings_of):
+def test_blocks_older_than_the_period_are_deleted(anywhere, tmp_path, settings_of):
     made = load_blocks(tmp_path / "source", 5)
     times = [end for _, end in stored("record_file", "index, consensus_end")]
     settings_of({"importer.archive.period": (times[4] - times[1] - 1) / NANOS_PER_SECOND})
 
-    care(tmp_path / "source")
+    maintain(tmp_path / "source")
 
     assert list(files_of(anywhere).values()) == [block.data for block in made[2:]]
 
 
-def test_a_kept_block_that_cannot_be_read_is_as_old_as_the_next_one(place, tmp_path, settings_of, caplog):
+def test_unreadable_block_is_as_old_as_the_next_one(place, tmp_path, settings_of, caplog):
     made = load_blocks(tmp_path / "source", 5)
     times = [end for _, end in stored("record_file", "index, consensus_end")]
     settings_of({"importer.archive.period": (times[4] - times[1] - 1) / NANOS_PER_SECOND})
     (place / block_path("demo", 2)).write_bytes(b"damaged")
 
-    care(tmp_path / "source")
+    maintain(tmp_path / "source")
 
     assert list(files_of(place).values()) == [b"damaged", made[3].data, made[4].data]
     assert f"'path': '{block_path('demo', 2)}'" in caplog.text
 
 
-def test_nothing_goes_without_a_period(place, tmp_path):
+def test_nothing_is_deleted_without_a_period(place, tmp_path):
     network = Network(tmp_path / "source")
     network.happen(3)
     follow(network)
     before = files_of(place)
-    care(network.folder)
+    maintain(network.folder)
     assert files_of(place) == before
 
 
 # WORDS
 
 
-def test_status_says_what_is_kept_where_and_for_how_long(place, settings_of):
+def test_status_shows_what_is_archived_where_and_for_how_long(place, settings_of):
     assert (
         inventory.archive_sentence(follows_blocks=False)
         == f"record files, signatures, blocks in {place}, for ever"
@@ -361,7 +360,7 @@ def test_status_says_what_is_kept_where_and_for_how_long(place, settings_of):
     assert inventory.archive_sentence(follows_blocks=False) == ""
 
 
-def test_status_says_that_blocks_are_not_kept_if_only_record_files_were_chosen(place, settings_of):
+def test_status_shows_that_blocks_are_not_archived(place, settings_of):
     assert "not kept" not in inventory.archive_sentence(follows_blocks=True)
     settings_of({"importer.block.writeFiles": False})
     assert inventory.archive_sentence(follows_blocks=True) == (
@@ -374,9 +373,7 @@ def test_status_says_that_blocks_are_not_kept_if_only_record_files_were_chosen(p
     assert inventory.archive_sentence(follows_blocks=True) == ""
 
 
-def test_status_counts_missing_files_up_to_a_limit_and_only_while_some_are_kept(
-    place, settings_of, monkeypatch
-):
+def test_status_counts_missing_files_up_to_a_limit(place, settings_of, monkeypatch):
     note([(end, f"file {end}") for end in (3, 1, 2)])
     found = status.read().archive_failure
     assert (found.files, found.first) == (3, "file 1")

@@ -140,7 +140,7 @@ def test_value_in_a_static_call_is_a_change(run, world):
 DEPLOYS_A_STOP = code(1, 0, "RETURN")
 
 
-def test_the_outermost_creation_is_where_it_is_told_to_be(run, world):
+def test_outermost_creation_has_the_requested_address(run, world):
     result = run(to=None, data=DEPLOYS_A_STOP, new_contract_address=long_zero(5_000))
 
     assert (result.status, result.output, result.created) == (Status.SUCCESS, b"\0", (long_zero(5_000),))
@@ -213,7 +213,7 @@ def test_refunds_have_no_limit(run, world):
 # SYSTEM CONTRACTS
 
 
-def test_a_system_contract_is_told_of_its_call(run, world):
+def test_system_contract_receives_its_call(run, world):
     system = System(SystemAnswer(output=b"\x2a".rjust(32, b"\0"), gas=2_607))
     data = bytes(range(32))
     world.contract(

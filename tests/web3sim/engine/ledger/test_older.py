@@ -174,7 +174,7 @@ def test_the_words_of_init_code_cost_gas_since_0_46(world):
 
 
 @pytest.mark.parametrize("operation", ["CREATE", "CREATE2"])
-def test_contracts_create_others_as_ever_and_pay_for_the_words_since_0_46(world, operation):
+def test_creation_pays_for_words_since_0_46(world, operation):
     salt = (1,) if operation == "CREATE2" else ()
     # Init code of 64 zero bytes, which stops at once.
     world.contract(CONTRACT, *salt, 64, 0, 0, operation, *RETURN_TOP)

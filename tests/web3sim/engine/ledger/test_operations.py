@@ -31,7 +31,7 @@ def test_the_balance_of_a_system_account_is_hidden(run, world, number, seen):
     assert word(run().output) == seen
 
 
-def test_the_balance_of_nobody_is_zero(run, world):
+def test_balance_of_no_account_is_zero(run, world):
     world.contract(CONTRACT, NOBODY, "BALANCE", *RETURN_TOP)
 
     assert word(run().output) == 0

@@ -42,7 +42,7 @@ def _trap(name: str) -> Trap:
 
 def _program(engine: TranslatedEngine, raw: bytes) -> Program:
     kept: Programs = engine.computations[Profile.ETHEREUM].programs
-    return kept.kept[raw]
+    return kept.entries[raw]
 
 
 def test_a_loop_is_translated_after_some_rounds_and_the_rest_is_not():
@@ -63,17 +63,17 @@ def test_as_many_arrivals_are_interpreted_as_the_engine_says(rounds, translated)
     assert bool(_program(engine, _counting(rounds))) is translated
 
 
-def test_init_code_is_kept_apart_from_contracts():
+def test_init_code_is_cached_apart_from_contracts():
     engine = TranslatedEngine()
     for rounds in range(100, 100 + 2 * CREATIONS):
         assert _run(engine, b"", _counting(rounds), to=None).status is Status.SUCCESS
 
     computation = engine.computations[Profile.ETHEREUM]
-    assert not computation.programs.kept
-    assert len(computation.creations.kept) == CREATIONS
+    assert not computation.programs.entries
+    assert len(computation.creations.entries) == CREATIONS
 
 
-def test_init_code_that_differs_in_its_middle_only_has_a_program_of_its_own():
+def test_similar_init_code_has_its_own_program():
     programs = Creations(INSTRUCTIONS)
     ends = bytes(100)
     first = programs.of(ends + b"\1" + ends)
@@ -140,7 +140,7 @@ def test_a_programs_translation_ends_with_its_allowance():
     assert program.weight < 100 * len(raw) * 4
 
 
-def test_the_least_recently_used_programs_are_forgotten():
+def test_least_recently_used_programs_are_dropped():
     programs = Programs(INSTRUCTIONS)
     first = programs.of(bytes(1))
     for size in range(2, PROGRAMS + 1):
@@ -150,8 +150,8 @@ def test_the_least_recently_used_programs_are_forgotten():
     programs.of(bytes(PROGRAMS + 1))
 
     assert programs.of(bytes(1)) is first
-    assert bytes(2) not in programs.kept
-    assert len(programs.kept) == PROGRAMS
+    assert bytes(2) not in programs.entries
+    assert len(programs.entries) == PROGRAMS
 
 
 def test_programs_weigh_no_more_than_they_may():
@@ -162,6 +162,6 @@ def test_programs_weigh_no_more_than_they_may():
     for rounds in range(1_000, 1_200):
         _run(engine, _counting(rounds))
 
-    assert 0 < len(programs.kept) < 60
-    assert programs.weight == sum(program.weight for program in programs.kept.values())
+    assert 0 < len(programs.entries) < 60
+    assert programs.weight == sum(program.weight for program in programs.entries.values())
     assert programs.weight < 250_000

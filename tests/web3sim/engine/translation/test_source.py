@@ -49,7 +49,7 @@ def test_a_jump_to_a_known_place_is_part_of_the_trace():
     assert "x.message.value" in source
 
 
-def test_the_way_a_jump_went_last_goes_on_and_the_other_one_leaves():
+def test_trace_follows_the_last_branch():
     raw = code("CALLVALUE", 7, "JUMPI", 0, "STOP", "JUMPDEST", "CALLER", 0, "MSTORE", "STOP")
 
     for taken in ({}, {3: False}):
@@ -59,7 +59,7 @@ def test_the_way_a_jump_went_last_goes_on_and_the_other_one_leaves():
     assert "sender" in _sources(raw, {3: True})[0]
 
 
-def test_a_trace_that_comes_back_to_its_entry_is_a_loop_with_the_stack_in_locals():
+def test_trace_back_to_its_entry_is_a_loop():
     counted_down = code(100) + code("JUMPDEST", 1, "SWAP1", "SUB", "DUP1", 2, "JUMPI", "STOP")
     places = frozenset({2})
 
@@ -77,7 +77,7 @@ def test_a_trace_ends_at_a_computed_jump_whichever_way_it_went():
         assert "sender" not in _sources(raw, taken)[0]
 
 
-def test_a_long_trace_ends_at_a_jump_back_that_does_not_lead_to_its_start():
+def test_long_trace_ends_at_a_jump_back():
     outer = code("JUMPDEST", *["GAS", "POP"] * 60, "JUMPDEST", *["CALLER", "POP"] * 60, 0, "JUMP")
 
     assert _sources(outer)[1].rstrip().endswith("return 0, g")

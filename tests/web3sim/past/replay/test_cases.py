@@ -101,12 +101,12 @@ def check(kept: Mapping[str, Any], result: CallResult) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("file", KEPT, ids=lambda file: file.stem)
-def test_a_kept_case_comes_to_what_was_recorded(file, engine):
+def test_stored_case_has_the_recorded_result(file, engine):
     kept = json.loads(file.read_text())
     check(kept, executed(engine, kept))
 
 
-def test_a_kept_case_needs_no_database(ledger_tables):
+def test_stored_case_needs_no_database(ledger_tables):
     load(*lived(seed=5, blocks=12)[1])
     recorded: dict[int, int] = dict(stored("contract_result", "consensus_timestamp, gas_used"))
     with connection.cursor() as cursor:

@@ -229,7 +229,7 @@ def test_other_storage_is_a_mismatch(stream):
     assert all(": recorded untouched, replayed 0x" in difference for difference in differences(at))
 
 
-def test_a_mismatch_can_be_kept_as_a_case(stream):
+def test_mismatch_can_be_stored_as_a_case(stream):
     at = transactions("transaction_result = 22 and created_contract_ids = '{}'")[0]
     execute("update contract_result set gas_used = 7 where consensus_timestamp = %s", at)
     (one,) = replayed(Range(at, at))[0]
@@ -299,7 +299,7 @@ def test_before_the_first_stored_block_the_state_is_not_known(stream):
     assert left_out(at) == "the state of a contract is older than the first block stored"
 
 
-def test_an_account_that_is_not_stored_may_have_been_there_before_the_first_stored_block(stream):
+def test_missing_account_may_precede_the_first_stored_block(stream):
     ((at, receiver),) = stored(
         "contract_action",
         "consensus_timestamp, recipient_account",
@@ -311,7 +311,7 @@ def test_an_account_that_is_not_stored_may_have_been_there_before_the_first_stor
     assert left_out(at) == "an account may be older than the first block stored"
 
 
-def test_what_was_never_run_and_what_is_part_of_another_is_left_out(stream):
+def test_unrun_and_child_transactions_are_left_out(stream):
     at = transactions()[0]
     execute("update contract_result set transaction_nonce = 1 where consensus_timestamp = %s", at)
     assert left_out(at) == "a part of another transaction"

@@ -46,7 +46,7 @@ def test_an_account_is_at_its_long_zero_address(build):
 
 
 @pytest.mark.parametrize("column", ["evm_address", "alias"])
-def test_an_account_is_at_its_own_address_and_no_longer_at_the_long_zero_one(build, column):
+def test_account_has_its_own_address_instead_of_long_zero(build, column):
     build.entity(2001, balance=5, **{column: EVM_ADDRESS})
     state = current()
     assert state.account(EVM_ADDRESS) == AccountRecord(balance=5, entity_id=2001)
@@ -179,7 +179,7 @@ def test_the_process_remembers_hashes_of_blocks_that_are_all_stored(build):
     assert statements(lambda: in_block(519).block_hash(515)) == 1
 
 
-def test_a_call_reads_the_hashes_of_so_many_blocks_and_of_no_more(db):
+def test_call_reads_a_limited_number_of_block_hashes(db):
     state = in_block(1_000_000)
     with pytest.raises(NotSupported, match="up to 25,600 blocks"):
         for number in range(1, 1_000_000, 256):
@@ -219,7 +219,7 @@ def test_several_accounts_are_read_in_one_statement(build):
     assert statements(lambda: [state.entity_at(address) for address in addresses]) == 0
 
 
-def test_a_call_sees_one_state_and_the_next_one_what_is_remembered(build):
+def test_call_sees_one_state_and_the_next_one_the_cache(build):
     contract(build, 2002)
     store(2002, 1, b"\x01")
     state = current()
@@ -289,7 +289,7 @@ def test_the_token_service_is_read_with_others_and_never_alone(build):
     assert statements(lambda: begin(2002)) == 0
 
 
-def test_a_call_does_not_read_more_slots_in_advance_than_one_contract_may_use(build, settings_of):
+def test_call_prefetches_at_most_the_slots_of_one_contract(build, settings_of):
     settings_of({"web3.cache.slotsPerContract.maximumSize": 2})
     called = range(2002, 2007)
     for number in called:
@@ -314,7 +314,7 @@ def values_expire():
     now.entities, now.slots, now.batches = (cache.ExpiringCache(2, 100) for _ in range(3))
 
 
-def test_no_more_slots_are_remembered_than_the_setting_says(build, settings_of):
+def test_recently_used_slots_are_limited(build, settings_of):
     settings_of({"web3.cache.slotsPerContract.maximumSize": 2})
     contract(build, 2002)
     state = current()
@@ -351,7 +351,7 @@ def test_values_expire(build, settings_of):
 
 
 @pytest.mark.parametrize("number_first", [True, False])
-def test_an_id_and_an_address_of_the_same_digits_are_remembered_apart(build, number_first):
+def test_id_and_address_of_same_digits_are_cached_apart(build, number_first):
     """An address may spell a number, as digits or as bytes, and an id stands before it in the same cache."""
     digits = b"00000000000000002001"
     build.entity(2001, type="TOKEN")

@@ -98,7 +98,7 @@ def test_the_supply_is_that_of_the_token(build):
     assert state.total_supply(token(state, TOKEN)) == 1300
 
 
-def test_the_supply_at_a_time_is_all_balances_of_the_last_snapshot_and_the_transfers_since(build):
+def test_past_supply_is_snapshot_plus_later_transfers(build):
     build_token(build, total_supply=1300)
     balance(START + 5, TREASURY, 990)
     balance(START + 5, OWNER, 8)
@@ -148,7 +148,7 @@ def test_a_balance_is_that_of_the_relationship(build):
     assert [held(current(), account) for account in (OWNER, OTHER, SPENDER)] == [60, 0, 0]
 
 
-def test_a_balance_at_a_time_is_that_of_the_snapshot_and_the_transfers_since(build):
+def test_past_balance_is_snapshot_plus_later_transfers(build):
     build_token(build)
     build.holding(TOKEN, account=OWNER, balance=60)
     balance(START + 5, OWNER, 10)
@@ -209,7 +209,7 @@ def test_an_allowance_is_what_is_left_of_it(build):
     assert [allowed(current()), allowed(current(), SPENDER, OWNER)] == [33, 0]
 
 
-def test_an_allowance_at_a_time_is_what_was_granted_without_what_was_spent_by_then(build):
+def test_past_allowance_is_grant_minus_spending(build):
     key = {"token_id": TOKEN, "owner": OWNER, "spender": SPENDER, "payer_account_id": OWNER}
     version("token_allowance", START, START + 10, **key, amount=40, amount_granted=40)
     version("token_allowance", START + 10, **key, amount=0, amount_granted=100)

@@ -51,7 +51,7 @@ def ledger(build):
         *((IS_VALID, address, words(0)) for address in (UNKNOWN, NOBODY, long_zero(TOKEN), long_zero(2999))),
     ],
 )
-def test_an_account_is_found_by_one_address_and_told_by_the_other(ledger, signature, address, output):
+def test_addresses_of_an_account_convert(ledger, signature, address, output):
     """Static frames make no difference, other than for functions that name a token."""
     for static in (False, True):
         result = ask(signature, address, static=static)
@@ -60,7 +60,7 @@ def test_an_account_is_found_by_one_address_and_told_by_the_other(ledger, signat
         assert result.execution_gas == 2607
 
 
-def test_contracts_ask_in_static_frames(ledger):
+def test_contracts_call_in_static_frames(ledger):
     steps = [
         step(signature, address, kind="STATICCALL")
         for signature, address in ((ALIAS_OF, long_zero(NAMED)), (NUMBER_OF, UNKNOWN), (IS_VALID, ADDRESS))

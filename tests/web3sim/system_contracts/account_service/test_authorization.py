@@ -175,7 +175,7 @@ def test_a_map_of_many_signatures_is_looked_through_once(ledger):
         (long_zero(OF_CONTRACT), pairs(BY_ED25519), False, 0),
     ],
 )
-def test_all_signatures_that_a_key_asks_for_are_verified(ledger, account, signatures, authorized, gas):
+def test_all_signatures_of_a_key_are_verified(ledger, account, signatures, authorized, gas):
     for static in (False, True):
         result = ask(MAPPED, account, MESSAGE, signatures, static=static)
         assert (result.status, result.output) == (Status.SUCCESS, words(22, authorized))
@@ -199,7 +199,7 @@ def test_a_map_that_can_not_be_verified_is_answered_with_a_code(ledger, account,
         assert result.output == words(CODES[code], 0)
 
 
-def test_a_contract_asks_who_has_signed(ledger):
+def test_contract_reads_who_has_signed(ledger):
     found = scripted(
         ledger,
         step(RAW, ECDSA.evm_address, DIGEST, ecdsa_signature(), kind="STATICCALL"),

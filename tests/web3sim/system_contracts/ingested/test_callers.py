@@ -106,7 +106,7 @@ def _wrong_of_view(case: Case, at: int) -> list[str]:
 
 
 @pytest.mark.usefixtures("ledger_tables")
-def test_each_function_that_changes_something_does_so_however_it_is_called_and_can_be_estimated() -> None:
+def test_every_write_works_and_can_be_estimated() -> None:
     made = CaseStream()
     now = made.block_start // 10**9
     placed = prepared(CASES, made)

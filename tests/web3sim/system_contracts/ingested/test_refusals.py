@@ -56,7 +56,7 @@ def _wrong(refusal: Refusal, at: int) -> list[str]:
 
 
 @pytest.mark.usefixtures("ledger_tables")
-def test_each_refusal_tells_its_code_however_the_function_is_called() -> None:
+def test_every_refusal_has_its_code() -> None:
     placed = prepared([refusal.case for refusal in _REFUSALS], CaseStream())
 
     found = {

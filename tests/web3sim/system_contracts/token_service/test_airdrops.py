@@ -90,7 +90,7 @@ def waiting(calls, sender, receiver, token, serial_number=0):
 
 
 @pytest.mark.parametrize("state_of", [current, lambda: at(START + 100)], ids=["now", "then"])
-def test_who_is_associated_gets_an_airdrop_at_once_and_others_when_they_claim_it(ledger, state_of):
+def test_associated_accounts_get_airdrops_at_once(ledger, state_of):
     ledger.transaction(START + 50, tokens=[(TOKEN, ALICE, 50)])
     calls = Simulation(state=state_of())
     gifts = units(TOKEN, (ALICE, -10), (BOB, 3), (CAROL, 5), (DAVE, 2))
@@ -113,7 +113,7 @@ def test_serials_are_airdropped(ledger):
     assert again == "PENDING_NFT_AIRDROP_ALREADY_EXISTS"
 
 
-def test_an_account_that_wants_to_be_asked_claims_what_it_is_associated_with(ledger):
+def test_receiver_that_must_sign_claims_associated_tokens(ledger):
     calls = Simulation()
     assert calls.code(AIRDROP, [units(TOKEN, (ALICE, -1), (FRANK, 1))]) == "SUCCESS"
     assert (waiting(calls, ALICE, FRANK, TOKEN), calls.balances(TOKEN, FRANK)) == (1, [0])
@@ -330,7 +330,7 @@ def test_what_the_sender_has_no_more_can_not_be_claimed(offers):
     assert offers.code(CANCEL, BOTH) == "SUCCESS"
 
 
-def test_a_token_that_is_paused_or_has_got_a_fallback_can_not_be_claimed(ledger):
+def test_paused_token_or_one_with_fallback_fee_is_not_claimed(ledger):
     fallback = {"amount": 1, "denominating_token_id": None}
     ledger.custom_fee(UNIQUE, royalty_fees=[fee(numerator=1, denominator=2, fallback_fee=fallback)])
     calls = Simulation()

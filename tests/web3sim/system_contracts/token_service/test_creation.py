@@ -124,7 +124,7 @@ def test_custom_fees_cost_twice_as_much(ledger):
         ({"expiry": (0, long_zero(999_999), PERIOD)}, "INVALID_EXPIRATION_TIME"),
     ],
 )
-def test_what_is_looked_at_first_is_told_as_a_code(ledger, changes, expected):
+def test_first_check_gives_the_code(ledger, changes, expected):
     result = creates(FUNGIBLE, struct(**changes), 1, 0)
     assert (result.status, result.output) == (Status.SUCCESS, words(CODES[expected], 0))
 
@@ -200,7 +200,7 @@ def test_fees_that_the_network_refuses_revert(ledger, fixed, fractional, expecte
         ((5, long_zero(2999), False, False, long_zero(COLLECTOR)), "INVALID_TOKEN_ID_IN_CUSTOM_FEES"),
     ],
 )
-def test_a_fee_that_does_not_say_how_it_is_paid_is_told_as_a_code(ledger, fixed, expected):
+def test_fee_without_a_currency_is_refused_with_a_code(ledger, fixed, expected):
     assert creates(WITH_FEES, struct(), 1, 0, [fixed], []).output == words(CODES[expected], 0)
 
 

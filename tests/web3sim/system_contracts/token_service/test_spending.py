@@ -151,7 +151,7 @@ def test_a_token_reverts_with_the_number_of_the_code(ledger, token, signature, a
     assert (answer.reverted, answer.output, answer.child_failure) == (True, words(CODES[code]), code)
 
 
-def test_a_token_halts_at_a_function_of_the_other_type_and_at_too_large_numbers(ledger):
+def test_token_halts_at_functions_of_the_other_type(ledger):
     calls = Simulation(sender=ALICE)
     assert calls.ask(ERC_TRANSFER, long_zero(BOB), 1, token=UNIQUE).halt is Halt.PRECOMPILE
     assert calls.ask(ERC_TRANSFER, long_zero(BOB), 1 << 63, token=TOKEN).halt is Halt.PRECOMPILE
@@ -160,7 +160,7 @@ def test_a_token_halts_at_a_function_of_the_other_type_and_at_too_large_numbers(
         assert answer.halt is Halt.PRECOMPILE
 
 
-def test_a_token_that_is_not_there_reverts_with_the_name_of_the_code_for_the_price_of_a_transfer(ledger):
+def test_missing_token_reverts_for_the_price_of_a_transfer(ledger):
     data = encoded_call(ERC_TRANSFER, long_zero(BOB), 1)
     answer = Simulation(sender=ALICE).ask("redirectForToken(address,bytes)", long_zero(2999), data)
     assert (answer.reverted, answer.output, answer.gas) == (True, b"INVALID_TOKEN_ID", 15_284)

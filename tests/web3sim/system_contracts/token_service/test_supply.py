@@ -365,7 +365,7 @@ def test_a_frame_that_reverts_takes_back_what_it_minted_burned_and_wiped(ledger)
     assert found[6].output == words(SUCCESS, 5, 96, 1, 6)
 
 
-def test_a_deleted_token_keeps_its_supply(ledger):
+def test_deleted_token_has_its_last_supply(ledger):
     found = scripted(
         ledger,
         step("deleteToken(address)", long_zero(TOKEN)),

@@ -305,7 +305,7 @@ def test_addresses_where_nothing_can_be_are_refused(ledger, address):
     assert calls.code(reject, long_zero(ALICE), [], [(address, 1)]) == "INVALID_NFT_ID"
 
 
-def test_a_token_that_the_call_has_deleted_is_told_from_one_that_never_was(ledger):
+def test_deleted_token_differs_from_an_unknown_one(ledger):
     ledger.entity(3009, type="TOKEN", key=KEY)
     ledger.token(3009, type="NON_FUNGIBLE_UNIQUE")
     ledger.holding(3009, account=ALICE, balance=1)
@@ -316,7 +316,7 @@ def test_a_token_that_the_call_has_deleted_is_told_from_one_that_never_was(ledge
     assert calls.code(TRANSFER_TOKEN, *zero(3009, ALICE, BOB), 1) == "TOKEN_WAS_DELETED"
 
 
-def test_a_key_that_was_taken_off_asks_for_no_kyc_and_freezes_nobody(ledger):
+def test_removed_key_requires_no_kyc_and_freezes_no_account(ledger):
     ledger.entity(3009, type="TOKEN")
     ledger.token(3009, kyc_key=b"\x32\x00", freeze_key=b"\x32\x00", freeze_default=True)
     ledger.holding(3009, account=ALICE, balance=1)

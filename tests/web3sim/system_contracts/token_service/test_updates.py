@@ -93,7 +93,7 @@ def test_units_go_to_the_new_treasury(calls):
     assert calls.overlay.associations(NEW) == (1, 1)
 
 
-def test_serials_go_to_the_new_treasury_whether_they_were_looked_at_or_not(calls):
+def test_all_serials_move_to_the_new_treasury(calls):
     calls.overlay.put_nft(UNIQUE, 1, calls.overlay.nft(UNIQUE, 1))
     assert calls.code(INFO, long_zero(UNIQUE), struct(treasury=long_zero(NEW))) == "SUCCESS"
     assert [calls.overlay.nft(UNIQUE, serial).account_id for serial in (1, 2)] == [NEW, NEW]
@@ -119,7 +119,7 @@ def test_serials_go_to_the_new_treasury_whether_they_were_looked_at_or_not(calls
     ],
     ids=str,
 )
-def test_what_the_network_refuses_is_told_and_changes_nothing(calls, token, changes, expected):
+def test_refusal_has_its_code_and_changes_nothing(calls, token, changes, expected):
     assert calls.code(INFO, long_zero(token), struct(**changes)) == expected
     assert dict(calls.journal.rows()) == {}
 
@@ -184,6 +184,6 @@ def test_custom_fees_are_replaced(calls):
     ],
     ids=str,
 )
-def test_fees_that_the_network_refuses_are_told(calls, signature, token, fixed, expected):
+def test_refused_fees_have_their_code(calls, signature, token, fixed, expected):
     answer = calls(signature, long_zero(token), fixed, [])
     assert (answer.output, answer.gas) == (words(CODES[expected]), 15_284)

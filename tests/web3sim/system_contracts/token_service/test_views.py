@@ -241,7 +241,7 @@ def test_the_structs_of_a_token_have_all_that_is_known_of_it(ledger, state_of):
     assert ask(state, FEES, long_zero(BARE)) == (22, (), (), ())
 
 
-def test_the_struct_of_a_serial_has_its_owner_its_metadata_and_who_may_spend_it(ledger):
+def test_serial_struct_has_owner_metadata_and_spender(ledger):
     created, spender = START // SECOND, text(long_zero(SPENDER))
     first = (INFO_OF_UNIQUE, 1, text(OWNER_ADDRESS), created, b"\xff", spender)
     assert ask(current(), UNIQUE_INFO, UNIQUE_ADDRESS, 1) == (22, first)
@@ -258,7 +258,7 @@ def test_the_structs_of_the_past_are_those_of_that_time(ledger):
     assert ask(before, INFO, UNIQUE_ADDRESS)[1][1] == 1
 
 
-def test_more_decimals_than_the_struct_has_room_for_are_as_many_as_it_can_tell(ledger):
+def test_decimals_are_capped_at_the_type_of_the_struct(ledger):
     ledger.entity(3005, type="TOKEN")
     ledger.token(3005, decimals=2**32 - 1)
     assert ask(current(), FUNGIBLE, long_zero(3005))[1][1] == 2**31 - 1
@@ -303,9 +303,7 @@ NAMES = {number: name for name, number in CODES.items()}
 
 
 @pytest.mark.parametrize(("signature", "values", "code", "rest"), REFUSED)
-def test_a_view_answers_a_code_and_nothing_else_and_reverts_in_a_static_frame(
-    ledger, signature, values, code, rest
-):
+def test_view_returns_a_code_or_reverts_in_a_static_frame(ledger, signature, values, code, rest):
     result = run(current(), SERVICE, data_of(signature, *values))
     assert (result.status, result.child_failures) == (Status.SUCCESS, (NAMES[code],))
     assert result.output[:32] == words(code)
@@ -345,7 +343,7 @@ def test_views_of_allowances_revert(ledger, signature, values, code, code_in_sta
     assert (static.status, static.output) == (Status.REVERT, (code_in_static_frame or code).encode())
 
 
-def test_the_allowance_of_a_unique_token_is_a_code_alone_and_none_in_a_static_frame(ledger):
+def test_allowance_of_a_unique_token_is_a_code(ledger):
     data = data_of(ALLOWANCE, UNIQUE_ADDRESS, OWNER_ADDRESS, long_zero(SPENDER))
     assert run(current(), SERVICE, data).output == words(22)
     static = run(current(), SERVICE, data, static=True)
@@ -368,14 +366,14 @@ def test_a_token_says_whether_the_caller_is_associated(ledger):
         assert run(current(), long_zero(token), data_of("isAssociated()")).output == words(associated)
 
 
-def test_nobody_is_associated_with_an_unknown_token(ledger):
+def test_unknown_token_has_no_associations(ledger):
     for token in (UNKNOWN, long_zero(DELETED), OWNER_ADDRESS):
         inner = data_of("isAssociated()")
         data = data_of("redirectForToken(address,bytes)", token, 64, len(inner)) + inner.ljust(32, b"\0")
         assert run(current(), SERVICE, data).output == words(0)
 
 
-def test_a_contract_asks_about_itself_and_sees_what_it_has_done(ledger):
+def test_contract_sees_its_own_changes(ledger):
     code = script(
         Step(long_zero(BARE), data_of("isAssociated()"), "STATICCALL"),
         Step(long_zero(BARE), data_of("associate()")),

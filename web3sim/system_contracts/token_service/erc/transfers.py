@@ -20,7 +20,7 @@ _TRUE = word_of(True)
 
 
 def _token(invocation: Invocation, serial_number: int | None = None) -> Token:
-    """Return the token that was called; to ask a token that isn't there costs as much. Errors: Refused."""
+    """Return the token that was called; a missing token costs as much. Errors: Refused."""
     invocation.more_gas = invocation.prices.gas_of(2 * TRANSFER_UNITS)
     assert invocation.target is not None
     invocation.ledger.load_token(invocation.target, serial_number)

@@ -13,7 +13,7 @@ from web3sim.system_contracts.functions import Function, Handler, Invocation, Wr
 
 _MOST_DECIMALS = 255
 _NO_SERIAL = b"ERC721Metadata: URI query for nonexistent token"
-_NOBODY = bytes(20)
+_ZERO_ADDRESS = bytes(20)
 
 
 class OfToken(Protocol):
@@ -115,11 +115,11 @@ def get_approved(invocation: Invocation, token: Token, first: int = 0) -> bytes:
     if nft is None:
         wrong_token = invocation.call.static and not token.unique
         raise Refused("INVALID_TOKEN_ID" if wrong_token else "INVALID_TOKEN_NFT_SERIAL_NUMBER")
-    return word_of_address(invocation.ledger.address_of(nft.spender) if nft.spender else _NOBODY)
+    return word_of_address(invocation.ledger.address_of(nft.spender) if nft.spender else _ZERO_ADDRESS)
 
 
 def is_approved_for_all(invocation: Invocation, token: Token, first: int = 0) -> bytes:
-    """Arguments: owner, operator. One that is not known has approved nobody, or is not approved."""
+    """Arguments: owner, operator. An unknown account approves and is approved for nothing."""
     owner, operator = _accounts(invocation, first, 2)
     if not token.unique:
         raise Refused("INVALID_TOKEN_ID")
@@ -129,7 +129,7 @@ def is_approved_for_all(invocation: Invocation, token: Token, first: int = 0) ->
 
 
 def _amount(number: int) -> bytes:
-    """Of what is older than what is stored, more may be known to have gone than to have come."""
+    """Of balances older than what is stored, the debits may be known, but not the credits."""
     return word_of(max(number, 0))
 
 

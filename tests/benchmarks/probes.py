@@ -1,6 +1,6 @@
 """A node seen from outside while faults strike it: /health/readiness, /metrics and `manage.py status`.
 
-Each is asked again and again, in a thread of its own, by which a fault and its end have a time for each.
+Each is requested repeatedly, in its own thread, so that a fault and its end have a time for each.
 """
 
 import json
@@ -19,7 +19,7 @@ _PATIENCE_SECONDS = 10.0
 _DEATHS = re.compile(r"^mirror_deaths_last_hour\{.*\} (\S+)$", re.M)
 
 
-class ServerState(NamedTuple):
+class Probe(NamedTuple):
     """The answer to a question of that time: whether the node is ready, and the deaths of its processes."""
 
     at: float
@@ -37,13 +37,13 @@ class Announced(NamedTuple):
     ready_again: float
 
 
-class Outside:
+class Probes:
     """Watches a node while the block runs."""
 
     def __init__(self, node: LiveNode) -> None:
         self._node = node
         self._ended = threading.Event()
-        self.seen: dict[str, list[ServerState]] = {}
+        self.seen: dict[str, list[Probe]] = {}
         watches: dict[str, tuple[Callable[[], tuple[bool, float]], float]] = {
             "health": (self._health, 0.1),
             "metrics": (self._metrics, 0.1),
@@ -72,10 +72,10 @@ class Outside:
         """Return whether each of them has looked since then, and saw the node ready."""
         return self.all_ready() and all(seen[-1].at > at for seen in self.seen.values())
 
-    def told(self, began: float) -> list[Announced]:
+    def reports(self, began: float) -> list[Announced]:
         return [self._told(name, seen, began) for name, seen in self.seen.items()]
 
-    def _told(self, name: str, seen: list[ServerState], began: float) -> Announced:
+    def _told(self, name: str, seen: list[Probe], began: float) -> Announced:
         before = max((each.deaths for each in seen if each.at < began), default=0)
         after = [each for each in seen if each.at >= began]
         death = next((each.at - began for each in after if each.deaths > before), None)
@@ -86,7 +86,7 @@ class Outside:
     def _watch(self, name: str, look: Callable[[], tuple[bool, float]], pause: float) -> None:
         while not self._ended.is_set():
             began = time.monotonic()
-            self.seen[name].append(ServerState(began, *look()))
+            self.seen[name].append(Probe(began, *look()))
             self._ended.wait(pause)
 
     def _health(self) -> tuple[bool, float]:

@@ -1,4 +1,4 @@
-"""Verified stream files are kept as a bucket holds them, before the rows of them are there to be seen."""
+"""Verified stream files are archived in the layout of a bucket, before their rows are visible."""
 
 import gzip
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from django.db import connection
 from ledger.archive import store
 from ledger.archive.archiver import Archiver, ArchivingFailed
 from ledger.archive.originals import ArchiveSelection
-from ledger.archive.store import MARKER, FolderArchive, WrongPlace, open_place
+from ledger.archive.store import MARKER, FolderArchive, WrongArchive, open_archive
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.configured_bucket import open_download
 from ledger.ingest.pipeline import Pipeline
@@ -31,8 +31,8 @@ from ledger.stream.source.block_node.assembly import Assembler, Limits
 from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.local import find_record_files
 from mirror.demo.publish.block_node import BlockNodeServer
+from tests.ledger.archive.settings import in_bucket_of
 from tests.ledger.ingest.following.network import Network, follow
-from tests.ledger.ingest.keeping.places import in_bucket_of
 from tests.ledger.ingest.load import stored
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
@@ -52,8 +52,8 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 @contextmanager
-def open_keeper() -> Iterator[Archiver]:
-    archiver = Archiver(ArchiveSelection.by_settings(), open_place(), stops=False)
+def open_archiver() -> Iterator[Archiver]:
+    archiver = Archiver(ArchiveSelection.by_settings(), open_archive(), stops=False)
     try:
         yield archiver
     finally:
@@ -75,10 +75,10 @@ def blocks(count: int) -> list[BlockFile]:
 
 
 @pytest.mark.parametrize("how", [load, follow], ids=["given files", "followed"])
-def test_record_files_are_kept_with_sidecars_and_the_signatures_of_their_signers(kept, network, how):
+def test_record_files_are_archived_with_sidecars_and_signatures(archive, network, how):
     assert how(network).verified == 3
 
-    published, held = files_of(network.folder), files_of(kept)
+    published, held = files_of(network.folder), files_of(archive)
     assert held
     assert held.items() <= published.items()
     for block in network.blocks:
@@ -88,20 +88,18 @@ def test_record_files_are_kept_with_sidecars_and_the_signatures_of_their_signers
     assert sum("/sidecar/" in path for path in held) == 3
 
 
-def test_what_is_kept_can_be_loaded_and_followed_again(kept, network, settings_of):
+def test_archive_can_be_loaded_and_followed(archive, network, settings_of):
     load(network)
     before = contents()
     settings_of({"importer.downloader.record.writeFiles": False, "importer.block.writeFiles": False})
-    network.folder = kept
+    network.folder = archive
     for again in (load, follow):
         empty_tables()
         assert again(network).verified == 3
         assert contents() == before
 
 
-def test_signatures_of_a_third_of_the_nodes_are_kept_even_if_one_of_them_is_a_quorum(
-    kept, tmp_path, settings_of
-):
+def test_a_third_of_the_signatures_is_archived_even_with_a_smaller_quorum(archive, tmp_path, settings_of):
     network = Network(tmp_path / "source", signing_nodes(7))
     network.happen()
     settings_of(
@@ -114,32 +112,32 @@ def test_signatures_of_a_third_of_the_nodes_are_kept_even_if_one_of_them_is_a_qu
 
     follow(network, open_download(str(network.folder)))
 
-    assert sum(path.endswith("_sig") for path in files_of(kept)) >= 3
+    assert sum(path.endswith("_sig") for path in files_of(archive)) >= 3
 
 
-def test_only_what_the_settings_name_is_kept(kept, network, settings_of):
+def test_settings_select_what_is_archived(archive, network, settings_of):
     settings_of({"importer.downloader.record.writeSignatures": False})
     load(network)
-    assert not [path for path in files_of(kept) if path.endswith("_sig")]
-    assert len(files_of(kept)) == 6
+    assert not [path for path in files_of(archive) if path.endswith("_sig")]
+    assert len(files_of(archive)) == 6
 
 
-def test_files_that_nobody_has_signed_are_not_kept(kept, network):
+def test_unverified_files_are_not_archived(archive, network):
     Pipeline().run(find_record_files([network.folder]))
-    assert not files_of(kept)
+    assert not files_of(archive)
 
 
-def test_blocks_are_kept_in_the_layout_of_a_bucket(kept, tmp_path, network):
+def test_blocks_are_archived_in_the_layout_of_a_bucket(archive, tmp_path, network):
     made = blocks(3)
     for block in made:
         block.write(tmp_path / "blocks")
 
     Pipeline(trust=Trust(network.book)).run(find_record_files([tmp_path / "blocks"]))
 
-    assert files_of(kept) == {f"demo/{in_bucket(block.number)}": block.data for block in made}
+    assert files_of(archive) == {f"demo/{in_bucket(block.number)}": block.data for block in made}
 
 
-def test_a_block_around_a_record_file_is_kept_as_a_block():
+def test_wrapped_record_file_is_archived_as_a_block():
     wrapped = proved_by(wrap(2, wrapped_contents(2, transactions())), "nodes")
     source = FetchedBlock(wrapped.name, wrapped.number, read_block_file(wrapped.name, wrapped.data), "a node")
     verified = source.verify(lambda at: quorum(), sidecars=True)
@@ -150,13 +148,15 @@ def test_a_block_around_a_record_file_is_kept_as_a_block():
     assert zstandard.decompress(original.stored) == wrapped.content
 
 
-def test_a_streamed_block_is_kept_as_the_message_of_its_items(kept, network):
+def test_streamed_block_is_archived_as_its_message(archive, network):
     made = blocks(2)
     received = [FetchedBlock(file.name, number, file, "a node") for number, file in streamed(made)]
 
     Pipeline(trust=Trust(network.book)).run(received)
 
-    held = [zstandard.ZstdDecompressor().decompressobj().decompress(data) for data in files_of(kept).values()]
+    held = [
+        zstandard.ZstdDecompressor().decompressobj().decompress(data) for data in files_of(archive).values()
+    ]
     assert held == [zstandard.decompress(block.data) for block in made]
 
 
@@ -170,7 +170,7 @@ def streamed(made: list[BlockFile]) -> Iterator[tuple[int, Any]]:
         yield block.number, assembler.take(end)
 
 
-def test_the_bytes_of_files_are_stored_in_the_database_if_asked_for(network, settings_of, tmp_path):
+def test_bytes_are_stored_in_the_database_by_settings(network, settings_of, tmp_path):
     settings_of(
         {
             "importer.downloader.record.persistBytes": True,
@@ -192,9 +192,7 @@ def test_the_bytes_of_files_are_stored_in_the_database_if_asked_for(network, set
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst", ".zstd"], ids=["plain", "gz", "zst", "zstd"])
-def test_a_block_on_the_disk_is_stored_as_it_is_there_and_kept_as_zstd(
-    kept, network, settings_of, tmp_path, suffix
-):
+def test_block_file_is_stored_as_it_is_and_archived_as_zstd(archive, network, settings_of, tmp_path, suffix):
     settings_of({"importer.block.persistBytes": True})
     compressors: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress}
     compress = compressors.get(suffix, zstandard.compress)
@@ -208,23 +206,23 @@ def test_a_block_on_the_disk_is_stored_as_it_is_there_and_kept_as_zstd(
     Pipeline(trust=Trust(network.book)).run(find_record_files([tmp_path / "blocks"]))
 
     assert stored("record_file", "index, bytes") == written
-    held = {path: zstandard.decompress(data) for path, data in files_of(kept).items()}
+    held = {path: zstandard.decompress(data) for path, data in files_of(archive).items()}
     assert held == {f"demo/{in_bucket(block.number)}": block.content for block in made}
 
 
-def test_files_that_other_processes_read_ahead_are_kept_as_well(kept, network, settings_of):
+def test_files_read_by_other_processes_are_archived(archive, network, settings_of):
     with Readers(1) as readers:
         done = load(network, readers=readers)
     assert done.ahead == 3
-    ahead = files_of(kept)
-    another = kept.with_name("another")
+    ahead = files_of(archive)
+    another = archive.with_name("another")
     settings_of({"importer.archive.location": str(another)})
     empty_tables()
     load(network)
     assert files_of(another) == ahead
 
 
-def test_a_file_is_on_the_disk_before_anybody_can_see_its_rows(kept, network, monkeypatch):
+def test_file_is_on_disk_before_its_rows_are_visible(archive, network, monkeypatch):
     held: list[set[str]] = []
     settle = FolderArchive.settle
 
@@ -232,7 +230,7 @@ def test_a_file_is_on_the_disk_before_anybody_can_see_its_rows(kept, network, mo
         settle(place)
         with psycopg.connect(**connection.get_connection_params()) as another:
             assert not another.execute("select name from record_file").fetchall()
-        held.append({path.rpartition("/")[2] for path in files_of(kept)})
+        held.append({path.rpartition("/")[2] for path in files_of(archive)})
 
     monkeypatch.setattr(FolderArchive, "settle", look)
     load(network)
@@ -243,7 +241,7 @@ def test_a_file_is_on_the_disk_before_anybody_can_see_its_rows(kept, network, mo
     assert len(held) == 2
 
 
-def test_blocks_come_from_a_block_node_with_their_bytes_only_if_they_are_kept(kept, settings_of):
+def test_streamed_blocks_have_their_bytes_only_if_archived(archive, settings_of):
     made = blocks(2)
     with BlockNodeServer() as node:
         for block in made:
@@ -274,76 +272,78 @@ def first_of_node() -> RecordFile:
 # TROUBLES
 
 
-def test_a_place_with_other_files_is_refused_before_anything_is_loaded(kept, network):
-    kept.mkdir()
-    (kept / "letter.txt").write_text("Dear Ada")
-    with pytest.raises(WrongPlace, match="holds something else than kept stream files"):
+def test_folder_with_other_files_is_refused_before_loading(archive, network):
+    archive.mkdir()
+    (archive / "letter.txt").write_text("Dear Ada")
+    with pytest.raises(WrongArchive, match="holds something else than archived stream files"):
         load(network)
     assert not stored("record_file", "name")
-    assert [path.name for path in kept.iterdir()] == ["letter.txt"]
+    assert [path.name for path in archive.iterdir()] == ["letter.txt"]
 
 
-def test_the_place_of_another_network_is_refused(kept, network):
-    kept.mkdir()
-    (kept / MARKER).write_text('{"network": "testnet"}')
-    with pytest.raises(WrongPlace, match="of the network testnet, not of demo"):
+def test_archive_of_another_network_is_refused(archive, network):
+    archive.mkdir()
+    (archive / MARKER).write_text('{"network": "testnet"}')
+    with pytest.raises(WrongArchive, match="of the network testnet, not of demo"):
         load(network)
 
 
-def test_while_the_place_is_away_a_follower_goes_on_and_notes_what_is_missing(kept, network, away):
-    kept.write_text("no folder")
+def test_follower_continues_without_the_archive_and_stores_failures(archive, network, no_pause):
+    archive.write_text("no folder")
 
     assert follow(network).files == 3
     noted = stored("archive_failure", "name, reason")
     assert [name for name, _ in noted] == network.files
     assert {reason for _, reason in noted} == {"Not a directory"}
 
-    kept.unlink()
+    archive.unlink()
     network.happen()
     follow(network, files=1)
     assert len(stored("archive_failure", "name")) == 3
-    assert [path for path in files_of(kept) if path.endswith(network.blocks[3].name)]
+    assert [path for path in files_of(archive) if path.endswith(network.blocks[3].name)]
 
 
-def test_a_file_that_a_killed_process_has_left_is_settled_as_well(kept, monkeypatch):
-    FolderArchive(kept).prepare("demo", used=False)
-    FolderArchive(kept).put("one/two/three", b"file")
+def test_file_left_by_a_killed_process_is_settled(archive, monkeypatch):
+    FolderArchive(archive).prepare("demo", used=False)
+    FolderArchive(archive).put("one/two/three", b"file")
     synced = set[Path]()
     monkeypatch.setattr(store, "_sync", synced.add)
 
-    place = FolderArchive(kept)
+    place = FolderArchive(archive)
     place.put("one/two/three", b"file")
     place.settle()
 
-    assert synced == {kept, kept / "one", kept / "one" / "two"}
+    assert synced == {archive, archive / "one", archive / "one" / "two"}
 
 
-def test_the_last_room_on_the_disk_is_left_to_the_database(kept, network, monkeypatch):
-    with open_keeper():
+def test_last_space_on_disk_is_reserved_for_the_database(archive, network, monkeypatch):
+    with open_archiver():
         pass
     monkeypatch.setattr(store, "_LEAST_FREE_BYTES", 1 << 62)
 
     assert load(network).files == 3
 
-    assert not files_of(kept)
+    assert not files_of(archive)
     assert "are free, which the database may need" in stored("archive_failure", "reason")[0][0]
 
 
-def test_given_files_are_not_loaded_unless_they_are_kept(kept, network):
+def test_given_files_are_loaded_only_if_archived(archive, network):
     Pipeline().run([])
-    (kept / "recordstreams").write_text("no folder")
+    (archive / "recordstreams").write_text("no folder")
 
     with pytest.raises(ArchivingFailed, match="It is not loaded either"):
         load(network, require_archive=True)
     assert not stored("record_file", "name")
 
-    (kept / "recordstreams").unlink()
+    (archive / "recordstreams").unlink()
     assert load(network, require_archive=True).files == 3
 
 
-def test_a_bucket_keeps_the_same_files_and_a_fault_of_it_is_noted(kept, network, settings_of, away, tmp_path):
+def test_bucket_gets_the_same_files_and_its_fault_is_stored(
+    archive, network, settings_of, no_pause, tmp_path
+):
     load(network)
-    in_folder = files_of(kept)
+    in_folder = files_of(archive)
     empty_tables()
     (tmp_path / "s3").mkdir()
     with S3Server(tmp_path / "s3") as server:

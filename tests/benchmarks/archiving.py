@@ -1,12 +1,12 @@
-"""What keeping verified files costs, and whether a kill loses one: `python -m tests.benchmarks.keeping`.
+"""What archiving verified files costs, and whether a kill loses one: `python -m tests.benchmarks.archiving`.
 
-    python -m tests.benchmarks.keeping speed --times 5
-    python -m tests.benchmarks.keeping kills --times 50
+    python -m tests.benchmarks.archiving speed --times 5
+    python -m tests.benchmarks.archiving kills --times 50
 
 A composed stream, which all of its nodes have signed, is loaded by `manage.py ingest` into an embedded
-PostgreSQL, again and again. `speed` does so with and without keeping the files in turn, and prints the
+PostgreSQL, many times. `speed` does so with and without archiving the files in turn, and prints the
 processor time of the loader and its clock. `kills` kills the loader at random moments: each file of the
-database has to be kept, byte for byte.
+database has to be archived, byte for byte.
 """
 
 import argparse
@@ -81,16 +81,16 @@ class Bench:
     """A database, a stream, and a place for files."""
 
     def __init__(self, folder: Path, processes: int) -> None:
-        self.stream, self.kept, self._data = folder / "stream", folder / "kept", folder / "data"
+        self.stream, self.archive, self._data = folder / "stream", folder / "archive", folder / "data"
         self.environment = os.environ | {
             "SVC_MIRROR_DATA": str(self._data),
             "SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": str(folder / "book"),
-            "SVC_MIRROR_IMPORTER_ARCHIVE_LOCATION": str(self.kept),
+            "SVC_MIRROR_IMPORTER_ARCHIVE_LOCATION": str(self.archive),
             "SVC_MIRROR_IMPORTER_PARSER_PROCESSES": str(processes),
         }
 
-    def start(self, *, keep: bool, stream: Path | None = None) -> subprocess.Popen[str]:
-        environment = self.environment | dict.fromkeys(_VARIABLES, str(keep).lower())
+    def start(self, *, archives: bool, stream: Path | None = None) -> subprocess.Popen[str]:
+        environment = self.environment | dict.fromkeys(_VARIABLES, str(archives).lower())
         command = [*MANAGE, "ingest", str(stream or self.stream)]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
@@ -105,16 +105,16 @@ class Bench:
     def empty(self) -> None:
         ((tables,),) = self.query(_TABLES)
         self.query(f"truncate {tables}")
-        shutil.rmtree(self.kept, ignore_errors=True)
+        shutil.rmtree(self.archive, ignore_errors=True)
 
 
 def speed(bench: Bench, times: int) -> None:
     took: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
     for number in range(2 * times + 2):
-        keep = bool(number % 2)
+        archives = bool(number % 2)
         bench.empty()
         before = os.times()
-        process = bench.start(keep=keep)
+        process = bench.start(archives=archives)
         output, _ = process.communicate()
         after = os.times()
         said = _LOADED.search(output)
@@ -124,12 +124,12 @@ def speed(bench: Bench, times: int) -> None:
         )
         if number > 1:
             # The first of each fills caches.
-            took[keep].append((processor, float(said[1])))
-    print("| files are kept | processor time (s) | clock (s) |\n|---|---|---|")
-    for keep, runs in took.items():
+            took[archives].append((processor, float(said[1])))
+    print("| files are archived | processor time (s) | clock (s) |\n|---|---|---|")
+    for archives, runs in took.items():
         processors, clocks = zip(*runs, strict=True)
         cells = [f"median {statistics.median(of):.2f}, best {min(of):.2f}" for of in (processors, clocks)]
-        print(f"| {'yes' if keep else 'no'} | {' | '.join(cells)} |", flush=True)
+        print(f"| {'yes' if archives else 'no'} | {' | '.join(cells)} |", flush=True)
 
 
 def kills(bench: Bench, times: int) -> None:
@@ -138,7 +138,7 @@ def kills(bench: Bench, times: int) -> None:
     bench.empty()
     done = killed = within = 0
     while killed < times:
-        process = bench.start(keep=True)
+        process = bench.start(archives=True)
         try:
             process.communicate(timeout=choose.uniform(1.5, 8))
         except subprocess.TimeoutExpired:
@@ -150,23 +150,23 @@ def kills(bench: Bench, times: int) -> None:
         if done == len(published):
             bench.empty()
             done = 0
-    print(f"{killed} kills, {within} of them between the first and the last file: each loaded file is kept.")
-    process = bench.start(keep=True)
+    print(f"{killed} kills, {within} of them between the first and last file: each loaded file is archived.")
+    process = bench.start(archives=True)
     process.communicate()
     assert check(bench, published) == len(published)
-    kept = bench.kept.rename(bench.kept.with_name("again"))
+    archived = bench.archive.rename(bench.archive.with_name("again"))
     bench.empty()
-    process = bench.start(keep=False, stream=kept)
+    process = bench.start(archives=False, stream=archived)
     print(process.communicate()[0].strip().splitlines()[-1])
 
 
 def check(bench: Bench, published: dict[str, bytes]) -> int:
-    """Return the number of loaded files. Errors: AssertionError if one of them is not kept."""
-    kept = {path.name: path for path in bench.kept.rglob("*.rcd*")}
+    """Return the number of loaded files. Errors: AssertionError if one of them is not archived."""
+    archived = {path.name: path for path in bench.archive.rglob("*.rcd*")}
     loaded = [name for (name,) in bench.query("select name from record_file")]
     for name in loaded:
-        assert kept[name].read_bytes() == published[name], name
-        assert name.removesuffix(".gz") + "_sig" in kept, name
+        assert archived[name].read_bytes() == published[name], name
+        assert name.removesuffix(".gz") + "_sig" in archived, name
     return len(loaded)
 
 

@@ -9,10 +9,7 @@ from functools import cached_property
 
 from mirror.core.db.reading.sql import Row
 from web3sim.engine.interface import Address
-from web3sim.state.tables.current import CurrentTables
-from web3sim.state.tables.distributed.current import DistributedCurrentTables
-from web3sim.state.tables.historical.accounts import HistoricalTables, stripped
-from web3sim.state.tables.historical.tokens import REACH, SERIALS_HELD, granted, newest
+from web3sim.state.tables.historical import REACH, SERIALS_HELD, HistoricalTables, stripped
 from web3sim.state.tables.interface import (
     ENTITY_COLUMNS,
     Entities,
@@ -45,20 +42,14 @@ class DistributedHistoricalTables(HistoricalTables):
             "and consensus_timestamp <= %(snapshot)s"
         )
 
-    @property
-    def _current(self) -> CurrentTables:
-        return DistributedCurrentTables(self.reading)
-
     # ACCOUNTS
 
     def entities(self, addresses: Sequence[Address], ids: Sequence[int]) -> Entities:
         named = self._ids_of(addresses) if addresses else {}
         versions = self._versions(sorted({*ids, *named.values()}))
         return entities_of(
-            [
-                *((address, None, *versions[id]) for address, id in named.items() if id in versions),
-                *((None, asked, *versions[asked]) for asked in ids if asked in versions),
-            ]
+            {address: versions[id] for address, id in named.items() if id in versions},
+            {id: versions[id] for id in ids if id in versions},
         )
 
     def _ids_of(self, addresses: Sequence[Address]) -> dict[Address, int]:
@@ -96,7 +87,7 @@ class DistributedHistoricalTables(HistoricalTables):
         holders = [
             id
             for id, row in live.items()
-            if row[_TYPE] in _WITH_BALANCE and (row[_CREATED] is None or row[_CREATED] <= self.time)
+            if row[_TYPE] in _WITH_BALANCE and (row[_CREATED] is None or row[_CREATED] <= self.at)
         ]
         balances = self._balances(holders)
         return {id: (*row[:_BALANCE], balances.get(id, 0), *row[_BALANCE + 1 :]) for id, row in live.items()}
@@ -139,7 +130,7 @@ class DistributedHistoricalTables(HistoricalTables):
         by_contract: dict[int, list[int]] = {}
         for contract, slot in keys:
             by_contract.setdefault(contract, []).append(slot)
-        found: dict[SlotKey, int] = {}
+        values: dict[SlotKey, int] = {}
         for contract, slots in by_contract.items():
             # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp).
             rows = self.reading.fetch(
@@ -154,25 +145,16 @@ class DistributedHistoricalTables(HistoricalTables):
                 """,
                 {"slots": [stripped(slot) for slot in slots], "contract": contract, "time": self.time},
             )
-            found |= {
+            values |= {
                 (contract, int.from_bytes(slot, "big")): int.from_bytes(value, "big") for slot, value in rows
             }
-        return found
+        return values
 
     # TOKENS
 
     def total_supply(self, token: Token) -> int:
         if token.unique:
-            # Indexes: the primary key of nft (token_id, serial_number), and the one of its history.
-            serial = newest("nft", "deleted", "token_id = %(token)s and serial_number = n.serial_number")
-            return self._number(
-                f"""
-                select count(*) from nft n
-                where token_id = %(token)s and created_timestamp <= %(time)s
-                    and not exists (select from ({serial}) version where deleted)
-                """,
-                token=token.id,
-            )
+            return self._serials(token)
         balances, since = 0, self._snapshot_time
         if since is not None:
             # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp).
@@ -198,22 +180,10 @@ class DistributedHistoricalTables(HistoricalTables):
         )
 
     def relationship(self, token: Token, account_id: int) -> Relationship | None:
-        # Indexes: the primary key of token_account (account_id, token_id), and the one of its history.
-        version = newest(
-            "token_account",
-            "associated, freeze_status, kyc_status, automatic_association",
-            "account_id = %(account)s and token_id = %(token)s",
-        )
-        row = self.reading.fetch_one(
-            f"""
-            select freeze_status, kyc_status, coalesce(automatic_association, false)
-            from ({version}) relationship where associated
-            """,
-            {"token": token.id, "account": account_id, "time": self.time},
-        )
-        return (
-            None if row is None else Relationship(account_id, token.id, self._held(token, account_id), *row)
-        )
+        row = self._row(self._relationship("0"), token=token.id, account=account_id)
+        if row is None:
+            return None
+        return Relationship(account_id, token.id, self._held(token, account_id), *row[1:])
 
     def _held(self, token: Token, account_id: int) -> int:
         if token.unique:
@@ -245,7 +215,7 @@ class DistributedHistoricalTables(HistoricalTables):
 
     def _left(self, table: str, allowance: str, transfers: str, values: dict[str, int]) -> int:
         row = self.reading.fetch_one(
-            f"select amount_granted, since from ({granted(table, allowance)}) granted "
+            f"select amount_granted, since from ({self._granted(table, allowance)}) granted "
             "order by since desc limit 1",
             {**values, "time": self.time},
         )
@@ -272,8 +242,3 @@ class DistributedHistoricalTables(HistoricalTables):
         spender = values["spender"]
         left: int = amount + sum(moved for time, payer, moved in spent if senders.get(time, payer) == spender)
         return max(left, 0)
-
-    def _number(self, statement: str, **values: int) -> int:
-        """Return the number that a statement reads at this time; 0 without a row."""
-        row = self.reading.fetch_one(statement, {**values, "time": self.time})
-        return 0 if row is None else int(row[0])

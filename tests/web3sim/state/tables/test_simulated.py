@@ -15,9 +15,8 @@ from tests.ledger.ingest.load import load, stored
 from web3sim.state.blocks import block_hashes, find_block, parse_block
 from web3sim.state.database import Reading
 from web3sim.state.tables.current import CurrentTables
-from web3sim.state.tables.distributed.current import DistributedCurrentTables
-from web3sim.state.tables.distributed.historical import DistributedHistoricalTables
-from web3sim.state.tables.historical.accounts import HistoricalTables
+from web3sim.state.tables.distributed import DistributedHistoricalTables
+from web3sim.state.tables.historical import HistoricalTables
 from web3sim.state.tables.interface import Tables
 
 SEEDS = int(os.environ.get("MIRROR_TEST_SEEDS", "1"))
@@ -26,10 +25,7 @@ FEW_TRANSACTIONS = 90
 # Of its balance only the snapshots are read.
 FEE_ACCOUNT = 98
 # For one machine, and for tables that are distributed over several.
-FORMS = (
-    (CurrentTables, HistoricalTables),
-    (DistributedCurrentTables, DistributedHistoricalTables),
-)
+PAST = (HistoricalTables, DistributedHistoricalTables)
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -82,13 +78,13 @@ def test_the_state_at_a_block_is_what_was_current_then(seed: int) -> None:
     while life.transactions < TRANSACTIONS:
         life.go_on(30)
     reading = Reading()
-    now, past = FORMS[is_distributed()]
+    past = PAST[is_distributed()]
     then: dict[int, Answers] = {}
     for block in life.blocks:
         load(block)
         latest = find_block(parse_block(f"{block.number}"), reading)
         assert latest.state_time is not None
-        then[latest.state_time] = everything(now(reading))
+        then[latest.state_time] = everything(CurrentTables(reading))
         hashes = block_hashes(block.number, block.number, reading)
         assert hashes == {block.number: latest.block.hash[:32]}
     for time, expected in then.items():
@@ -102,9 +98,7 @@ def test_the_forms_for_distributed_tables_answer_the_same() -> None:
     for block in life.blocks:
         load(block)
     reading = Reading()
-    (now, past), (distributed_now, distributed_past) = FORMS
-    if not is_distributed():
-        check(everything(distributed_now(reading)), everything(now(reading)), None)
+    past, distributed_past = PAST
     for block in life.blocks[::2]:
         time = find_block(parse_block(f"{block.number}"), reading).block.consensus_end
         answers = everything(distributed_past(time, reading))

@@ -93,7 +93,7 @@ def test_code_has_no_versions(build):
 
 
 @pytest.mark.parametrize("kind", [AccountKind.TOKEN, AccountKind.SCHEDULE])
-def test_tokens_and_schedules_have_the_code_of_a_proxy_from_their_creation_on(build, kind):
+def test_new_tokens_and_schedules_have_proxy_code(build, kind):
     build.entity(2003, type=kind.name)
     address = long_zero(2003)
     assert at(START).account(address) == AccountRecord(
@@ -146,7 +146,7 @@ def test_a_snapshot_of_more_than_31_days_before_does_not_count(build):
     assert balance_at(START) == 4
 
 
-def test_a_balance_may_be_in_a_row_of_31_days_before_the_last_snapshot(build):
+def test_balance_row_may_be_31_days_before_the_snapshot(build):
     build.entity(2001, since=START - 400 * DAY)
     snapshot(START - 60 * DAY, {2001: 1000})
     snapshot(START - 30 * DAY)
@@ -192,7 +192,7 @@ def test_a_slot_is_what_its_last_change_left(build):
     assert at(START).slot(address, 1) == 0
 
 
-def test_a_slot_without_a_change_by_then_is_zero_or_as_it_is_now(build, settings_of):
+def test_slot_without_earlier_change_is_zero_or_current(build, settings_of):
     contract(build, 2002)
     insert(
         "contract_state",
@@ -208,7 +208,7 @@ def test_a_slot_without_a_change_by_then_is_zero_or_as_it_is_now(build, settings
     assert at(START + 8).slot(long_zero(2002), 5) == 0x69
 
 
-def test_each_time_is_remembered_for_itself(build):
+def test_every_state_time_is_cached_apart(build):
     contract(build, 2002)
     change(2002, START, b"", written=b"\x0a")
     change(2002, START + 1, b"", written=b"\x0b")

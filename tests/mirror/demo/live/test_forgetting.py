@@ -2,11 +2,11 @@
 
 import pytest
 
-from mirror.demo import actions
+from mirror.demo.actions import catalogue
 from mirror.demo.actions.network import genesis
+from mirror.demo.live.forgetting import forget
 from mirror.demo.network import Network
 from mirror.demo.publish.history import next_block
-from mirror.demo.world.forgetting import forget
 
 TPS = 20
 
@@ -14,7 +14,7 @@ TPS = 20
 @pytest.fixture(scope="module")
 def aged() -> Network:
     """A network that forgets after every block."""
-    network = Network(5, actions.ALL)
+    network = Network(5, catalogue.ALL)
     genesis.begin(network)
     while network.counts.total() < 6_000:
         next_block(network, TPS)
@@ -23,7 +23,7 @@ def aged() -> Network:
 
 
 def test_everything_happens_in_a_network_that_forgets(aged):
-    assert {action.name for action in actions.ALL} == set(aged.performed)
+    assert {action.name for action in catalogue.ALL} == set(aged.performed)
 
 
 def test_only_the_last_of_what_is_over_is_kept(aged):

@@ -1,7 +1,7 @@
 """Forgetting what is over, so that blocks take no longer after days of a live network than at first.
 
-The world keeps its whole history, for tests that compare it with the mirror. A live network only keeps what
-can still change, and the last of what can't.
+The world has its whole history, for tests that compare it with the mirror. A live network retains what can
+still change, and the last of what can't.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from mirror.demo.world.files import APPEND, File
 from mirror.demo.world.tokens import Tokens
 from mirror.demo.world.world import World
 
-_KEPT = 20
+_RETAINED = 20
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -21,33 +21,28 @@ def forget(world: World) -> None:
     """Forget what is over and not used again."""
     _forget_tokens(world.tokens)
     _forget_contracts(world)
-    _keep_last(world.topics, lambda topic: topic.deleted)
+    _retain_last(world.topics, lambda topic: topic.deleted)
     for topic in world.topics.values():
-        del topic.messages[:-_KEPT]
-    _keep_last(world.files, lambda file: file.deleted and file.number not in world.system.deleted_files)
+        del topic.messages[:-_RETAINED]
+    _retain_last(world.files, lambda file: file.deleted and file.number not in world.system.deleted_files)
     for file in world.files.values():
         _forget_changes(file)
-    _keep_last(world.schedules, lambda schedule: not schedule.is_open)
-    _keep_last(world.nodes.by_id, lambda node: node.deleted)
-    _keep_last(world.nodes.registered, lambda node: node.deleted)
-    for events in (
-        world.contracts.results,
-        world.system.freezes,
-        world.system.draws,
-        world.staking.updates,
-    ):
-        del events[:-_KEPT]
+    _retain_last(world.schedules, lambda schedule: not schedule.is_open)
+    _retain_last(world.nodes.by_id, lambda node: node.deleted)
+    _retain_last(world.nodes.registered, lambda node: node.deleted)
+    for events in (world.contracts.results, world.system.freezes, world.system.draws, world.staking.updates):
+        del events[:-_RETAINED]
     _forget_accounts(world)
 
 
-def _keep_last(known: dict[_Key, _Value], is_over: Callable[[_Value], bool]) -> None:
-    """Keep what is not over, and the last of what is."""
+def _retain_last(known: dict[_Key, _Value], is_over: Callable[[_Value], bool]) -> None:
+    """Retain what is not over, and the last of what is."""
     over = [key for key, value in known.items() if is_over(value)]
-    for key in over[:-_KEPT]:
+    for key in over[:-_RETAINED]:
         del known[key]
 
 
-def _keep(known: dict[_Key, _Value], fits: Callable[[_Key, _Value], object]) -> None:
+def _retain(known: dict[_Key, _Value], fits: Callable[[_Key, _Value], object]) -> None:
     for key in [key for key, value in known.items() if not fits(key, value)]:
         del known[key]
 
@@ -55,9 +50,9 @@ def _keep(known: dict[_Key, _Value], fits: Callable[[_Key, _Value], object]) -> 
 def _forget_accounts(world: World) -> None:
     """Forget accounts that were closed long ago, and their files."""
     closed = set(world.closed)
-    _keep(world.accounts, lambda number, account: not account.deleted or number in closed)
-    _keep(world.files, lambda number, file: file.owner in world.accounts)
-    _keep(world.staking.stakes, lambda number, stake: number in world.accounts)
+    _retain(world.accounts, lambda number, account: not account.deleted or number in closed)
+    _retain(world.files, lambda number, file: file.owner in world.accounts)
+    _retain(world.staking.stakes, lambda number, stake: number in world.accounts)
 
 
 def _forget_changes(file: File) -> None:
@@ -68,11 +63,11 @@ def _forget_changes(file: File) -> None:
 
 def _forget_tokens(tokens: Tokens) -> None:
     issued = tokens.issued
-    _keep_last(issued, lambda token: token.deleted)
-    _keep(tokens.hbar_allowances, lambda key, allowance: allowance.amount)
-    _keep(tokens.token_allowances, lambda key, allowance: allowance.amount and key[2] in issued)
-    _keep(tokens.nft_allowances, lambda key, allowance: allowance.approved and key[2] in issued)
-    _keep(tokens.airdrops, lambda key, airdrop: airdrop.state == "PENDING" and key[2] in issued)
+    _retain_last(issued, lambda token: token.deleted)
+    _retain(tokens.hbar_allowances, lambda key, allowance: allowance.amount)
+    _retain(tokens.token_allowances, lambda key, allowance: allowance.amount and key[2] in issued)
+    _retain(tokens.nft_allowances, lambda key, allowance: allowance.approved and key[2] in issued)
+    _retain(tokens.airdrops, lambda key, airdrop: airdrop.state == "PENDING" and key[2] in issued)
 
 
 def _forget_contracts(world: World) -> None:
@@ -88,7 +83,7 @@ def _forget_contracts(world: World) -> None:
             contracts.leave(contract)
         del contracts.deployed[contract.number], contracts.by_address[contract.address]
         del accounts[contract.number]
-    _keep(contracts.hooks, lambda key, hook: key[0] in accounts and not accounts[key[0]].deleted)
+    _retain(contracts.hooks, lambda key, hook: key[0] in accounts and not accounts[key[0]].deleted)
     for contract in contracts.deployed.values():
         # For other kinds the places of the parties matter.
         if contract.kind in ("Coin", "Exchange"):

@@ -1,4 +1,4 @@
-"""An empty folder or bucket that files have been kept in is not taken for a new place."""
+"""An empty folder or bucket is not a new archive if files have been archived there."""
 
 import json
 import shutil
@@ -9,36 +9,36 @@ import pytest
 from ledger.archive.archiver import ArchivingFailed
 from ledger.archive.originals import Original
 from ledger.archive.store import MARKER
+from tests.ledger.archive.settings import in_bucket_of
+from tests.ledger.archive.test_archiver import files_of, load, open_archiver
 from tests.ledger.ingest.following.network import follow
-from tests.ledger.ingest.keeping.places import in_bucket_of
-from tests.ledger.ingest.keeping.test_keeping import files_of, load, open_keeper
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.source.servers import S3Server
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 
-def unmount(kept: Path) -> Path:
-    """Leave an empty folder where the place was; return where its files are now."""
-    disk = kept.rename(kept.with_name("disk"))
-    kept.mkdir()
+def unmount(archive: Path) -> Path:
+    """Replace the archive by an empty folder; return where its files are now."""
+    disk = archive.rename(archive.with_name("disk"))
+    archive.mkdir()
     return disk
 
 
-def mount(disk: Path, kept: Path) -> None:
-    kept.rmdir()
-    disk.rename(kept)
+def mount(disk: Path, archive: Path) -> None:
+    archive.rmdir()
+    disk.rename(archive)
 
 
-def test_a_first_start_claims_an_empty_folder_and_the_tables_remember_it(kept, network):
-    kept.mkdir()
-    with open_keeper():
-        assert (kept / MARKER).exists()
+def test_first_start_claims_an_empty_folder_and_stores_it(archive, network):
+    archive.mkdir()
+    with open_archiver():
+        assert (archive / MARKER).exists()
         assert not stored("archive_location", "location")
 
     follow(network)
     ((location, since),) = stored("archive_location", "location, since")
-    assert location == str(kept)
+    assert location == str(archive)
 
     network.happen()
     load(network)
@@ -46,87 +46,88 @@ def test_a_first_start_claims_an_empty_folder_and_the_tables_remember_it(kept, n
 
 
 @pytest.mark.parametrize("left", ["nothing", "files", "no folder"])
-def test_a_node_started_while_the_disk_is_away_goes_on_and_writes_nothing(kept, network, away, left):
+def test_node_started_with_unmounted_disk_continues_and_writes_nothing(archive, network, no_pause, left):
     follow(network)
-    disk = unmount(kept)
+    disk = unmount(archive)
     if left == "files":
-        (kept / "NOT MOUNTED").touch()
+        (archive / "NOT MOUNTED").touch()
     elif left == "no folder":
-        kept.rmdir()
-    before = kept.exists(), list(kept.rglob("*"))
+        archive.rmdir()
+    before = archive.exists(), list(archive.rglob("*"))
     network.happen()
 
     follow(network, files=1)
 
-    assert (kept.exists(), list(kept.rglob("*"))) == before
+    assert (archive.exists(), list(archive.rglob("*"))) == before
     ((name, reason),) = stored("archive_failure", "name, reason")
     assert name == network.files[3]
     assert "as if the disk were not mounted" in reason
 
-    for path in kept.glob("*"):
+    for path in archive.glob("*"):
         path.unlink()
-    kept.mkdir(exist_ok=True)
-    mount(disk, kept)
+    archive.mkdir(exist_ok=True)
+    mount(disk, archive)
     network.happen()
     follow(network, files=1)
     assert len(stored("archive_failure", "name")) == 1
-    assert [path for path in files_of(kept) if path.endswith(network.files[4])]
+    assert [path for path in files_of(archive) if path.endswith(network.files[4])]
 
 
-def test_given_files_are_refused_while_the_disk_is_away(kept, network):
+def test_given_files_are_refused_while_the_disk_is_unmounted(archive, network):
     load(network)
-    disk = unmount(kept)
+    disk = unmount(archive)
     network.happen()
 
     with pytest.raises(
-        ArchivingFailed, match=f"Nothing can be kept in the folder {kept}: this node has kept files"
+        ArchivingFailed,
+        match=f"Nothing can be archived in the folder {archive}: this node has archived files",
     ):
         load(network, require_archive=True)
-    assert not list(kept.iterdir())
+    assert not list(archive.iterdir())
     assert len(stored("record_file", "name")) == 3
 
-    mount(disk, kept)
+    mount(disk, archive)
     assert load(network, require_archive=True).files == 1
 
 
 @pytest.mark.parametrize("mark", ["", "\n"], ids=["empty", "a line"])
-def test_an_empty_marker_begins_a_new_place(kept, network, away, mark):
+def test_empty_marker_begins_a_new_archive(archive, network, no_pause, mark):
     load(network)
-    shutil.rmtree(kept)
-    (kept / "lost+found").mkdir(parents=True)
-    (kept / MARKER).write_text(mark)
+    shutil.rmtree(archive)
+    (archive / "lost+found").mkdir(parents=True)
+    (archive / MARKER).write_text(mark)
     network.happen()
 
     load(network, require_archive=True)
 
-    assert json.loads((kept / MARKER).read_text()) == {"network": "demo"}
-    assert [path for path in files_of(kept) if path.endswith(network.files[3])]
+    assert json.loads((archive / MARKER).read_text()) == {"network": "demo"}
+    assert [path for path in files_of(archive) if path.endswith(network.files[3])]
 
 
-def test_a_disk_that_goes_away_before_the_first_batch_is_missed_as_well(kept, network, away):
-    with open_keeper() as archiver:
-        unmount(kept)
+def test_disk_unmounted_before_the_first_batch_is_detected(archive, network, no_pause):
+    with open_archiver() as archiver:
+        unmount(archive)
         for _ in range(2):
             problems = [part.result() for part in archiver.begin([Original("recordstreams/file", b"")])]
     assert "as if the disk were not mounted" in problems[0]
-    assert not list(kept.iterdir())
+    assert not list(archive.iterdir())
 
 
-def test_a_loader_learns_that_another_has_kept_files_since_it_began(kept, network, away):
-    kept.write_text("no folder")
-    with open_keeper() as archiver:
-        kept.unlink()
+def test_archive_used_by_another_loader_since_the_start_is_detected(archive, network, no_pause):
+    archive.write_text("no folder")
+    with open_archiver() as archiver:
+        archive.unlink()
         load(network)
-        unmount(kept)
+        unmount(archive)
         problems = [part.result() for part in archiver.begin([Original("recordstreams/file", b"")])]
     assert "as if the disk were not mounted" in problems[0]
-    assert not list(kept.iterdir())
+    assert not list(archive.iterdir())
 
 
-def test_a_place_is_not_remembered_before_a_file_is_kept_in_it(kept, network, away):
-    kept.mkdir()
-    (kept / "recordstreams").touch()
-    (kept / MARKER).touch()
+def test_location_is_not_stored_before_a_file_is_archived(archive, network, no_pause):
+    archive.mkdir()
+    (archive / "recordstreams").touch()
+    (archive / MARKER).touch()
 
     load(network)
 
@@ -134,8 +135,8 @@ def test_a_place_is_not_remembered_before_a_file_is_kept_in_it(kept, network, aw
     assert not stored("archive_location", "location")
 
 
-def test_an_empty_bucket_is_no_new_place_unless_it_has_an_empty_marker(
-    kept, network, settings_of, away, tmp_path
+def test_emptied_bucket_is_a_new_archive_only_with_an_empty_marker(
+    archive, network, settings_of, no_pause, tmp_path
 ):
     bucket = tmp_path / "s3"
     bucket.mkdir()

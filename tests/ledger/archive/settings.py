@@ -1,4 +1,4 @@
-"""Where tests keep files."""
+"""Archives of tests."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tests.waiting import PATIENCE_SECONDS
 
 
 def in_bucket_of(server: S3Server) -> dict[str, Any]:
-    """The settings by which files are kept in the bucket of a server."""
+    """The settings of an archive in the bucket of a server."""
     return {
         "importer.archive.location": f"s3://{BUCKET}",
         "importer.archive.endpointOverride": server.endpoint,

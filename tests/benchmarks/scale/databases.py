@@ -24,5 +24,5 @@ def reachable(where: str) -> Iterator[str]:
 
 def environment(url: str, **settings: str) -> dict[str, str]:
     """The environment of a process of ours on that database, without the response cache."""
-    kept = {name: text for name, text in os.environ.items() if not name.startswith("SVC_MIRROR_")}
-    return kept | {"DATABASE_URL": url, "SVC_MIRROR_REST_CACHE_RESPONSE_ENABLED": "false"} | settings
+    others = {name: text for name, text in os.environ.items() if not name.startswith("SVC_MIRROR_")}
+    return others | {"DATABASE_URL": url, "SVC_MIRROR_REST_CACHE_RESPONSE_ENABLED": "false"} | settings

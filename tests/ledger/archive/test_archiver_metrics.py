@@ -1,4 +1,4 @@
-"""What the counters and the log say of files that are kept, and of those that could not be."""
+"""Counters and log events of archived files and of failures."""
 
 from collections.abc import Iterator
 
@@ -9,8 +9,8 @@ from ledger.archive.archiver import ArchivingFailed
 from ledger.ingest.pipeline import Pipeline
 from mirror.core.metrics import ingest
 from mirror.core.metrics.kinds import Counter
+from tests.ledger.archive.test_archiver import load
 from tests.ledger.ingest.following.network import follow
-from tests.ledger.ingest.keeping.test_keeping import load
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -22,15 +22,15 @@ class Counts:
         self._before = self._values()
 
     def __call__(self) -> tuple[int, int]:
-        kept, archive_failure = self._values()
-        return kept - self._before[0], archive_failure - self._before[1]
+        archived, failures = self._values()
+        return archived - self._before[0], failures - self._before[1]
 
     @staticmethod
     def _values() -> tuple[int, int]:
         def value(counter: Counter) -> int:
             return int(counter.values().get((), 0))
 
-        return value(ingest.KEPT), value(ingest.NOT_KEPT)
+        return value(ingest.ARCHIVED), value(ingest.ARCHIVE_FAILURES)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def counts() -> Counts:
 
 @pytest.fixture
 def refusing() -> Iterator[None]:
-    """A database that refuses to remember a place, so that each batch with kept files is rolled back."""
+    """A database that rejects archive_location, so that each batch with archived files is rolled back."""
     with connection.cursor() as cursor:
         cursor.execute(
             "create function refuse() returns trigger language plpgsql as "
@@ -54,28 +54,28 @@ def refusing() -> Iterator[None]:
         cursor.execute("drop function refuse cascade")
 
 
-def test_files_that_are_kept_are_counted(kept, network, counts):
+def test_archived_files_are_counted(archive, network, counts):
     load(network)
     assert counts() == (3, 0)
 
 
-def test_files_that_are_loaded_without_being_kept_are_counted_and_logged(kept, network, away, counts, caplog):
-    kept.write_text("no folder")
+def test_failures_of_loaded_files_are_counted_and_logged(archive, network, no_pause, counts, caplog):
+    archive.write_text("no folder")
     follow(network)
     assert counts() == (0, 3)
-    assert "files_not_kept" in caplog.text
+    assert "files_not_archived" in caplog.text
 
 
-def test_files_that_are_not_loaded_as_they_can_not_be_kept_are_not_counted(kept, network, counts, caplog):
+def test_failures_of_files_that_are_not_loaded_are_not_counted(archive, network, counts, caplog):
     Pipeline().run([])
-    (kept / "recordstreams").write_text("no folder")
+    (archive / "recordstreams").write_text("no folder")
     with pytest.raises(ArchivingFailed):
         load(network, require_archive=True)
     assert counts() == (0, 0)
-    assert "files_not_kept" not in caplog.text
+    assert "files_not_archived" not in caplog.text
 
 
-def test_a_batch_that_is_rolled_back_counts_nothing(kept, network, counts, refusing):
+def test_rolled_back_batch_counts_nothing(archive, network, counts, refusing):
     with pytest.raises(DatabaseError, match="refused"):
         load(network)
     assert counts() == (0, 0)

@@ -1,4 +1,4 @@
-"""A place for kept files, and a network that publishes some."""
+"""An archive, and a network that publishes files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +12,9 @@ Settings = Callable[..., None]
 
 
 @pytest.fixture
-def kept(tmp_path: Path, settings_of: Settings) -> Path:
-    """The place, for everything."""
-    folder = tmp_path / "kept"
+def archive(tmp_path: Path, settings_of: Settings) -> Path:
+    """An archive of all kinds of files."""
+    folder = tmp_path / "archive"
     settings_of(
         {
             "importer.archive.location": str(folder),
@@ -35,6 +35,6 @@ def network(tmp_path: Path) -> Network:
 
 
 @pytest.fixture
-def away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A place that is away is asked again at once."""
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unavailable archive is written again at once."""
     monkeypatch.setattr(keeping, "_SECONDS_BEFORE_RETRY", 0)

@@ -1,9 +1,9 @@
 """A process that answers requests as a web server's does, and says what each cost: one worker, cache off.
 
-    python -m tests.benchmarks.scale.asking
+    python -m tests.benchmarks.scale.requests
 
 It reads orders from standard input, a JSON object on each line, and answers each with a line: the URL's
-milliseconds, and, if asked for, what its statements read and the tables that they read from end to end.
+milliseconds, and, on request, what its statements read and the tables that they read from end to end.
 """
 
 import json
@@ -35,7 +35,7 @@ def main() -> None:
 
 def ask(url: str, runs: int, seconds: float, *, explain: bool) -> dict[str, Any]:
     """Ask so many times, or for so long, and say how long each time took and what came."""
-    # The first one plans the statements, the second one prepares them. A slow one is asked once.
+    # The first one plans the statements, the second one prepares them. A slow one is sent once.
     with _recorded() as statements:
         first, status, body = timed(url)
     times = [first]
