@@ -2,7 +2,7 @@
 
 from django.db.backends.utils import CursorWrapper
 
-from mirror.core.db.backfill import Backfill, IndexBuild, Piece, changed
+from mirror.core.db.backfill import Backfill, Piece, changed
 
 TRANSFER = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
 # 2026-02-28T22:00, before which no node logged the token transfers of contracts.
@@ -44,19 +44,3 @@ DUPLICATES = Backfill(
     change=delete_duplicates,
     oldest=lambda _: _NODES_LOG_SINCE,
 )
-SYNTHETIC_INDEX = IndexBuild(
-    name="synthetic_index",
-    index="contract_log__synthetic_timestamp",
-    statement="create index concurrently contract_log__synthetic_timestamp "
-    "on contract_log (consensus_timestamp desc, index desc) where synthetic",
-)
-TOPIC_INDEXES = [
-    IndexBuild(
-        name=f"{topic}_index",
-        index=f"contract_log__{topic}_timestamp",
-        statement=f"create index concurrently contract_log__{topic}_timestamp on contract_log "
-        f"(substring({topic}, 1, 8), consensus_timestamp, index) "
-        f"where substring({topic}, 1, 8) is not null",
-    )
-    for topic in ("topic0", "topic1", "topic2", "topic3")
-]

@@ -18,7 +18,7 @@ from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes import signals
-from mirror.core.processes.progress import shown
+from mirror.core.processes.progress import FileDisplay
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.publisher import Publisher
 
@@ -112,7 +112,7 @@ def load(say: Say, maker: Maker | None = None) -> None:
                     maker = Maker(publisher)
                     ending.callback(maker.end)
             files = maker.files()
-        with shown("Loading", config.value("demo.blocks"), say) as display:
+        with FileDisplay("Loading", config.value("demo.blocks"), say) as display:
             done = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
     # Threshold signatures don't name their signers.
     signers = f"{len(done.signed_by)} nodes" if done.signed_by else "a quorum"

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.apps import apps
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 #: The backfills by name, each with a title that says what it changes. They run in this order: first the ones
@@ -91,11 +93,21 @@ class Backfill:
 
 @dataclass(frozen=True, kw_only=True)
 class IndexBuild:
-    """An index that is built while its table is in use; the remains of an interrupted attempt go first."""
+    """An index that is built, as its model declares it, while its table is in use."""
 
     name: str
     index: str
-    statement: str
+
+    @property
+    def statement(self) -> str:
+        """The statement that builds it concurrently."""
+        model, index = next(
+            (model, index)
+            for model in apps.get_models()
+            for index in model._meta.indexes
+            if index.name == self.index
+        )
+        return str(index.create_sql(model, connection.schema_editor(), concurrently=True))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,14 +1,24 @@
-"""Progress of a command through files: a bar on a terminal, else a line every few seconds."""
+"""Progress of a command: a bar on a terminal, else a line every few seconds."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
-from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 from rich.text import Text
 
-from mirror.core.values.human_readable import duration
+from mirror.core.values.human_readable import byte_size, duration
 
 SECONDS_BETWEEN_LINES = 5
 # The time left is unknown before this share is done.
@@ -33,32 +43,57 @@ def time_left(done: int, total: int, seconds: float) -> str:
     return f", about {duration(round(seconds / done * (total - done)))} left" if done else ""
 
 
-class Lines:
-    """Progress as lines, where no terminal shows a bar."""
+class Pace:
+    """The pace of lines: one is due every few seconds."""
 
-    def __init__(self, say: Callable[[str], None], total: int) -> None:
-        self._say, self._total = say, total
+    def __init__(self) -> None:
         self._began = self._last = time.monotonic()
 
+    @property
+    def seconds(self) -> float:
+        """The seconds since the beginning."""
+        return time.monotonic() - self._began
+
+    def is_due(self) -> bool:
+        """Return whether a line is due; then the next one is due after the pause."""
+        now = time.monotonic()
+        if now - self._last < SECONDS_BETWEEN_LINES:
+            return False
+        self._last = now
+        return True
+
+
+class Display:
+    """The progress of one task; any thread may update it."""
+
+    def __init__(self, say: Callable[[str], None], total: int, *columns: ProgressColumn) -> None:
+        self._say, self._total, self._pace = say, total, Pace()
+        self._lock = threading.Lock()
+        self._bar = Progress(*columns) if sys.stdout.isatty() else None
+        if self._bar:
+            self._task = self._bar.add_task("", total=total, rate=0.0, left="")
+
     def __enter__(self) -> Self:
+        if self._bar:
+            self._bar.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        pass
-
-    def show(self, done: Done) -> None:
-        now = time.monotonic()
-        if now - self._last < SECONDS_BETWEEN_LINES:
-            return
-        self._last = now
-        taken, rate = done.files + done.skipped, done.transactions / (now - self._began)
-        self._say(
-            f"{taken:,} of {self._total:,} files, {done.transactions:,} transactions, "
-            f"{rate:,.0f} per second{time_left(taken, self._total, now - self._began)}"
-        )
+        if self._bar:
+            self._bar.stop()
 
     def say(self, sentence: str) -> None:
-        self._say(sentence)
+        """Print a line, above the bar if there is one."""
+        if self._bar:
+            self._bar.console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+        else:
+            self._say(sentence)
+
+    def _update(self, completed: int, line: Callable[[], str], **fields: Any) -> None:
+        if self._bar:
+            self._bar.update(self._task, completed=completed, **fields)
+        elif self._pace.is_due():
+            self._say(line())
 
 
 class _TimeLeft(TimeRemainingColumn):
@@ -66,38 +101,51 @@ class _TimeLeft(TimeRemainingColumn):
         return super().render(task) if task.percentage >= 100 * LEAST_SHARE else Text("")
 
 
-class Bar:
-    """Progress as a bar on a terminal; `doing` is a word such as "Loading"."""
+class FileDisplay(Display):
+    """Progress through files; `doing` is a word such as "Loading"."""
 
-    def __init__(self, doing: str, total: int) -> None:
-        self._progress = Progress(
+    def __init__(self, doing: str, total: int, say: Callable[[str], None]) -> None:
+        super().__init__(
+            say,
+            total,
             TextColumn(doing),
             BarColumn(),
             TextColumn("{task.completed:,.0f} of {task.total:,.0f} files"),
             TextColumn("{task.fields[rate]:,.0f} transactions/s"),
             _TimeLeft(),
         )
-        self._total, self._began = total, time.monotonic()
-        self._task: TaskID | None = None
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        self._task = self._progress.add_task("files", total=self._total, rate=0.0)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._progress.stop()
 
     def show(self, done: Done) -> None:
-        assert self._task is not None
-        rate = done.transactions / (time.monotonic() - self._began)
-        self._progress.update(self._task, completed=done.files + done.skipped, rate=rate)
+        files, seconds = done.files + done.skipped, self._pace.seconds
+        rate = done.transactions / seconds
+        self._update(
+            files,
+            lambda: (
+                f"{files:,} of {self._total:,} files, {done.transactions:,} transactions, "
+                f"{rate:,.0f} per second{time_left(files, self._total, seconds)}"
+            ),
+            rate=rate,
+        )
 
-    def say(self, sentence: str) -> None:
-        """Print a line above the bar."""
-        self._progress.console.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
+class ByteDisplay(Display):
+    """Progress through bytes."""
 
-def shown(doing: str, total: int, say: Callable[[str], None]) -> Bar | Lines:
-    """Return the bar or the lines, by what the output is."""
-    return Bar(doing, total) if sys.stdout.isatty() else Lines(say, total)
+    def __init__(self, doing: str, total: int, say: Callable[[str], None]) -> None:
+        columns = TextColumn(doing), BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn()
+        super().__init__(say, total, *columns, TextColumn("{task.fields[left]}"))
+        self._doing, self._done = doing, 0
+
+    def add(self, count: int) -> None:
+        with self._lock:
+            self._done += count
+            seconds = self._pace.seconds
+            left = time_left(self._done, self._total, seconds)
+            self._update(
+                self._done,
+                lambda: (
+                    f"{self._doing}: {byte_size(self._done)} of {byte_size(self._total)}, "
+                    f"{byte_size(self._done / seconds)} per second{left}"
+                ),
+                left=left.removeprefix(", "),
+            )

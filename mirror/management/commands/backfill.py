@@ -12,7 +12,7 @@ from mirror.core.db.distribution import check_single
 from mirror.core.db.reading import timeouts
 from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
-from mirror.core.processes.progress import shown
+from mirror.core.processes.progress import FileDisplay
 from mirror.management.command import NodeCommand
 from mirror.node.start import database
 from mirror.node.start.tables import make_tables
@@ -118,7 +118,7 @@ class Command(NodeCommand):
                 plan,
                 source,
                 self.stdout.write,
-                lambda total: shown("Backfilling", total, self.stdout.write),
+                lambda total: FileDisplay("Backfilling", total, self.stdout.write),
                 signals.stop_event(),
                 readers,
             )

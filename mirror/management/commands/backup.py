@@ -1,4 +1,4 @@
-"""`manage.py backup`: everything in the database, as it is at one moment, in a folder."""
+"""`manage.py backup`: write a consistent copy of the database into a folder."""
 
 import os
 import re

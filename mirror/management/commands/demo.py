@@ -5,13 +5,14 @@ import time
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from mirror.core.processes import signals
-from mirror.core.processes.progress import shown
+from mirror.core.processes.progress import FileDisplay
 from mirror.core.values.hapi import transaction_types
 from mirror.core.values.hapi.messages import TransactionBody
 from mirror.demo import run
@@ -59,7 +60,7 @@ class Command(NodeCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--out", type=Path, metavar="DIR", help="a new or an empty folder")
         parser.add_argument(
-            "--blocks", type=_count, default=_BLOCKS, help="number of blocks (default %(default)s)"
+            "--blocks", type=_whole(1), default=_BLOCKS, help="number of blocks (default %(default)s)"
         )
         parser.add_argument(
             "--tps",
@@ -68,7 +69,7 @@ class Command(NodeCommand):
             help="transactions per second; a block is two seconds long (default %(default)s)",
         )
         parser.add_argument(
-            "--seed", type=_number, default=_SEED, help="a whole number from 0 on (default %(default)s)"
+            "--seed", type=_whole(0), default=_SEED, help="a whole number from 0 on (default %(default)s)"
         )
         parser.add_argument(
             "--hours",
@@ -91,7 +92,7 @@ class Command(NodeCommand):
         )
         parser.add_argument(
             "--blocks-from",
-            type=_number,
+            type=_whole(0),
             metavar="NUMBER",
             help="go over from record files to blocks at this one; with the value of --blocks, all are "
             "record files of the same history",
@@ -105,7 +106,7 @@ class Command(NodeCommand):
         )
         parser.add_argument(
             "--port",
-            type=_port,
+            type=_whole(0, _MOST_PORT, f"a port, a whole number up to {_MOST_PORT}"),
             default=0,
             help="with --serve-blocks, the port of 127.0.0.1; by default any that is free, which is said",
         )
@@ -140,7 +141,7 @@ class Command(NodeCommand):
         began, made = time.monotonic(), DemoProgress()
         balances = BalanceWriter(folder, nodes(), minutes) if minutes else None
         write = _writer(folder, history.blocks_from)
-        with shown("Making", history.blocks, self.stdout.write) as display:
+        with FileDisplay("Making", history.blocks, self.stdout.write) as display:
             for network, block in history.play(nodes()):
                 write(block)
                 if balances:
@@ -186,7 +187,7 @@ def _blocks_from(options: dict[str, Any]) -> int | None:
 
 
 def _writer(folder: Path, blocks_from: int | None) -> Callable[[Block], object]:
-    """Return what writes each block of a history, in its form."""
+    """Return a function that writes a block of a history, in its form."""
     if blocks_from is None:
         return lambda block: block.write(folder)
     # Imported here, as threshold signatures take long to import and record files have none.
@@ -195,27 +196,14 @@ def _writer(folder: Path, blocks_from: int | None) -> Callable[[Block], object]:
     return BlockWriter(folder, bundled.SIMULATED, blocks_from=blocks_from).write
 
 
-def _count(text: str) -> int:
-    if not _is_whole(text) or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
+def _whole(least: int, most: float = inf, what: str = "") -> Callable[[str], int]:
+    def number(text: str) -> int:
+        # Python reads no longer numbers.
+        if not (text.isdecimal() and len(text) < 4_000 and least <= int(text) <= most):
+            raise ArgumentTypeError(f"{text!r} is not {what or f'a whole number of at least {least}'}")
+        return int(text)
 
-
-def _number(text: str) -> int:
-    if not _is_whole(text):
-        raise ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
-    return int(text)
-
-
-def _port(text: str) -> int:
-    if not _is_whole(text) or int(text) > _MOST_PORT:
-        raise ArgumentTypeError(f"{text!r} is not a port, a whole number up to {_MOST_PORT}")
-    return int(text)
-
-
-def _is_whole(text: str) -> bool:
-    # Python reads no longer ones.
-    return text.isdecimal() and len(text) < 4_000
+    return number
 
 
 def _up_to(most: int) -> Callable[[str], float]:

@@ -2,13 +2,16 @@
 
 import re
 from argparse import ArgumentParser
+from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import CommandError
 from django.db import connection
 
+from mirror.core.db import statements
 from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.catalogue import TIME, divided_tables
+from mirror.core.db.partitions.dropping import ExpiredPartition
 from mirror.core.values.human_readable import byte_size
 from mirror.core.values.timestamp import month_start, of_instant
 from mirror.management.command import NodeCommand
@@ -43,18 +46,23 @@ class Command(NodeCommand):
             check_current()
             _check(first)
             old = dropping.before(first)
-            if options["estimate"]:
-                size = byte_size(sum(each.bytes for each in old))
-                for each in old:
-                    self.stdout.write(f"  {each.partition.name:<44} {byte_size(each.bytes):>12}")
-                self.stdout.write(f"{len(old)} partitions of {size} would be dropped.")
-                return
-            dropped = pruning.drop(old, lambda each: self.stdout.write(f"Dropped {each.partition.name}."))
-        self.stdout.write(
-            f"Dropped {len(dropped)} partitions of {byte_size(sum(each.bytes for each in dropped))}."
-            if dropped
-            else "No partition is that old: nothing to drop."
-        )
+            drop(old, self.stdout.write, estimate=options["estimate"])
+
+
+def drop(old: list[ExpiredPartition], say: Callable[[str], None], *, estimate: bool) -> None:
+    """Drop partitions, or say what would be dropped."""
+    if estimate:
+        for partition in old:
+            say(f"  {partition.partition.name:<44} {byte_size(partition.bytes):>12}")
+        say(f"{len(old)} partitions of {_size(old)} would be dropped.")
+    elif dropped := pruning.drop(old, lambda partition: say(f"Dropped {partition.partition.name}.")):
+        say(f"Dropped {len(dropped)} partitions of {_size(dropped)}.")
+    else:
+        say("No partition is that old: nothing to drop.")
+
+
+def _size(partitions: list[ExpiredPartition]) -> str:
+    return byte_size(sum(partition.bytes for partition in partitions))
 
 
 def _month(text: str) -> int:
@@ -66,13 +74,13 @@ def _month(text: str) -> int:
 def _check(first: int) -> None:
     """Raise CommandError if nothing is divided, or the month of the last transaction would go."""
     with connection.cursor() as cursor:
-        if not divided_tables(cursor):
-            raise CommandError(
-                "The tables are not divided by month: SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` "
-                "divide them."
-            )
-        cursor.execute(f"select max({TIME}) from transaction")
-        (last,) = cursor.fetchone()
+        divided = divided_tables(cursor)
+    if not divided:
+        raise CommandError(
+            "The tables are not divided by month: SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` "
+            "divide them."
+        )
+    last = statements.value(f"select max({TIME}) from transaction")
     if last is None or first > month_start(last):
         raise CommandError(
             "The month of the last transaction stays: name it, or one before it.", returncode=2

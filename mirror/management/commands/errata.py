@@ -43,11 +43,12 @@ class Command(NodeCommand):
             done = applying.apply(options["folder"], self.stdout.write)
         except (StreamFileError, IngestError) as error:
             raise CommandError(str(error)) from error
-        for each in done:
-            known = KNOWN.get(each.part)
+        for count in done:
+            known = KNOWN.get(count.part)
             of = f" of {known:,}" if known is not None else ""
-            lacks = f"; {known - each.loaded:,} are missing" if known and known > each.loaded else ""
-            if lacks and each.outside:
-                lacks += f", {each.outside:,} of them outside of what is loaded"
-            said = f"{each.part.capitalize()}: {each.loaded:,}{of}, {each.added:,} new{lacks}."
-            self.stdout.write(said)
+            missing = f"; {known - count.loaded:,} are missing" if known and known > count.loaded else ""
+            if missing and count.outside:
+                missing += f", {count.outside:,} of them outside of what is loaded"
+            self.stdout.write(
+                f"{count.part.capitalize()}: {count.loaded:,}{of}, {count.added:,} new{missing}."
+            )

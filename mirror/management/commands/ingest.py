@@ -21,11 +21,11 @@ from mirror.core import config
 from mirror.core.db.reading import timeouts
 from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
-from mirror.core.processes.progress import shown
+from mirror.core.processes.progress import FileDisplay
 from mirror.management.command import NodeCommand
 from mirror.node.loading import estimate as estimates
 from mirror.node.loading import following, start_point
-from mirror.node.loading.files import import_files
+from mirror.node.loading.files import FileLoad, import_files
 from mirror.node.start import database
 from mirror.node.start.tables import make_tables
 from mirror.operations.retention import plan, pruning
@@ -107,7 +107,7 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         timeouts.use(timeouts.LOADER)
-        # What can't be used ends the command, rather than the thread that prunes beside it.
+        # An invalid setting ends the command here, rather than the thread that prunes.
         plan.periods()
         with ExitStack() as stack:
             if options["filter"]:
@@ -144,7 +144,7 @@ class Command(NodeCommand):
                 # Before anything starts a thread: the readers are copies of this process.
                 readers_for(sum(file.stored_bytes for file in files)) as readers,
                 database.ready(self.stdout.write) as server,
-                shown("Loading", len(files), self.stdout.write) as display,
+                FileDisplay("Loading", len(files), self.stdout.write) as display,
             ):
                 counts.begin("loader")
                 make_tables(self.stdout.write)
@@ -162,17 +162,9 @@ class Command(NodeCommand):
                     # The address book of that time is the first one.
                     since = {"importer.startDate": start_point.date_of(balances.last + 1)}
                     stack.callback(config.overridden(since))
-                done = import_files(
-                    chosen,
-                    " and ".join(options["paths"]),
-                    trust,
-                    display.show,
-                    signals.stop_event(),
-                    server,
-                    allow_gap=options["allow_gap"],
-                    balances=balances,
-                    readers=readers,
-                )
+                source = " and ".join(options["paths"])
+                load = FileLoad(chosen, source, trust, options["allow_gap"], balances, readers)
+                done = import_files(load, display.show, signals.stop_event(), server)
         except (StreamFileError, IngestError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(_summary(done, len(chosen), time.monotonic() - began))
@@ -202,7 +194,7 @@ class Command(NodeCommand):
             counts.begin("loader")
             make_tables(self.stdout.write)
             remaining.say_pending(self.stdout.write)
-            with pruning.beside(self.stdout.write):
+            with pruning.in_thread(self.stdout.write):
                 done = following.follow(
                     self.stdout.write,
                     signals.stop_event(),

@@ -29,7 +29,7 @@ class Command(NodeCommand):
         name = options["user"]
         check_current()
         # The file is for the account that the node itself has made.
-        keep = name == access.ADMIN and not options["print"]
-        password = access.new_password(settings.DATA_DIR, name, keep=keep)
-        where = f"in {access.password_file(settings.DATA_DIR)}" if keep else password
+        to_file = name == access.ADMIN and not options["print"]
+        password = access.new_password(settings.DATA_DIR, name, to_file=to_file)
+        where = f"in {access.password_file(settings.DATA_DIR)}" if to_file else password
         self.stdout.write(f"The new password of {name} is {where}. Sessions with the old one have ended.")

@@ -1,13 +1,13 @@
-"""`manage.py prune`: drop what is older than the tables keep."""
+"""`manage.py prune`: drop rows that are older than the retention periods."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from mirror.core import config
-from mirror.core.values.human_readable import byte_size
 from mirror.management.command import NodeCommand
+from mirror.management.commands.drop import drop
 from mirror.node.start.tables import check_current
-from mirror.operations.retention import plan, pruning
+from mirror.operations.retention import plan
 
 
 class Command(NodeCommand):
@@ -50,33 +50,23 @@ class Command(NodeCommand):
         planned = plan.plan(self._periods(options))
         if planned.whole:
             self.stdout.write(f"Not divided by month, and therefore left: {', '.join(planned.whole)}.")
-        if options["estimate"]:
-            for each in planned.old:
-                self.stdout.write(f"  {each.partition.name:<44} {byte_size(each.bytes):>12}")
-            self.stdout.write(
-                f"{len(planned.old)} partitions of {byte_size(planned.bytes)} would be dropped."
-            )
-            return
-        dropped = pruning.drop(planned.old, lambda each: self.stdout.write(f"Dropped {each.partition.name}."))
-        self.stdout.write(
-            f"Dropped {len(dropped)} partitions of {byte_size(sum(each.bytes for each in dropped))}."
-            if dropped
-            else "No partition is that old: nothing to drop."
-        )
+        drop(planned.old, self.stdout.write, estimate=options["estimate"])
 
     def _periods(self, options: dict[str, Any]) -> dict[str, float]:
-        """Return how long the tables of the options, or of the settings, are kept."""
-        kept = plan.periods()
-        given = options["period"]
-        period = None if given is None else plan.period_of("--period", given)
+        """Return the retention periods (s) of the tables of the options, or of the settings."""
+        by_table = plan.periods()
+        option = options["period"]
+        period = None if option is None else plan.period_of("--period", option)
         if not options["table"]:
-            return dict.fromkeys(kept, period) if period else kept
+            return dict.fromkeys(by_table, period) if period else by_table
         parts = [text.partition("=") for text in options["table"]]
         # An empty period after the sign is a mistake, such as a variable without a value.
         named = {table: text if sign else None for table, sign, text in parts}
         plan.check_names("--table", list(named))
         default = period or config.value("importer.retention.period")
         return {
-            table: (period or kept.get(table, default)) if text is None else plan.period_of("--table", text)
+            table: (period or by_table.get(table, default))
+            if text is None
+            else plan.period_of("--table", text)
             for table, text in named.items()
         }

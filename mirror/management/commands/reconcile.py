@@ -95,18 +95,18 @@ class Command(NodeCommand):
         check_current()
         trust = Trust() if signed else None
         compared = different = 0
-        for each in files:
+        for balance_file in files:
             try:
-                file, _ = each.read(trust.quorum_at(each.instant) if trust else None)
-                found = reconcile(file)
+                file, _ = balance_file.read(trust.quorum_at(balance_file.instant) if trust else None)
+                result = reconcile(file)
             except NotComparable as problem:
                 self.stdout.write(f"Not compared: {problem}")
                 continue
             except (StreamFileError, IngestError) as error:
                 raise CommandError(str(error)) from error
-            self.stdout.write(found.sentence)
+            self.stdout.write(result.sentence)
             compared += 1
-            different += found.outcome is not Outcome.EQUAL
+            different += result.outcome is not Outcome.EQUAL
         if different:
             raise CommandError(
                 f"{different:,} of {compared:,} balance files differ from this node: see the table "

@@ -14,7 +14,8 @@ from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.management.command import NodeCommand
 from mirror.node.health import inventory, status
-from mirror.node.health.status import State, Status
+from mirror.node.health.facts import State
+from mirror.node.health.status import Status
 from mirror.node.start import database
 from mirror.node.start.tables import check_current
 from mirror.operations.history import state

@@ -17,7 +17,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
-from mirror.core.processes.progress import shown
+from mirror.core.processes.progress import FileDisplay
 from mirror.management.command import NodeCommand
 from mirror.node.start.tables import check_current
 from network import bundled
@@ -61,8 +61,8 @@ class Command(NodeCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         with ExitStack() as stack:
             if options["filter"]:
-                kept = filters.setting(map(filters.parse_option, options["filter"]))
-                stack.callback(config.overridden({"importer.parser.include": kept}))
+                setting = filters.setting(map(filters.parse_option, options["filter"]))
+                stack.callback(config.overridden({"importer.parser.include": setting}))
             self._verify(options)
 
     def _verify(self, options: dict[str, Any]) -> None:
@@ -81,7 +81,7 @@ class Command(NodeCommand):
             )
         check_current()
         trust = None if options["without_signatures"] else Trust(bundled.demo_address_book(files))
-        with shown("Verifying", len(chosen), self.stdout.write) as display:
+        with FileDisplay("Verifying", len(chosen), self.stdout.write) as display:
             verification = Verification(
                 trust=trust, found=lambda finding: display.say(str(finding)), report=display.show
             )

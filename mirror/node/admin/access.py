@@ -1,6 +1,6 @@
 """Access to the admin: the key of its sessions, and its first account.
 
-Both are made at the first start and kept in the data folder, in files that only the operator may read.
+Both are made at the first start, and stored in the data folder, in files that only the operator may read.
 """
 
 import os
@@ -41,22 +41,12 @@ def make_admin(data_folder: Path) -> None:
     """Make the account `admin` with a new password, unless the database has an administrator."""
     from django.contrib.auth import get_user_model
 
-    users = get_user_model()._default_manager
-    if users.filter(is_superuser=True, is_active=True).exists():
-        return
-    password = secrets.token_urlsafe(12)
-    # The file comes first: an account whose password is lost could not be used.
-    write_secret(password_file(data_folder), password)
-    user, _ = users.get_or_create(
-        username=ADMIN, defaults={"is_staff": True, "is_superuser": True, "is_active": True}
-    )
-    user.is_staff = user.is_superuser = user.is_active = True
-    user.set_password(password)
-    user.save()
+    if not get_user_model()._default_manager.filter(is_superuser=True, is_active=True).exists():
+        new_password(data_folder, ADMIN, to_file=True)
 
 
-def new_password(data_folder: Path, name: str, *, keep: bool) -> str:
-    """Give an account a new password, which ends its sessions, and return it; `keep` it in the file, too.
+def new_password(data_folder: Path, name: str, *, to_file: bool) -> str:
+    """Give an account a new password, which ends its sessions, and return it, `to_file` as well.
 
     The account `admin` is made if it is missing, and let in again if it was shut out. Errors: OperatorError.
     """
@@ -72,7 +62,8 @@ def new_password(data_folder: Path, name: str, *, keep: bool) -> str:
             raise OperatorError(f"The admin has no account {name}: /admin makes accounts, and lists them.")
         user = known
     password = secrets.token_urlsafe(12)
-    if keep:
+    # The file comes first: an account whose password is lost could not be used.
+    if to_file:
         write_secret(password_file(data_folder), password)
     user.set_password(password)
     user.save()
@@ -80,7 +71,7 @@ def new_password(data_folder: Path, name: str, *, keep: bool) -> str:
 
 
 def write_secret(path: Path, secret: str) -> None:
-    """Write a file that only this user may read; it gets its name only when it is complete."""
+    """Write a file that only this user may read, and that has its name only when it is complete."""
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

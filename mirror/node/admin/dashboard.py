@@ -29,7 +29,7 @@ LATEST_TRANSACTIONS = 5000
 # Blocks come every two seconds; those of a network that makes more of them fill a shorter time.
 _MOST_BLOCKS, _POINTS = 10_000, 60
 _MOST_TYPES = 8
-_MOST_TROUBLES, _DEATHS_SECONDS = 5, 7 * 86_400
+_MOST_INCIDENTS, _DEATHS_SECONDS = 5, 7 * 86_400
 
 # Index: the primary key (consensus_end).
 _BLOCKS = """
@@ -99,7 +99,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Incident:
-    """Something that went wrong: when, what, and what was done or is to be done."""
+    """An incident: when, what, and what is done about it."""
 
     when: str
     what: str
@@ -161,9 +161,12 @@ def _of_node(*, following: bool) -> Iterator[Chart]:
     minutes = list(NodeMinute.objects.filter(minute__gt=since).order_by("minute")[: HOURS * 60 + 1])
     if not minutes:
         return
-    labels = [f"{each.minute.astimezone(UTC):%H:%M}" for each in minutes]
-    requests, failures = sum(each.requests for each in minutes), sum(each.failures for each in minutes)
-    refused = sum(each.refused for each in minutes)
+    labels = [f"{minute.minute.astimezone(UTC):%H:%M}" for minute in minutes]
+    requests, failures = (
+        sum(minute.requests for minute in minutes),
+        sum(minute.failures for minute in minutes),
+    )
+    refused = sum(minute.refused for minute in minutes)
     yield Chart(
         "Requests of the API per minute",
         f"In {_counted(len(minutes), 'minute')}: {_counted(requests, 'request')}, {failures:,} failed, "
@@ -171,37 +174,35 @@ def _of_node(*, following: bool) -> Iterator[Chart]:
         "line",
         labels,
         [
-            ("Requests", [each.requests for each in minutes]),
-            ("Failed", [each.failures for each in minutes]),
-            ("Refused", [each.refused for each in minutes]),
+            ("Requests", [minute.requests for minute in minutes]),
+            ("Failed", [minute.failures for minute in minutes]),
+            ("Refused", [minute.refused for minute in minutes]),
         ],
     )
-    if slowest := max((each.p99_milliseconds or 0 for each in minutes), default=0):
+    if slowest := max((minute.p99_milliseconds or 0 for minute in minutes), default=0):
         yield Chart(
             "Time of an answer, in milliseconds",
             f"99 % of each minute's requests were answered in {slowest:,.0f} ms or less.",
             "line",
             labels,
             [
-                ("Half of the requests", [each.p50_milliseconds for each in minutes]),
-                ("99 % of the requests", [each.p99_milliseconds for each in minutes]),
+                ("Half of the requests", [minute.p50_milliseconds for minute in minutes]),
+                ("99 % of the requests", [minute.p99_milliseconds for minute in minutes]),
             ],
         )
-    lags = [each.lag_seconds for each in minutes if each.lag_seconds is not None]
+    lags = [minute.lag_seconds for minute in minutes if minute.lag_seconds is not None]
     if lags and following:
         yield Chart(
             "Seconds behind the clock",
             f"Now {duration(round(lags[-1]))}, at most {duration(round(max(lags)))}.",
             "line",
             labels,
-            [("Seconds", [each.lag_seconds for each in minutes])],
+            [("Seconds", [minute.lag_seconds for minute in minutes])],
         )
 
 
-def troubles(status: Status) -> Iterator[Incident]:
-    """Yield the loader's problem, block nodes that are set aside, processes that died, and transactions that
-    were passed over.
-    """
+def incidents(status: Status) -> Iterator[Incident]:
+    """Yield the loader's problem, block nodes set aside, deaths of processes, and skipped transactions."""
     if problem := status.problem:
         place = " ".join(part for part in (problem["file"], problem["position"]) if part)
         what = f"{place}: {problem['cause']}" if place else problem["cause"]
@@ -212,10 +213,10 @@ def troubles(status: Status) -> Iterator[Incident]:
             f"The block node {node['name']} is set aside: {node['last_failure']}",
             f"In {duration(seconds)} it is asked again like the others.",
         )
-    for death in islice(deaths.recent(_DEATHS_SECONDS), _MOST_TROUBLES):
+    for death in islice(deaths.recent(_DEATHS_SECONDS), _MOST_INCIDENTS):
         ago = duration(round(max(time.time() - death.at, 0)))
         yield Incident(f"{ago} ago", f"The {death.process} {death.why}", "It is started again.")
-    for row in status.skipped_transaction[:_MOST_TROUBLES]:
+    for row in status.skipped_transaction[:_MOST_INCIDENTS]:
         name, at = transaction_types.name(row["type"]), timestamp.text(row["consensus_timestamp"])
         yield Incident(
             str(at),

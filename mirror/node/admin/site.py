@@ -40,12 +40,12 @@ class NodeAdminSite(MirrorAdminSite):
             "status": now,
             "sentence": marked(now.sentence),
             "loaded": marked("; ".join(filter(None, (loaded_text(now.loaded), supply_text(now.loaded))))),
-            "replicas": [marked(each.text) for each in replicas.read()],
+            "replicas": [marked(replica.text) for replica in replicas.read()],
             "inventory": _inventory(now) if now.needs_help else [],
             "charts": charts,
-            "troubles": [
-                replace(each, what=marked(each.what), then=marked(each.then))
-                for each in dashboard.troubles(now)
+            "incidents": [
+                replace(incident, what=marked(incident.what), then=marked(incident.then))
+                for incident in dashboard.incidents(now)
             ],
         }
         return super().index(request, context)

@@ -1,9 +1,8 @@
-"""The health of the node: one judgement for health checks, metrics, `manage.py status` and the admin.
+"""The health of the node, for health checks, metrics, `manage.py status` and the admin.
 
-A node is ready when its answers are right and new: it has a database that answers, with the tables of this
-release and the network's address book. A node that follows a stream is not ready while it is stuck, or
-further behind than health.maxLag. One that follows nothing, such as the plain demo or a node into which files
-were loaded once, is as new as it wants to be.
+A node is ready if its answers are right and up to date: its database answers, with the tables of this release
+and the network's address book. A node that follows a stream is not ready while it is stuck, or further behind
+than health.maxLag. For one that follows nothing, such as the plain demo, any age is right.
 """
 
 import threading
@@ -15,6 +14,7 @@ from django.db import ProgrammingError, connection
 from psycopg.errors import InsufficientPrivilege
 
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.distribution import cluster, is_distributed
 from mirror.core.db.reading import bounded_query
@@ -22,13 +22,14 @@ from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
 from mirror.node.health import replicas, status
-from mirror.node.health.status import Block, Status
+from mirror.node.health.facts import Block
+from mirror.node.health.status import Status
 
-#: A health check has its answer within two seconds.
+#: A health check is answered within two seconds.
 PATIENCE_SECONDS = 1.5
-# So long the primary is asked, too, where no replica has answered in time.
+# The time limit of the primary, where no replica has answered in time.
 _LEAST_SECONDS = 0.1
-# A judgement holds for so long, since many may ask for it.
+# A result is cached for so long, since there may be many requests for it.
 _HOLDS_SECONDS = 1.0
 
 _OLD_TABLES = "The database lacks tables of this release: `manage.py migrate` makes them."
@@ -39,7 +40,7 @@ _BOOK = "select exists (select from address_book)"
 
 @dataclass(frozen=True)
 class Health:
-    """The judgement of a moment; `reasons` say in sentences why the node is not ready."""
+    """The result of a check; `reasons` are sentences that say why the node is not ready."""
 
     reasons: tuple[str, ...]
     #: Whether the database answers: the primary, if there are replicas.
@@ -53,7 +54,7 @@ class Health:
 
     @property
     def block(self) -> Block | None:
-        """The last block, None without any and while the database is away."""
+        """The last block, None without any and while the database is not available."""
         return self.status.block if self.status else None
 
     @property
@@ -67,12 +68,12 @@ class Health:
 def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None = None) -> Health:
     """Return the health now, after `seconds` at the latest.
 
-    While the primary of replicas is away, the node is as well as the best of these.
+    While the primary of replicas is not available, the result is that of the best replica.
     """
     if replicas.primary_is_away():
         began = time.monotonic()
-        if (judged := _by_replica(seconds)) is not None:
-            return judged
+        if (health := _by_replica(seconds)) is not None:
+            return health
         seconds = max(round(seconds - (time.monotonic() - began), 1), _LEAST_SECONDS)
     try:
         return bounded_query.ask(read or of_database, seconds)
@@ -86,16 +87,16 @@ def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None =
 
 
 def _by_replica(seconds: float) -> Health | None:
-    """Return the health by what a replica says; None if none answers."""
+    """Return the health by a replica; None if none answers."""
     stand_in = replicas.stand_in()
     if stand_in is None:
         return None
     server, too_old = stand_in
     try:
-        judged = bounded_query.ask(of_database, seconds, server.settings)
+        health = bounded_query.ask(of_database, seconds, server.settings)
     except (bounded_query.NoAnswer, *outage.ERRORS):
         return None
-    return replace(judged, reasons=(*judged.reasons, too_old) if too_old else judged.reasons, database=False)
+    return replace(health, reasons=(*health.reasons, too_old) if too_old else health.reasons, database=False)
 
 
 def _without_right(error: ProgrammingError) -> str | None:
@@ -106,17 +107,17 @@ def _without_right(error: ProgrammingError) -> str | None:
 
 
 def of_database() -> Health:
-    """Return the health by what the database says. Errors: DatabaseError."""
+    """Return the health by the database. Errors: DatabaseError."""
     now = status.read()
     return Health(tuple(reasons(now)), True, now)
 
 
 def reasons(now: Status) -> list[str]:
     """Return in sentences why a node with this status is not ready. Errors: DatabaseError."""
-    with connection.cursor() as cursor:
-        cursor.execute(_BOOK)
-        (has_book,) = cursor.fetchone()
-        silent = cluster.silent_workers(cursor) if is_distributed() else []
+    has_book, silent = statements.value(_BOOK), list[str]()
+    if is_distributed():
+        with connection.cursor() as cursor:
+            silent = cluster.silent_workers(cursor)
     reasons = []
     if silent:
         reasons.append(f"Workers of the database do not answer: {', '.join(silent)}.")
@@ -153,7 +154,7 @@ def _late(now: Status, longest: float) -> str:
 
 
 class HealthCheck:
-    """Judges for many who ask at the same time: one of them asks the database."""
+    """The cached health: of simultaneous requests one reads the database."""
 
     def __init__(self, seconds: float = PATIENCE_SECONDS) -> None:
         self._seconds = seconds

@@ -15,7 +15,7 @@ _MOST_NAMED = 3
 
 
 def loaded_text(loaded: Loaded) -> str:
-    """Return what is loaded, what is missing, and what the beginning rests on; nothing if nobody knows."""
+    """Return what is loaded, what is missing, and what the beginning rests on; empty if that is unknown."""
     if not loaded.is_known:
         return ""
     parts = [
@@ -30,30 +30,30 @@ def loaded_text(loaded: Loaded) -> str:
 
 
 def supply_text(loaded: Loaded) -> str:
-    """Return what supply and staking rewards rest on; nothing where that is all of history, or unknown."""
+    """Return what supply and staking rewards rest on; empty where that is all of history, or unknown."""
     if not loaded.is_known:
         return ""
-    first, said = loaded.intervals[0], []
+    first, parts = loaded.intervals[0], []
     match first.rests_on:
         case RestsOn.GENESIS:
             pass
         case RestsOn.BALANCES:
-            said.append(
+            parts.append(
                 f"supply rests on the balances of {first.basis}, and staking rewards count only stakes that "
                 "were chosen since"
             )
         case RestsOn.NOTHING:
-            said.append(
+            parts.append(
                 f"supply and staking rewards count from nothing at {instant(first.start)}, so they are not "
                 "those of the network"
             )
         case _:
-            said.append(
+            parts.append(
                 f"nobody knows what supply and staking rewards of before {instant(first.start)} rest on"
             )
     if loaded.gaps:
-        said.append("supply and staking rewards lack what is missing")
-    return "; ".join(said)
+        parts.append("supply and staking rewards lack what is missing")
+    return "; ".join(parts)
 
 
 def loaded_json(loaded: Loaded) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def _filters(loaded: Loaded) -> list[str]:
 
 
 def _dropped(loaded: Loaded) -> list[str]:
-    """Return from when on tables have their rows, the tables of the same time together."""
+    """Return from when on tables have their rows, grouped by that time."""
     tables = defaultdict(list)
     for table, before in sorted(loaded.dropped.items()):
         tables[before].append(table)

@@ -1,8 +1,8 @@
-"""Values of metrics that nobody counts: they are read when somebody asks for them.
+"""The gauges of the node: values of metrics that are read for each request of them.
 
-What the database says comes with the judgement of the node's health, which is given up after a moment. The
-size of the database and the rows of its tables take longer to find out where there are many files, so they
-are read beside, at most once a minute.
+Those of the database are read with the node's health, which has a time limit. The size of the database and
+the rows of its tables take longer to read where there are many files, so a thread reads them, at most once a
+minute.
 """
 
 import platform
@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection
 
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.backfill import TITLES
 from mirror.core.db.reading import bounded_query
@@ -53,10 +53,10 @@ _MOST_SESSIONS = "select current_setting('max_connections')::int"
 
 
 @dataclass
-class _Answers:
-    """What the database said beside the health."""
+class _Sessions:
+    """The sessions of the database by state, and their greatest number."""
 
-    sessions: list[tuple[str, int]] = field(default_factory=list)
+    by_state: list[tuple[str, int]] = field(default_factory=list)
     most: int = 0
 
 
@@ -72,22 +72,19 @@ class Readings:
         self._lock = threading.Lock()
 
     def read(self) -> Iterator[Reading]:
-        answers = _Answers()
+        sessions = _Sessions()
 
         def of_database() -> Health:
-            judged = checks.of_database()
-            with connection.cursor() as cursor:
-                cursor.execute(_SESSIONS)
-                answers.sessions = cursor.fetchall()
-                cursor.execute(_MOST_SESSIONS)
-                (answers.most,) = cursor.fetchone()
-            return judged
+            health = checks.of_database()
+            sessions.by_state = statements.rows(_SESSIONS)
+            sessions.most = statements.value(_MOST_SESSIONS)
+            return health
 
-        judged = checks.judge(self._seconds, of_database)
-        yield from _of_health(judged)
-        if judged.database:
-            yield database.MOST_CONNECTIONS, (), answers.most
-            for state, count in answers.sessions:
+        health = checks.judge(self._seconds, of_database)
+        yield from _of_health(health)
+        if health.database:
+            yield database.MOST_CONNECTIONS, (), sessions.most
+            for state, count in sessions.by_state:
                 yield database.CONNECTIONS, (state,), count
             self._read_sizes()
             yield from self._sizes
@@ -99,17 +96,17 @@ class Readings:
         yield node.BUILD, (settings.VERSION, platform.python_version(), config.value("network")), 1
 
     def _read_sizes(self) -> None:
-        """Have the sizes read if they are old; wait for the first ones for a moment."""
+        """Start to read the sizes if they are old; wait half a second for the first ones."""
         with self._lock:
             if time.monotonic() - self._sizes_read < _SIZES_HOLD_SECONDS:
                 return
             self._sizes_read = time.monotonic()
-        reading = threading.Thread(target=self._keep_sizes, name="sizes", daemon=True)
+        reading = threading.Thread(target=self._store_sizes, name="sizes", daemon=True)
         reading.start()
         if not self._sizes:
             reading.join(self._sizes_seconds)
 
-    def _keep_sizes(self) -> None:
+    def _store_sizes(self) -> None:
         with suppress(bounded_query.NoAnswer, *outage.ERRORS):
             self._sizes = bounded_query.ask(_sizes, _SIZES_PATIENCE_SECONDS)
 
@@ -120,30 +117,28 @@ def _sizes() -> list[Reading]:
 
 
 def _compared() -> Iterator[Reading]:
-    with connection.cursor() as cursor:
-        cursor.execute(_COMPARED)
-        at, files_compared, differing = cursor.fetchone()
+    at, files_compared, differing = statements.row(_COMPARED)
     yield node.COMPARED, (), files_compared
     if at is not None:
         yield node.COMPARED_TIME, (), at / NANOS_PER_SECOND
         yield node.DIFFERING, (), differing
 
 
-def _of_health(judged: Health) -> Iterator[Reading]:
-    yield node.READY, (), judged.ready
-    yield database.UP, (), judged.database
-    if judged.status is None:
+def _of_health(health: Health) -> Iterator[Reading]:
+    yield node.READY, (), health.ready
+    yield database.UP, (), health.database
+    if health.status is None:
         return
-    if judged.block is not None and judged.lag_seconds is not None:
-        yield node.LAG, (), judged.lag_seconds
-        yield node.BLOCK, (), judged.block.number
-        yield node.BLOCK_TIME, (), judged.block.consensus_end / NANOS_PER_SECOND
-    if loaded := judged.status.loaded.intervals:
+    if health.block is not None and health.lag_seconds is not None:
+        yield node.LAG, (), health.lag_seconds
+        yield node.BLOCK, (), health.block.number
+        yield node.BLOCK_TIME, (), health.block.consensus_end / NANOS_PER_SECOND
+    if loaded := health.status.loaded.intervals:
         yield node.FIRST_BLOCK, (), loaded[0].first_block
         yield node.GAPS, (), len(loaded) - 1
-    yield from _of_loader(judged.status)
-    yield node.BACKFILLS, (), len(judged.status.upgrade.left)
-    for step in judged.status.upgrade.left:
+    yield from _of_loader(health.status)
+    yield node.BACKFILLS, (), len(health.status.upgrade.left)
+    for step in health.status.upgrade.left:
         if step.name in TITLES:
             yield node.BACKFILL, (step.name,), step.share
 
@@ -160,12 +155,13 @@ def _of_loader(status: Status) -> Iterator[Reading]:
 
 def _of_block_nodes(status: Status) -> Iterator[Reading]:
     source, now = status.block_source, status.now / NANOS_PER_SECOND
-    aside = {each["name"] for each, _ in block_nodes.set_aside(source, now)}
-    for each in (source or {}).get("nodes", ()):
-        yield node.BLOCK_NODE, (each["name"],), each["used"]
-        yield node.BLOCK_NODE_ASIDE, (each["name"],), each["name"] in aside
-        if each["latency_ms"] is not None:
-            yield node.BLOCK_NODE_LATENCY, (each["name"],), each["latency_ms"] / 1000
+    aside = {block_node["name"] for block_node, _ in block_nodes.set_aside(source, now)}
+    for block_node in (source or {}).get("nodes", ()):
+        labels = (block_node["name"],)
+        yield node.BLOCK_NODE, labels, block_node["used"]
+        yield node.BLOCK_NODE_ASIDE, labels, block_node["name"] in aside
+        if block_node["latency_ms"] is not None:
+            yield node.BLOCK_NODE_LATENCY, labels, block_node["latency_ms"] / 1000
 
 
 def _of_replicas() -> Iterator[Reading]:

@@ -18,6 +18,7 @@ from django.db import connection
 from ledger.archive.location import BLOCKS, PERIOD, archive_location, archived_kinds
 from ledger.errata import applied
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.db.distribution import is_distributed, shards
 from mirror.core.processes.deaths import Death, recent
 from mirror.core.values import entity_id, timestamp
@@ -26,17 +27,18 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
 from mirror.node.health import checks, ledger_id, replicas
 from mirror.node.health.coverage import loaded_text, supply_text
+from mirror.node.health.facts import State
 from mirror.node.health.replicas import Replica
-from mirror.node.health.status import State, Status, process_of
+from mirror.node.health.status import Status, process_of
 from mirror.operations.retention import plan
 
 # With less left than either of these, the disk is about to stop the node.
 LEAST_FREE_SHARE, LEAST_FREE_BYTES = 0.05, 2 * 1024**3
-# The latest deaths of the node's processes are listed, for so long.
+# The latest deaths of the node's processes are listed for so long.
 _MOST_DEATHS, _DEATHS_SECONDS = 5, 7 * 86_400
 _TINYBARS = 100_000_000
 
-# What a loader does, or was doing when it last reported.
+# The activity of a loader, by its last report.
 _ACTIVITIES = {
     LoaderState.Activity.STARTING: "starting",
     LoaderState.Activity.LOADING: "loading",
@@ -70,6 +72,7 @@ _ROWS = """
 _BOOK = """
     select b.start_consensus_timestamp, b.node_count, (select max(consensus_timestamp) from node_stake)
     from address_book b where b.file_id = %s order by b.start_consensus_timestamp desc limit 1"""
+_DATABASE = "select current_setting('server_version'), pg_database_size(current_database())"
 _NODES = """
     select node_id, node_account_id from address_book_entry
     where consensus_timestamp =
@@ -131,7 +134,7 @@ class Disk:
 
 @dataclass(frozen=True)
 class Inventory:
-    """What the node holds, and where; `reasons` say why it is not ready, if it is not.
+    """What the node holds, and where; `reasons` say why it is not ready.
 
     `rows` are estimates by table; `accounts` are those of the nodes.
     """
@@ -146,7 +149,7 @@ class Inventory:
     deaths: Sequence[Death] = ()
     accounts: Mapping[int, int] = field(default_factory=dict)
     retention: str = ""
-    kept: str = ""
+    archive: str = ""
     replicas: Sequence[Replica] = ()
     errata: str = ""
     ledger_id: str = ""
@@ -178,8 +181,8 @@ class Inventory:
             yield "Errata", self.errata
         if self.retention:
             yield "Retention", self.retention
-        if self.kept:
-            yield "Kept files", self.kept
+        if self.archive:
+            yield "Kept files", self.archive
         yield "Versions", ", ".join(f"{name} {number}" for name, number in self.versions.items())
 
     @property
@@ -207,7 +210,7 @@ class Inventory:
             },
             "replicas": [replica.json for replica in self.replicas],
             "retention": self.retention or None,
-            "kept": self.kept or None,
+            "kept": self.archive or None,
             "errata": self.errata or None,
             "deaths": [asdict(death) for death in self.deaths],
             "versions": dict(self.versions),
@@ -226,7 +229,7 @@ class Inventory:
         worked = duration(max(round((loader["reported"] - loader["started"]).total_seconds()), 0))
         does, has = _ACTIVITIES[loader["activity"]], "has"
         if killed:
-            # It could not report its end: what it reported last is over.
+            # It could not report its end.
             does, has = f"ended without a word while it was {does}", "had"
         yield "Source", loader["source"]
         yield (
@@ -270,17 +273,11 @@ class Inventory:
 def read(status: Status) -> Inventory:
     """Return the inventory of a node with this status. Errors: DatabaseError."""
     book_file = entity_id.encode(config.value("common.shard"), config.value("common.realm"), 102)
-    with connection.cursor() as cursor:
-        cursor.execute(_BOOK, [book_file])
-        book = cursor.fetchone()
-        cursor.execute(_NODES, [book_file])
-        accounts = dict(cursor.fetchall())
-        cursor.execute("select current_setting('server_version'), pg_database_size(current_database())")
-        release, size = cursor.fetchone()
-        spread = shards.look(cursor) if is_distributed() else shards.Shards(0, ())
+    book, spread = statements.row(_BOOK, [book_file]), _shards()
+    release, size = statements.row(_DATABASE)
     return Inventory(
         network=config.value("network"),
-        book=AddressBook(book[0], book[1], book[2]) if book else None,
+        book=AddressBook(*book) if book else None,
         rows=_of_counted(),
         database=Database(
             release.split()[0], not config.value("db.url"), size + spread.bytes, spread.workers, spread.silent
@@ -293,9 +290,9 @@ def read(status: Status) -> Inventory:
         },
         reasons=checks.reasons(status),
         deaths=list(itertools.islice(recent(_DEATHS_SECONDS), _MOST_DEATHS)),
-        accounts=accounts,
+        accounts=dict(statements.rows(_NODES, [book_file])),
         retention=plan.sentence(),
-        kept=archive_sentence(follows_blocks=status.block_source is not None),
+        archive=archive_sentence(follows_blocks=status.block_source is not None),
         replicas=replicas.read(),
         errata=applied.sentence(),
         ledger_id=ledger_id.sentence(),
@@ -303,16 +300,16 @@ def read(status: Status) -> Inventory:
 
 
 def archive_sentence(*, follows_blocks: bool) -> str:
-    """Return which stream files are kept where, and for how long; nothing if none are.
+    """Return which stream files are archived where, and for how long; empty if none are.
 
-    A network that goes over to blocks has no more files of the kinds that were chosen before.
+    A network that changes to blocks has no more files of the kinds that were chosen before.
     """
     kinds, period = archived_kinds(), config.value(PERIOD)
     how_long = f"for {duration(round(period))}" if period else "for ever"
     if not kinds:
         return ""
-    lacks_blocks = follows_blocks and not config.value(BLOCKS)
-    missing = f"; the blocks that are loaded now are not kept, as {BLOCKS} is off" if lacks_blocks else ""
+    misses_blocks = follows_blocks and not config.value(BLOCKS)
+    missing = f"; the blocks that are loaded now are not kept, as {BLOCKS} is off" if misses_blocks else ""
     return f"{', '.join(kinds)} in {archive_location()}, {how_long}{missing}"
 
 
@@ -333,21 +330,22 @@ def _of_counted() -> dict[str, int]:
 
 def estimates(tables: list[str] | None = None) -> dict[str, int]:
     """Return PostgreSQL's estimates of rows by table, of these tables or of all."""
+    rows = dict(statements.rows(_ROWS, {"tables": tables}))
+    spread = _shards().rows
+    return rows | {table: spread[table] for table in spread if tables is None or table in tables}
+
+
+def _shards() -> shards.Shards:
+    """Return what the workers of a distributed database hold."""
+    if not is_distributed():
+        return shards.Shards(0, ())
     with connection.cursor() as cursor:
-        cursor.execute(_ROWS, {"tables": tables})
-        rows = dict(cursor.fetchall())
-        if is_distributed():
-            spread = shards.look(cursor).rows
-            rows |= {table: count for table, count in spread.items() if tables is None or table in tables}
-        return rows
+        return shards.look(cursor)
 
 
 def database_bytes() -> int:
     """Return the size of the database, with what its workers hold."""
-    with connection.cursor() as cursor:
-        cursor.execute("select pg_database_size(current_database())")
-        (size,) = cursor.fetchone()
-        return int(size) + (shards.look(cursor).bytes if is_distributed() else 0)
+    return int(statements.value("select pg_database_size(current_database())")) + _shards().bytes
 
 
 def disk() -> Disk:

@@ -1,4 +1,4 @@
-"""By which ledger id the blocks of the network are verified, and who says so; for `manage.py status`."""
+"""The ledger id by which blocks are verified, and its origin; for `manage.py status`."""
 
 from ledger.proofs.threshold import identity
 from ledger.proofs.threshold.configured import FIRST_LEDGER, named_ledger
@@ -18,7 +18,7 @@ _LEDGER = """
 
 
 def sentence() -> str:
-    """Return the id and where it comes from; nothing while none is known."""
+    """Return the id and its origin; empty while none is known."""
     rows = fetch(_LEDGER, ())
     try:
         named = named_ledger()
@@ -34,7 +34,7 @@ def sentence() -> str:
 def _vouched_for(
     published: LedgerIdentity, block: int | None, version: int | None, named: LedgerIdentity | None
 ) -> str:
-    """Return who says that a published ledger is right; `block` published it, if it is loaded."""
+    """Return what confirms a published ledger; `block` is the one that published it, if that is loaded."""
     if named is not None:
         if named.ledger_id != published.ledger_id:
             return f", but {FIRST_LEDGER} names {named.ledger_id.hex()}, which is another network"

@@ -1,6 +1,6 @@
-"""The processes of a node, as /proc shows them: what they do, and what each of them takes.
+"""The processes of a node, as /proc shows them: their roles, and the resources that each of them takes.
 
-Those that count have a file of counts, which says what they do. The processes below a web worker run contract
+Processes with metrics have a file of counts, which names their role. Children of a web worker run contract
 calls; those of the node's own PostgreSQL are found by its data folder.
 """
 
@@ -17,7 +17,7 @@ WEB_WORKER, CALL_PROCESS, DATABASE = "web worker", "call process", "database"
 
 
 class Process(NamedTuple):
-    """A process. Whose open files can't be counted belongs to another user."""
+    """A process; `open_files` is None for one of another user."""
 
     role: str
     pid: int

@@ -1,6 +1,6 @@
 """The replicas of the database as `manage.py status`, the admin, metrics and health checks show them.
 
-A web server process knows what the watcher of the node has found out. A command asks each server itself.
+A web server process reads what the watcher of the node has found out. A command queries each server itself.
 """
 
 import threading
@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
-
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.replicas import block_requirement, servers, watching
 from mirror.core.db.replicas.board import NO_BLOCK, State
@@ -24,7 +23,7 @@ _NAMES = {State.UNKNOWN: "unknown", State.WELL: "well", State.BEHIND: "behind", 
 
 @dataclass(frozen=True)
 class Replica:
-    """A replica at one moment; `reason` says why it does not answer."""
+    """The state of a replica; `reason` says why it does not answer."""
 
     name: str
     state: State
@@ -40,7 +39,7 @@ class Replica:
         if self.state is State.UNKNOWN:
             return f"{self.name} has not been asked yet"
         blocks = f"{self.lag_blocks:,} block{'' if self.lag_blocks == 1 else 's'}"
-        # One that replays all that it gets does not know for how long it has got nothing.
+        # A replica that has replayed everything can't tell for how long it has received nothing.
         seconds = round(self.lag_seconds)
         old = f"{duration(seconds)} and {blocks} behind" if seconds else f"{blocks} behind"
         if self.state is State.BEHIND:
@@ -63,11 +62,11 @@ def read() -> list[Replica]:
     """Return the replicas of the settings as they are now; none if there are none."""
     if not servers.are_configured():
         return []
-    return _asked(servers.configured()) if block_requirement.reader is None else _known()
+    return _queried(servers.configured()) if block_requirement.reader is None else _watched()
 
 
-def _known() -> list[Replica]:
-    """Return what the processes of this node know."""
+def _watched() -> list[Replica]:
+    """Return the replicas as the watcher of this node has found them."""
     assert block_requirement.reader is not None
     of_servers, board = block_requirement.reader.servers, block_requirement.reader.board
     newest = max(board.block(server.place) for server in of_servers)
@@ -79,27 +78,30 @@ def _known() -> list[Replica]:
     return replicas
 
 
-def _asked(of_servers: list[Server]) -> list[Replica]:
-    """Ask each server itself, all at once."""
+def _queried(of_servers: list[Server]) -> list[Replica]:
+    """Query each server, all at once."""
     answers: dict[int, ServerState | str] = {}
 
-    def ask(server: Server) -> None:
+    def query(server: Server) -> None:
         try:
             answers[server.place] = watching.look(server)
         except outage.ERRORS as error:
             answers[server.place] = outage.reason(error)
 
-    threads = [threading.Thread(target=ask, args=(server,), daemon=True) for server in of_servers]
+    threads = [threading.Thread(target=query, args=(server,), daemon=True) for server in of_servers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(_PATIENCE_SECONDS)
-    seen = dict(answers)
-    newest = max((each.block for each in seen.values() if isinstance(each, ServerState)), default=NO_BLOCK)
-    return [_judged(server, seen.get(server.place, "it says nothing"), newest) for server in of_servers[:-1]]
+    states = dict(answers)
+    blocks = (state.block for state in states.values() if isinstance(state, ServerState))
+    newest = max(blocks, default=NO_BLOCK)
+    return [
+        _replica(server, states.get(server.place, "it says nothing"), newest) for server in of_servers[:-1]
+    ]
 
 
-def _judged(server: Server, answer: ServerState | str, newest: int) -> Replica:
+def _replica(server: Server, answer: ServerState | str, newest: int) -> Replica:
     if isinstance(answer, str):
         return Replica(server.name, State.AWAY, reason=answer)
     lag = max(newest - answer.block, 0)
@@ -123,10 +125,10 @@ def stand_in() -> tuple[Server, str] | None:
     if reader is None:
         return None
     board = reader.board
-    answering = [each for each in reader.servers[:-1] if board.state(each.place) != State.AWAY]
+    answering = [server for server in reader.servers[:-1] if board.state(server.place) != State.AWAY]
     if not answering:
         return None
-    best = max(answering, key=lambda each: board.block(each.place))
+    best = max(answering, key=lambda server: board.block(server.place))
     known = board.of(best.place)
     late = f"and the replica {best.name} is " + _too_far(known.lag) if known.state is State.BEHIND else ""
     return best, f"The primary of the database does not answer, {late}" if late else ""
@@ -134,11 +136,9 @@ def stand_in() -> tuple[Server, str] | None:
 
 def reason() -> str | None:
     """Return why a node is not ready whose database is a replica itself. Errors: DatabaseError."""
-    # Nobody sends anything to one that stands in for a primary that is away.
+    # A replica without a primary receives nothing.
     age = watching.UNREPLAYED if primary_is_away() else watching.UNREPLAYED_OR_CUT_OFF
-    with connection.cursor() as cursor:
-        cursor.execute(f"select {age}")
-        (seconds,) = cursor.fetchone()
+    seconds = statements.value(f"select {age}")
     if seconds is None or seconds <= config.value(MOST_LAG):
         return None
     return f"The database is a replica, which is {_too_far(seconds)}"

@@ -18,7 +18,7 @@ from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import outage
 from mirror.core.values.human_readable import duration
-from mirror.node.loading.background_thread import working
+from mirror.node.loading.background_thread import in_background
 
 log = logs.logger(__name__)
 
@@ -93,7 +93,7 @@ def _open_blocks(location: str) -> BlockSource:
 
 
 @contextmanager
-def maintained(say: Say, location: str, first_book: bytes | None) -> Iterator[None]:
+def in_thread(say: Say, location: str, first_book: bytes | None) -> Iterator[None]:
     """Maintain the archive in a thread for the length of the block, if the settings select any files.
 
     Errors: OperatorError.
@@ -103,5 +103,5 @@ def maintained(say: Say, location: str, first_book: bytes | None) -> Iterator[No
         return
     stopping = threading.Event()
     maintainer = ArchiveMaintainer(open_archive(), say, location, first_book, stopping)
-    with working("archive", maintainer.run, stopping):
+    with in_background("archive maintenance", maintainer.run, stopping):
         yield

@@ -1,4 +1,4 @@
-"""Work beside a loader: in a thread with a database connection of its own, for as long as the loader runs."""
+"""Work in the background of a loader: in a thread with a database connection of its own."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -11,17 +11,16 @@ _STOP_SECONDS, _HURRY_SECONDS = 30.0, 0.5
 
 
 @contextmanager
-def working(
+def in_background(
     name: str,
     work: Callable[[], object],
     over: threading.Event,
     *,
     hurry: Callable[[], object] = lambda: None,
 ) -> Iterator[None]:
-    """Let `work` go on in a thread for the length of the block.
+    """Run `work` in a thread for the length of the block, at the end of which `over` tells it to end.
 
-    Then `over` is set, on which it has to end, and `hurry` is called again and again until it has, for half
-    a minute at most.
+    Until it has ended `hurry` is called repeatedly, for half a minute at most.
     """
 
     def run() -> None:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ledger.ingest.balances.start import Start
 from ledger.ingest.pipeline import Pipeline, Progress
@@ -12,59 +13,62 @@ from ledger.ingest.trust import Trust
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.db.availability import outage
 from mirror.core.db.partitions.making import create_partitions_ahead
-from mirror.node.loading.loader_right import loading, making_way
+from mirror.node.loading.single_loader import retry_after_swap, single_loader
 from mirror.node.postgres.server import Server
 
 
-def import_files(
-    files: Sequence[StreamFile],
-    source: str,
-    trust: Trust | None,
-    show: Callable[[Progress], None],
-    stopping: threading.Event,
-    server: Server | None,
-    *,
-    allow_gap: bool,
-    balances: Start | None = None,
-    readers: Readers | None = None,
-) -> Progress:
-    """Load the files that are not loaded yet, until `stopping` is set; status names them by `source`.
+class FileLoad(NamedTuple):
+    """The files to load; `source` names them in status. An empty database begins with `balances`."""
 
-    If nothing is stored, loading begins with `balances`.
+    files: Sequence[StreamFile]
+    source: str
+    trust: Trust | None
+    allow_gap: bool
+    balances: Start | None = None
+    readers: Readers | None = None
+
+
+def import_files(
+    load: FileLoad, show: Callable[[Progress], None], stopping: threading.Event, server: Server | None
+) -> Progress:
+    """Load the files that are not loaded yet, until `stopping` is set.
 
     While the database is away this waits, and starts `server` again if it has died. Errors: IngestError,
     StreamFileError.
     """
     done = Progress()
-    if readers:
-        source = f"{source} (read by {len(readers.processes)} processes)"
+    source = load.source
+    if load.readers:
+        source = f"{source} (read by {len(load.readers.processes)} processes)"
 
-    def load() -> None:
+    def attempt() -> None:
         nonlocal done
         create_partitions_ahead()
-        with loading(stopping), Reporting(source=source) as report:
+        with single_loader(stopping), Reporting(source=source) as report:
 
             def show_and_report(progress: Progress) -> None:
                 show(progress)
                 report.loading(progress)
 
             pipeline = Pipeline(
-                allow_gap=allow_gap,
-                trust=trust,
-                balances=balances,
+                allow_gap=load.allow_gap,
+                trust=load.trust,
+                balances=load.balances,
                 report=show_and_report,
                 # The next attempt skips what an interrupted one has loaded, which counts once.
                 progress=replace(done, skipped=-done.files),
                 stopping=stopping,
-                readers=readers,
+                readers=load.readers,
                 yield_to_backfill=True,
                 require_archive=True,
             )
             try:
-                done = pipeline.run(files)
+                done = pipeline.run(load.files)
             except BaseException:
                 done = pipeline.committed
                 raise
 
-    outage.outlast(lambda: making_way(load, stopping), stopping, server.start_again if server else None)
+    outage.outlast(
+        lambda: retry_after_swap(attempt, stopping), stopping, server.start_again if server else None
+    )
     return done

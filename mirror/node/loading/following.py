@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,12 +30,13 @@ from mirror.core.db.availability import outage
 from mirror.core.db.partitions.making import create_partitions_ahead
 from mirror.core.db.reading import timeouts
 from mirror.core.processes import signals
+from mirror.core.processes.progress import Pace
 from mirror.core.values import timestamp
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.node.health.status import Block
+from mirror.node.health.facts import Block
 from mirror.node.loading import archive_maintenance, reconciliation, start_point
-from mirror.node.loading.loader_right import loading, making_way
+from mirror.node.loading.single_loader import retry_after_swap, single_loader
 from mirror.node.postgres.server import Server
 from network import bundled
 
@@ -47,12 +48,11 @@ log = logs.logger(__name__)
 Say = Callable[[str], None]
 
 NOW = "now"
-SECONDS_BETWEEN_LINES = 5
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 
 
 class InvalidTime(OperatorError):
-    """A time to begin or to end at is none."""
+    """A start or an end is no time."""
 
     exit_code = 2
 
@@ -72,105 +72,119 @@ def follow(
     replace importer.startDate and endDate; a start of "now" only counts while nothing is loaded. While the
     database is away this waits, and starts `server` again if it has died. Errors: OperatorError.
     """
-    committed = Progress()
-
-    def keep(progress: Progress) -> None:
-        nonlocal committed
-        committed = progress
-
+    run = _Run(say, stopping, location, start, until)
     try:
-        last = outage.outlast(
-            lambda: making_way(
-                lambda: _follow(say, stopping, location, start, until, committed, keep), stopping
-            ),
-            stopping,
-            server.start_again if server else None,
+        finished = outage.outlast(
+            lambda: retry_after_swap(run.follow, stopping), stopping, server.start_again if server else None
         )
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error
     except DatabaseError as error:
         raise OperatorError(f"The database failed: {str(error).strip()}") from error
-    return last or committed
+    return finished or run.committed
 
 
-def _follow(
-    say: Say,
-    stopping: threading.Event,
-    location: str,
-    start: str,
-    until: str,
-    before: Progress,
-    keep: Callable[[Progress], None],
-) -> Progress:
-    """Follow until the end or an error; in both cases give `keep` the progress that is committed."""
-    start, until = start or config.value("importer.startDate"), until or config.value("importer.endDate")
-    if _loaded() and start == NOW:
-        start = ""
-    elif start == NOW or (not start and not _loaded() and not location and names_public_bucket()):
-        start = datetime.fromtimestamp(clock.now_ns() / NANOS_PER_SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    first, last = _time(start), _time(until)
-    if first is not None and last is not None and first > last:
-        raise OperatorError(f"The start {start} is after the end {until}.")
-    restore = config.overridden({"importer.startDate": start, "importer.endDate": until})
-    balances: Start | None = None
-    try:
-        create_partitions_ahead()
-        book = _demo_address_book(location)
-        trust = Trust(book)
-        place = _place(_choice(first), location)
-        say(f"Following {place}.")
-        if first is not None:
-            if _loaded():
-                first = start_point.made(first)
-            elif balances := start_point.of_bucket(location, book, first, say):
-                first = balances.last + 1
-            config.overridden({"importer.startDate": start_point.date_of(first)})
-        choice = _choice(first)
-        # Networks that publish blocks write no balance files.
-        in_a_bucket = choice.stream is Stream.RECORD
-        with (
-            loading(stopping),
-            Reporting(source=place, following=True) as report,
-            reconciliation.beside(say, location) if in_a_bucket else nullcontext(),
-            archive_maintenance.maintained(say, location, book),
-        ):
-            lines = _Lines(say, report)
+@dataclass
+class _Run:
+    """A run of `follow`, which outages of the database may interrupt; `committed` is its progress so far."""
 
-            def record_files() -> Follower:
-                return Follower(
-                    open_download(location),
-                    trust,
-                    report,
-                    stopping=stopping,
+    say: Say
+    stopping: threading.Event
+    location: str
+    start: str
+    until: str
+    committed: Progress = field(default_factory=Progress)
+
+    def follow(self) -> Progress:
+        """Follow until the end or an error."""
+        start, until = self._dates()
+        first, last = _time(start), _time(until)
+        if first is not None and last is not None and first > last:
+            raise OperatorError(f"The start {start} is after the end {until}.")
+        restore = config.overridden({"importer.startDate": start, "importer.endDate": until})
+        try:
+            create_partitions_ahead()
+            book = _demo_address_book(self.location)
+            trust = Trust(book)
+            source = _source_name(_choice(first), self.location)
+            self.say(f"Following {source}.")
+            balances: Start | None = None
+            if first is not None:
+                if _loaded():
+                    first = start_point.effective(first)
+                elif balances := start_point.of_bucket(self.location, book, first, self.say):
+                    first = balances.last + 1
+                config.overridden({"importer.startDate": start_point.date_of(first)})
+            choice = _choice(first)
+            # Networks that publish blocks write no balance files.
+            has_balance_files = choice.stream is Stream.RECORD
+            with (
+                single_loader(self.stopping),
+                Reporting(source=source, following=True) as report,
+                reconciliation.in_thread(self.say, self.location) if has_balance_files else nullcontext(),
+                archive_maintenance.in_thread(self.say, self.location, book),
+            ):
+                pipeline = Pipeline(
+                    trust=trust,
                     start=first,
-                    until=last,
-                    within=balances is not None,
+                    balances=balances,
+                    report=_Lines(self.say, report).show,
+                    progress=replace(self.committed),
+                    yield_to_backfill=True,
                 )
+                within = balances is not None
+                follower = self._follower(choice, trust, report, first, last, within=within)
+                return self._load(pipeline, follower)
+        finally:
+            restore()
 
-            def blocks() -> Follows:
-                from ledger.ingest.following.block_follower import BlockFollower
+    def _dates(self) -> tuple[str, str]:
+        """Return start and end as importer.startDate and endDate have them; empty for none."""
+        start, until = self.start or config.value("importer.startDate"), self.until
+        if start == NOW and _loaded():
+            start = ""
+        elif start == NOW or (not start and not _loaded() and not self.location and names_public_bucket()):
+            now = datetime.fromtimestamp(clock.now_ns() / NANOS_PER_SECOND, UTC)
+            start = f"{now:%Y-%m-%dT%H:%M:%SZ}"
+        return start, until or config.value("importer.endDate")
 
-                source = _block_source(location)
-                return BlockFollower(source, trust, report, stopping=stopping, until=last)
-
-            files = CutoverFollower(choice, {Stream.RECORD: record_files, Stream.BLOCK: blocks})
-            pipeline = Pipeline(
-                trust=trust,
+    def _follower(
+        self,
+        choice: Choice,
+        trust: Trust,
+        report: Reporting,
+        first: int | None,
+        last: int | None,
+        *,
+        within: bool,
+    ) -> CutoverFollower:
+        def record_files() -> Follower:
+            return Follower(
+                open_download(self.location),
+                trust,
+                report,
+                stopping=self.stopping,
                 start=first,
-                balances=balances,
-                report=lines.show,
-                progress=replace(before),
-                yield_to_backfill=True,
+                until=last,
+                within=within,
             )
-            try:
-                finished = pipeline.run(files.files())
-            finally:
-                keep(pipeline.committed)
-            if problem := files.problem:
-                say(f"It was waiting for this: {problem.file}: {problem.cause}. {problem.cure}")
-            return finished
-    finally:
-        restore()
+
+        def blocks() -> Follows:
+            from ledger.ingest.following.block_follower import BlockFollower
+
+            source = _block_source(self.location)
+            return BlockFollower(source, trust, report, stopping=self.stopping, until=last)
+
+        return CutoverFollower(choice, {Stream.RECORD: record_files, Stream.BLOCK: blocks})
+
+    def _load(self, pipeline: Pipeline, follower: CutoverFollower) -> Progress:
+        try:
+            finished = pipeline.run(follower.files())
+        finally:
+            self.committed = pipeline.committed
+        if problem := follower.problem:
+            self.say(f"It was waiting for this: {problem.file}: {problem.cause}. {problem.cure}")
+        return finished
 
 
 def _choice(first: int | None) -> Choice:
@@ -185,8 +199,8 @@ def _choice(first: int | None) -> Choice:
     return choice
 
 
-def _place(choice: Choice, location: str) -> str:
-    """Return in words where the stream is that is followed first. Errors: OperatorError."""
+def _source_name(choice: Choice, location: str) -> str:
+    """Return where the stream is that is followed first, in words. Errors: OperatorError."""
     if choice.stream is Stream.BLOCK:
         source = _block_source(location)
         source.close()
@@ -231,15 +245,12 @@ class _Lines:
     """Progress as a line every few seconds."""
 
     def __init__(self, say: Say, report: Reporting) -> None:
-        self._say, self._report = say, report
-        self._last = time.monotonic()
+        self._say, self._report, self._pace = say, report, Pace()
 
     def show(self, done: Progress) -> None:
         self._report.loading(done)
-        now = time.monotonic()
-        if now - self._last < SECONDS_BETWEEN_LINES or not done.last:
+        if not done.last or not self._pace.is_due():
             return
-        self._last = now
         block = Block(done.last.index, done.last.consensus_end, done.last.name)
         behind = max(0, (clock.now_ns() - block.consensus_end) // NANOS_PER_SECOND)
         self._say(

@@ -1,4 +1,4 @@
-"""Comparing the node with the balance files that its network publishes, beside a loader that follows it.
+"""Reconciliation with the balance files that the network publishes, in the background of a loader.
 
 It has a thread, a connection and requests of its own, so loading does not wait for it.
 """
@@ -19,7 +19,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source.balances import BalanceDownload
 from mirror.core import config, logs
 from mirror.core.db.availability import outage
-from mirror.node.loading.background_thread import working
+from mirror.node.loading.background_thread import in_background
 
 log = logs.logger(__name__)
 
@@ -33,7 +33,7 @@ _WITHOUT_LIMIT = "set statement_timeout = 0"
 
 
 class Comparing:
-    """Looks for a new balance file again and again; the pauses grow while there is none."""
+    """Compares each new balance file; the pauses between attempts grow while there is none."""
 
     def __init__(self, download: BalanceDownload, say: Say, stopping: threading.Event) -> None:
         self._download, self._say, self._stopping = download, say, stopping
@@ -46,16 +46,16 @@ class Comparing:
         pause = first
         while not self._stopping.wait(pause):
             try:
-                found = self.look()
+                compared = self.compare()
             except Exception:
                 log.exception("comparing_balances_failed")
-                found = None
-            pause = first if found else max(first, min(pause * 2, _LONGEST_PAUSE))
+                compared = None
+            pause = first if compared else max(first, min(pause * 2, _LONGEST_PAUSE))
 
-    def look(self) -> Compared | None:
-        """Compare the newest file, if there is one; say what differs, and, once, what is in the way."""
+    def compare(self) -> Compared | None:
+        """Compare the newest file, if there is one; say what differs, or, once, why it can't be compared."""
         try:
-            found = outage.outlast(self._compare, self._stopping)
+            compared = outage.outlast(self._compare, self._stopping)
         except NotComparable as problem:
             log.info("balances_not_compared", reason=str(problem))
             return None
@@ -68,23 +68,24 @@ class Comparing:
             return None
         finally:
             self._session = None
-            # The database may close a connection that rests for long.
+            # The database may close a connection that is idle for long.
             with suppress(*outage.ERRORS):
                 connection.close()
-        if found:
+        if compared:
             self._said = ""
+            differences = compared.hbar + compared.tokens
             log.info(
                 "balances_compared",
-                file=found.file,
-                balances=found.balances,
-                differences=found.hbar + found.tokens,
+                file=compared.file,
+                balances=compared.balances,
+                differences=differences,
             )
-            if found.outcome is not Outcome.EQUAL:
-                self._say(f"Balances are not those of the network: {found.sentence}")
-        return found
+            if compared.outcome is not Outcome.EQUAL:
+                self._say(f"Balances are not those of the network: {compared.sentence}")
+        return compared
 
     def cancel(self) -> None:
-        """End the statement that runs, if one does."""
+        """Cancel the running statement, if there is one."""
         if session := self._session:
             with suppress(psycopg.Error):
                 session.cancel_safe(timeout=_CANCEL_SECONDS)
@@ -98,7 +99,7 @@ class Comparing:
         return compare_newest(self._download, Trust())
 
     def _failed(self, what: str, reason: str) -> None:
-        """Say what is in the way: once, until it is something else."""
+        """Say why the file can't be compared, unless that was said last."""
         if self._stopping.is_set():
             return
         log.warning("balances_not_read", reason=reason)
@@ -109,12 +110,12 @@ class Comparing:
 
 
 @contextmanager
-def beside(say: Say, location: str = "") -> Iterator[None]:
-    """Compare in a thread for the length of the block, if the setting asks for it. Errors: OperatorError."""
+def in_thread(say: Say, location: str = "") -> Iterator[None]:
+    """Compare in a thread for the length of the block, if the setting is on. Errors: OperatorError."""
     if config.value(_SETTING) == "off":
         yield
         return
     over, download = threading.Event(), open_balance_download(location)
     comparing = Comparing(download, say, over)
-    with closing(download), working("reconciliation", comparing.run, over, hurry=comparing.cancel):
+    with closing(download), in_background("reconciliation", comparing.run, over, hurry=comparing.cancel):
         yield

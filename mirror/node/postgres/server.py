@@ -63,7 +63,7 @@ class Server:
 
     @contextmanager
     def in_use(self) -> Iterator["Server"]:
-        """Keep the server running for the length of the block. Errors: ServerError.
+        """Run the server for the length of the block. Errors: ServerError.
 
         Blocks may be nested: the outermost one of a process starts and stops the server.
         """
@@ -249,7 +249,7 @@ class Server:
         self._reap()
 
     def _abandon(self) -> None:
-        """End a server that is starting: nobody is waiting for it any more."""
+        """End a server that is starting and is no longer needed."""
         if self._child is None:
             return
         self._child.send_signal(signal.SIGINT)
@@ -326,7 +326,7 @@ class Server:
 
 @contextmanager
 def in_use(data_folder: Path, say: Say = _silent) -> Iterator[Server]:
-    """Keep the server of `data_folder` running for the length of the block; see Server.in_use."""
+    """Run the server of `data_folder` for the length of the block; see Server.in_use."""
     with Server(place(data_folder), say=say).in_use() as server:
         yield server
 

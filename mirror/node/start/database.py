@@ -16,6 +16,7 @@ from django.db import OperationalError, connection, connections
 
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.values.human_readable import duration
 from mirror.node.postgres import replication
@@ -34,7 +35,7 @@ _LASTING = re.compile(r"FATAL: .*(authentication failed|does not exist|pg_hba\.c
 def ready(
     say: Callable[[str], None], *, make: bool = True, wait: bool = True
 ) -> Iterator[embedded.Server | None]:
-    """Keep the database ready for the length of the block; yield the node's own server (None: DATABASE_URL).
+    """Have the database ready for the length of the block; yield the node's own server (None: DATABASE_URL).
 
     `wait` for a database of DATABASE_URL that does not answer yet. Errors: OperatorError if it can't be used,
     or if there is none yet and `make` is false.
@@ -59,11 +60,8 @@ def ready(
 
 
 def check_writable() -> None:
-    """Raise OperatorError if the database is a replica, into which nobody can load."""
-    with connection.cursor() as cursor:
-        cursor.execute("select pg_is_in_recovery()")
-        (is_replica,) = cursor.fetchone()
-    if is_replica:
+    """Raise OperatorError if the database is a replica, which can't be loaded into."""
+    if statements.value("select pg_is_in_recovery()"):
         raise OperatorError(
             "This database is a replica, which takes its changes from its primary alone. Load into its "
             "primary, and change that: DATABASE_URL has to name it. `manage.py serve` and `manage.py status` "
@@ -96,7 +94,7 @@ def _described(say: Callable[[str], None], seconds: float) -> tuple[str, str]:
     last_reason, said_at = "", began
     while True:
         try:
-            return _ask()
+            return _query()
         except psycopg.Error as error:
             reason = str(error).strip().splitlines()[0]
             now = time.monotonic()
@@ -110,13 +108,13 @@ def _described(say: Callable[[str], None], seconds: float) -> tuple[str, str]:
 
 
 def _may_pass(error: psycopg.Error) -> bool:
-    """Return whether the database may answer later: nobody listens, it starts, or it is too busy."""
+    """Return whether the database may answer later: it does not listen yet, starts, or is too busy."""
     is_slow = isinstance(error, psycopg.errors.QueryCanceled)
     return is_slow or (outage.is_outage(error) and _LASTING.search(str(error)) is None)
 
 
-def _ask() -> tuple[str, str]:
-    """Ask the database on a connection of its own, within the limits of the settings."""
+def _query() -> tuple[str, str]:
+    """Query the database on a connection of its own, within the limits of the settings."""
     parameters = connection.get_connection_params()
     limit = math.ceil(config.value("common.databaseStartup.connectTimeout"))
     milliseconds = round(config.value("common.databaseStartup.validationTimeout") * 1000)

@@ -1,7 +1,7 @@
 """The role with which the web server and contract calls read the database: even a fault of ours can't write.
 
 `manage.py grant` makes it and lets it read every table, those of later releases and months included. It may
-write only what the web server itself keeps: sessions and accounts of the admin, its log of changes, and the
+write only what the web server itself writes: sessions and accounts of the admin, its log of changes, and the
 rows of models that say `written_by_web_server`.
 """
 
@@ -20,6 +20,7 @@ from mirror.core import config
 from mirror.core.config.database import connection_of
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting
+from mirror.core.db import statements
 from mirror.node.postgres.cluster import READER
 
 SETTING = "db.reader"
@@ -104,7 +105,7 @@ def grant(name: str, *, password: str | None = None) -> bool:
 
 
 def grant_again() -> None:
-    """Let the reader of the settings write what a new release of the web server keeps, if it is a role here.
+    """Let the reader of the settings write what a new release of the web server writes, if it is a role here.
 
     The node's own database gets its reader here, too.
     """
@@ -156,10 +157,7 @@ def written_tables() -> list[str]:
 
 
 def _exists(name: str) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("select exists (select from pg_roles where rolname = %s)", [name])
-        (exists,) = cursor.fetchone()
-    return bool(exists)
+    return bool(statements.value("select exists (select from pg_roles where rolname = %s)", [name]))
 
 
 def _make(name: str, password: str | None) -> None:
@@ -169,7 +167,7 @@ def _make(name: str, password: str | None) -> None:
     if not config.value("db.url"):
         # The owner of the node's own database makes no roles, but the same account may act as the superuser.
         superuser = psycopg.connect(**_parameters({"USER": _SUPERUSER}), autocommit=True)
-        # Another command may have made it in this moment.
+        # Another command may just have made it.
         with superuser, suppress(psycopg.errors.DuplicateObject):
             superuser.execute(create)
         return
@@ -186,13 +184,11 @@ def _make(name: str, password: str | None) -> None:
 
 def _check_may_only_read(name: str) -> None:
     """Raise OperatorError if a role has other ways to write."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "select rolsuper, rolcreaterole, pg_has_role(rolname, current_user, 'member') "
-            "from pg_roles where rolname = %s",
-            [name],
-        )
-        is_superuser, makes_roles, is_owner = cursor.fetchone()
+    is_superuser, makes_roles, is_owner = statements.row(
+        "select rolsuper, rolcreaterole, pg_has_role(rolname, current_user, 'member') "
+        "from pg_roles where rolname = %s",
+        [name],
+    )
     if is_superuser or makes_roles or is_owner:
         why = "is a superuser" if is_superuser else "may make roles" if makes_roles else "owns the tables"
         raise OperatorError(f"The role {name} {why}, so it can't be kept from writing: name another one.")

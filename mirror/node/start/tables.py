@@ -1,20 +1,19 @@
 """The tables of a node: made and brought up to date by its migrations."""
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from importlib.util import find_spec
 from pkgutil import iter_modules
 
 from django.apps import apps
 from django.core.management import call_command
-from django.db import Error, connection
+from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import statements
 from mirror.core.db.distribution import distributing, is_distributed
 from mirror.core.db.partitions.catalogue import divided_tables, growing_tables
 from mirror.core.db.partitions.dividing import divide
@@ -29,18 +28,19 @@ RESTORING = "restoring"
 _DIVISION = "monthly_partitions"
 # The advisory lock of the process that makes the tables. Any fixed number does.
 _LOCK = 0x7461626C6573
-_LOOK_SECONDS = 0.2
+_RETRY_SECONDS = 0.2
 
 
 def make_tables(say: Callable[[str], None]) -> None:
-    """Apply the migrations that the database lacks; divide and distribute empty tables if that is wanted.
+    """Apply missing migrations; divide and distribute empty tables if that is configured.
 
     Errors: OperatorError.
     """
     check_writable()
     check_restored()
     distributing.check_setting()
-    with _alone():
+    # Another process may make the tables, such as a loader that starts while `manage.py upgrade` runs.
+    with statements.locked(_LOCK, pause=_RETRY_SECONDS):
         if not are_current():
             check_foreign_tables()
             say("Creating or updating the tables.")
@@ -49,56 +49,32 @@ def make_tables(say: Callable[[str], None]) -> None:
         distributing.arrange()
 
 
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Wait until no other process makes the tables, such as a loader that starts beside `manage.py upgrade`.
-
-    By looking again and again: a statement that waits would hold up an index that is built concurrently.
-    """
-    with connection.cursor() as cursor:
-        while True:
-            cursor.execute("select pg_try_advisory_lock(%s)", [_LOCK])
-            if cursor.fetchone() == (True,):
-                break
-            time.sleep(_LOOK_SECONDS)
-    try:
-        yield
-    finally:
-        # A session that was lost has lost its lock too.
-        with suppress(Error), connection.cursor() as cursor:
-            cursor.execute("select pg_advisory_unlock(%s)", [_LOCK])
-
-
 def arrange_partitions() -> None:
-    """Divide empty tables by month if db.partitions asks for it; leave those with rows to `upgrade`."""
+    """Divide empty tables by month if db.partitions is on; leave those with rows to `manage.py upgrade`."""
+    if not config.value("db.partitions"):
+        statements.execute("delete from backfill where name = %s and finished is null", [_DIVISION])
+        return
     with connection.cursor() as cursor:
-        if not config.value("db.partitions"):
-            cursor.execute("delete from backfill where name = %s and finished is null", [_DIVISION])
-            return
         divided = divided_tables(cursor)
-        whole = [table for table in growing_tables() if table not in divided]
-        filled = []
+    whole = [table for table in growing_tables() if table not in divided]
+    if not any(statements.value(f"select exists (select from {table})") for table in whole):
         for table in whole:
-            cursor.execute(f"select exists (select 1 from {table})")
-            filled += [table] if cursor.fetchone() == (True,) else []
-        if filled and is_distributed():
-            raise OperatorError(
-                "Tables with rows that are distributed can't be divided by month: leave out "
-                "SVC_MIRROR_DB_PARTITIONS, or load into a new database."
-            )
-        if filled:
-            cursor.execute(
-                "insert into backfill (name, rows, seconds) values (%s, 0, 0) "
-                "on conflict (name) do update set finished = null",
-                [_DIVISION],
-            )
-            return
-    for table in whole:
-        divide(table)
+            divide(table)
+        return
+    if is_distributed():
+        raise OperatorError(
+            "Tables with rows that are distributed can't be divided by month: leave out "
+            "SVC_MIRROR_DB_PARTITIONS, or load into a new database."
+        )
+    statements.execute(
+        "insert into backfill (name, rows, seconds) values (%s, 0, 0) "
+        "on conflict (name) do update set finished = null",
+        [_DIVISION],
+    )
 
 
 def check_current() -> None:
-    """Raise OperatorError if the database lacks tables of this release, or rows of a backup.
+    """Raise OperatorError if tables of this release, or rows of a backup, are missing.
 
     Likewise if its tables are distributed and the setting says otherwise, or the other way round.
     """
@@ -107,9 +83,9 @@ def check_current() -> None:
 
 
 def check_migrated() -> None:
-    """Raise OperatorError if the database lacks tables of this release, or rows of a backup."""
+    """Raise OperatorError if tables of this release, or rows of a backup, are missing."""
     check_restored()
-    if not (lacks := missing()):
+    if not (migrations := missing()):
         return
     applied = {app for app, _ in MigrationLoader(connection).applied_migrations}
     if "ledger" not in applied:
@@ -117,13 +93,13 @@ def check_migrated() -> None:
             "The database has no tables yet: `manage.py up` and `manage.py ingest` make them."
         )
     raise OperatorError(
-        f"The tables are those of an older release (without the migration {lacks[-1]}): `manage.py upgrade` "
-        "brings them up to date, and so do `manage.py up` and `manage.py ingest`."
+        f"The tables are those of an older release (without the migration {migrations[-1]}): "
+        "`manage.py upgrade` brings them up to date, and so do `manage.py up` and `manage.py ingest`."
     )
 
 
 def check_restored() -> None:
-    """Raise OperatorError if the database has only a part of a backup."""
+    """Raise OperatorError if a restore of a backup is unfinished."""
     if is_restoring():
         raise OperatorError(
             "A backup is being restored into this database, and that is not finished: `manage.py restore` "
@@ -134,9 +110,7 @@ def check_restored() -> None:
 
 def is_restoring() -> bool:
     """Return whether a restore has begun and not ended."""
-    with connection.cursor() as cursor:
-        cursor.execute("select to_regnamespace(%s) is not null", [RESTORING])
-        return bool(cursor.fetchone()[0])
+    return bool(statements.value("select to_regnamespace(%s) is not null", [RESTORING]))
 
 
 def are_current() -> bool:
@@ -160,7 +134,7 @@ def on_disk() -> set[tuple[str, str]]:
         module, _ = MigrationLoader.migrations_module(app.label)
         if module and (package := find_spec(module)):
             for found in iter_modules(package.submodule_search_locations):
-                # Django takes modules with such names for something else.
+                # Django ignores modules with such names.
                 if not found.ispkg and found.name[0] not in "_~":
                     names.add((app.label, found.name))
     return names

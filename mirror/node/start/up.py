@@ -121,7 +121,7 @@ def _run(
     ready: Callable[[], None],
     parts: Mapping[str, Callable[[], None]],
 ) -> None:
-    """Start the web server and the other parts, call `ready` when it answers, and keep all alive.
+    """Start the web server and the other parts, call `ready` when it answers, and restart those that die.
 
     Errors: OperatorError if the web server dies before it has ever answered.
     """
@@ -176,12 +176,12 @@ def _loader_process(say: Say) -> None:
 
 
 def _demo_process(say: Say, *, block_node: bool) -> None:
-    with ExitStack() as beside:
+    with ExitStack() as stack:
         if ArchiveSelection.by_settings().anything:
             # The library of buckets takes 5 MB, which a node without an archive does not need.
             from mirror.node.loading import archive_maintenance
 
-            beside.enter_context(archive_maintenance.maintained(say, str(run.folder()), run.first_book()))
+            stack.enter_context(archive_maintenance.in_thread(say, str(run.folder()), run.first_book()))
         network.live(say, block_node=block_node)
 
 
@@ -248,13 +248,13 @@ def _whereabouts(server: embedded.Server | None, *, ends: bool, sdk: bool) -> st
     if server:
         psql = binaries(server.place) / "psql"
         sql = f"{_short(psql)} -h {server.place.socket} -U {ROLE} {DATABASE}"
-        kept = f"everything is kept in {_short(data)}"
+        where = f"everything is kept in {_short(data)}"
         if server.place.note:
-            kept += f" and {server.place.home}, since PostgreSQL's account can't enter {data}"
+            where += f" and {server.place.home}, since PostgreSQL's account can't enter {data}"
     else:
-        sql, kept = "the one of DATABASE_URL", "everything is kept in the database"
+        sql, where = "the one of DATABASE_URL", "everything is kept in the database"
     return f"""
-Ledger Mirror is running. Ctrl-C stops it; {kept}.
+Ledger Mirror is running. Ctrl-C stops it; {where}.
 
   Look      {url} shows what it holds, and {url}/docs/ how to use it
   API       {url}/api/v1/blocks

@@ -1,1 +1,1 @@
-"""Keeping the content of a node's database in a folder, and bringing it back into an empty one."""
+"""Backup of a node's database into a folder, and restore into an empty one."""

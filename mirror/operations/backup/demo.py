@@ -1,4 +1,4 @@
-"""The demo network in a backup: its state and its last files, with which it goes on in another node."""
+"""The demo network in a backup: its state and last files, from which it continues in another node."""
 
 import hashlib
 import io
@@ -18,19 +18,19 @@ from mirror.demo.publish.publisher import Publisher
 from mirror.operations.backup.manifest import DEMO, BackupFile, DamagedBackup, Manifest, sync, write_whole
 
 
-def add(folder: Path, description: Manifest) -> Manifest:
+def add(folder: Path, manifest: Manifest) -> Manifest:
     """Add the demo network of this node to a backup, if it has one.
 
-    It is read after the database, so that it is never behind it: whatever the database lacks then is loaded
-    from the files.
+    It is read after the database, so that it is never older: what is missing in the database is loaded from
+    the files.
     """
     bucket = run.folder()
     if config.value("network") != run.NETWORK or not Publisher(bucket, nodes()).complete:
-        return description
+        return manifest
     content = _packed(bucket)
     write_whole(folder / DEMO, content)
     file = BackupFile(DEMO, "", 0, len(content), hashlib.sha256(content).hexdigest())
-    return replace(description, demo=file)
+    return replace(manifest, demo=file)
 
 
 def _packed(bucket: Path) -> bytes:
@@ -53,8 +53,8 @@ def check_absent() -> None:
         )
 
 
-def bring_back(folder: Path) -> None:
-    """Unpack the demo network of a backup, unless that is done."""
+def unpack(folder: Path) -> None:
+    """Unpack the demo network of a backup, unless that was done."""
     bucket, unfinished = run.folder(), _unfinished()
     if bucket.exists() and any(bucket.iterdir()):
         return
@@ -71,7 +71,7 @@ def bring_back(folder: Path) -> None:
                 )
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data.read())
-    # The notes of the restore end after this: then it has to be on the disk.
+    # The notes of the restore are dropped after this, so it has to be on the disk.
     for path, _, names in os.walk(unfinished):
         for name in names:
             sync(Path(path, name))
@@ -81,7 +81,7 @@ def bring_back(folder: Path) -> None:
 
 
 def remove() -> None:
-    """Remove the demo network that `bring_back` has unpacked, if it has."""
+    """Remove the demo network that `unpack` has written, if it has."""
     unfinished = _unfinished()
     shutil.rmtree(unfinished, ignore_errors=True)
     if run.folder().exists():

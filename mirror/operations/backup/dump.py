@@ -1,8 +1,8 @@
-"""Writing a backup or a snapshot: all of it as it is at one moment, while the node goes on.
+"""Writing a backup or a snapshot: all of it as of one PostgreSQL snapshot, while the node goes on.
 
-The moment that the first session sees is shared by all others, so files that are written one after another
-fit together. It ends with its process. A backup that was killed takes a new one, and writes only those files
-again whose rows have changed since: reading which rows those are is much faster than writing them.
+All sessions share the PostgreSQL snapshot of the first one, so files that are written one after another are
+consistent. It ends with its process. A backup that was killed takes a new one, and rewrites only those files
+whose rows have changed since: reading which rows those are is much faster than writing them.
 """
 
 import json
@@ -22,6 +22,7 @@ from psycopg.errors import LockNotAvailable
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.settings import SETTINGS
+from mirror.core.processes.progress import ByteDisplay
 from mirror.core.values.human_readable import byte_size
 from mirror.operations.backup import demo
 from mirror.operations.backup.files import write_rows
@@ -37,10 +38,9 @@ from mirror.operations.backup.manifest import (
     write_whole,
 )
 from mirror.operations.backup.pieces import Piece, backed_up_tables, partitions_by_time, pieces
-from mirror.operations.backup.progress import Display
-from mirror.operations.backup.sessions import Session, Stopped, alone, check_room, session, share
+from mirror.operations.backup.sessions import Session, Task, alone, check_room, session
 
-# After so long without the locks of all tables, those that it has are given back.
+# Without the locks of all tables after so long, the others are released.
 _LOCK_MILLISECONDS = 500
 # The share of a table's bytes that its compressed rows need.
 _COMPRESSED = 0.4
@@ -52,69 +52,68 @@ _WHERE = """
 # Index: the primary key (consensus_end).
 _LAST_BLOCK = "select index, consensus_end, hash from record_file order by consensus_end desc limit 1"
 _MIGRATIONS = "select distinct app, name from django_migrations order by 1, 2"
-_OLDEST = "select pg_snapshot_xmin(pg_current_snapshot())::text"
+_SNAPSHOT = "select pg_export_snapshot(), pg_snapshot_xmin(pg_current_snapshot())::text"
 
 
 @dataclass(frozen=True)
 class Content:
-    """What is kept: tables with their columns, the pieces of these, and what its description says besides.
+    """The content of a folder: tables with their columns, and the pieces of these.
 
-    `complete` is called after the tables were read, within their moment, and may add files.
+    `complete` is called after the tables were read, within their PostgreSQL snapshot, and may add files and
+    facts to the manifest.
     """
 
     kind: Kind
     tables: Callable[[Session], dict[str, list[str]]]
     pieces: Callable[[Session, dict[str, list[str]]], list[Piece]]
     complete: Callable[[Path, Session, Manifest], Manifest]
-    # Whether one moment can be shared by several sessions: not where other machines hold the rows.
-    shares_moment: bool = True
+    # Whether sessions can share a PostgreSQL snapshot: not where other machines hold the rows.
+    shares_snapshot: bool = True
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    """A PostgreSQL snapshot: its name, empty if it is not shared, and the oldest running transaction."""
+
+    name: str = ""
+    oldest: int = 0
 
 
 def backup(folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int) -> Manifest:
-    """Write a backup into a folder, or go on with one; return its description.
-
-    Errors: OperatorError; Stopped.
-    """
+    """Write a backup, or go on with one; return its manifest. Errors: OperatorError; Stopped."""
     everything = Content(
-        BACKUP, backed_up_tables, pieces, lambda folder, first, description: demo.add(folder, description)
+        BACKUP, backed_up_tables, pieces, lambda folder, first, manifest: demo.add(folder, manifest)
     )
-    return keep(folder, everything, say, stopping, jobs=jobs)
+    return write(Task(folder, say, stopping, jobs), everything)
 
 
-def keep(
-    folder: Path,
-    content: Content,
-    say: Callable[[str], None],
-    stopping: threading.Event,
-    *,
-    jobs: int,
-) -> Manifest:
-    """Write what is to be kept into a folder, or go on with that; return its description.
+def write(task: Task, content: Content) -> Manifest:
+    """Write the content into a folder, or go on with that; return its manifest.
 
     Errors: OperatorError; Stopped.
     """
-    name = content.kind.name
+    folder, name = task.folder, content.kind.name
     _make_folder(folder, name)
     with session() as first, alone(first):
-        with _one_moment(first, content, say, stopping):
+        with _consistent(task, first, content):
             tables = content.tables(first)
-            begun = _begin(folder, first, name, tables, say)
+            begun = _begin(task, first, name, tables)
             wanted = content.pieces(first, tables)
             total = sum(piece.bytes for piece in wanted)
             room = _COMPRESSED * total - sum(file.bytes for file in begun.values())
             check_room(folder, room, f"The {name}")
-            moment, oldest = _exported(first) if content.shares_moment else ("", 0)
+            snapshot = _exported(first) if content.shares_snapshot else _Snapshot()
             if begun:
-                say(f"Going on with the {name} in {folder}: what has changed since is written again.")
+                task.say(f"Going on with the {name} in {folder}: what has changed since is written again.")
             about = byte_size(_COMPRESSED * total)
-            say(f"{byte_size(total)} of tables are read; the {name} will have about {about}.")
-            done = _write_all(folder, wanted, begun, moment, oldest, say, stopping, jobs)
-            # Within the transaction of the moment no row has come since the tables were read.
-            description = content.complete(folder, first, _described(first, name, tables, done))
-        for name in begun.keys() - {file.name for file in description.files}:
-            (folder / name).unlink(missing_ok=True)
-        description.write(folder)
-    return description
+            task.say(f"{byte_size(total)} of tables are read; the {name} will have about {about}.")
+            done = _write_files(task, wanted, begun, snapshot)
+            # Still within the PostgreSQL snapshot, so all figures are of the same time as the files.
+            manifest = content.complete(folder, first, _manifest(first, name, tables, done))
+        for stale in begun.keys() - {file.name for file in manifest.files}:
+            (folder / stale).unlink(missing_ok=True)
+        manifest.write(folder)
+    return manifest
 
 
 def _make_folder(folder: Path, name: str) -> None:
@@ -134,10 +133,9 @@ def _make_folder(folder: Path, name: str) -> None:
 # UNFINISHED BACKUPS
 
 
-def _begin(
-    folder: Path, first: Session, name: str, tables: dict[str, list[str]], say: Callable[[str], None]
-) -> dict[str, BackupFile]:
+def _begin(task: Task, first: Session, name: str, tables: dict[str, list[str]]) -> dict[str, BackupFile]:
     """Return the finished files of an unfinished folder, or begin a new one. Errors: OperatorError."""
+    folder = task.folder
     cluster, database = first.execute(_WHERE).fetchone() or ("", "")
     place = {"cluster": cluster, "database": database, "network": config.value("network")}
     # Rows look unchanged where a column was added or dropped, but their files are of the columns before.
@@ -162,24 +160,24 @@ def _begin(
         )
     for path in folder.glob("*.part"):
         path.unlink()
-    kept = {
+    usable = {
         each: file
         for each, file in files.items()
         if (folder / each).is_file() and (folder / each).stat().st_size == file.bytes
     }
     if stored != header:
-        if kept:
-            say(f"The tables were changed since the {name} in {folder} was begun: it begins anew.")
-        kept = {}
+        if usable:
+            task.say(f"The tables were changed since the {name} in {folder} was begun: it begins anew.")
+        usable = {}
     # It may end in half a line.
-    write_whole(journal, b"".join(map(_line, [header, *map(asdict, kept.values())])))
-    for each in files.keys() - kept.keys():
+    write_whole(journal, b"".join(map(_line, [header, *map(asdict, usable.values())])))
+    for each in files.keys() - usable.keys():
         (folder / each).unlink(missing_ok=True)
-    return kept
+    return usable
 
 
 def _migrations(first: Session) -> list[tuple[str, str]]:
-    """Return the migrations that are applied at this moment."""
+    """Return the applied migrations, as of the snapshot."""
     return [(app, name) for app, name in first.execute(_MIGRATIONS)]
 
 
@@ -195,24 +193,21 @@ def _note(folder: Path, content: dict[str, Any]) -> None:
         os.fsync(file.fileno())
 
 
-# MOMENT
+# CONSISTENCY
 
 
 @contextmanager
-def _one_moment(
-    first: Session, content: Content, say: Callable[[str], None], stopping: threading.Event
-) -> Iterator[None]:
-    """Hold one moment of all tables for the length of the block, and keep partitions from being dropped.
+def _consistent(task: Task, first: Session, content: Content) -> Iterator[None]:
+    """Hold a PostgreSQL snapshot and locks of all tables for the block, so that no partition is dropped.
 
-    Errors: Stopped, while this waits for somebody who changes a table.
+    Errors: Stopped, while this waits for a session that changes a table.
     """
     is_said = False
     while not _locked(first, content):
         if not is_said:
-            say("Waiting for somebody who changes a table.")
+            task.say("Waiting for a session that changes a table.")
             is_said = True
-        if stopping.is_set():
-            raise Stopped
+        task.check_stop()
     try:
         yield
     finally:
@@ -221,12 +216,12 @@ def _one_moment(
 
 
 def _locked(first: Session, content: Content) -> bool:
-    """Begin the transaction of the moment, and return whether it could lock the tables soon."""
+    """Begin the transaction of the snapshot, and return whether it could lock the tables soon."""
     tables = ", ".join(f'"{table}"' for table in content.tables(first))
     first.execute("begin isolation level repeatable read, read only")
     first.execute(f"set local lock_timeout = {_LOCK_MILLISECONDS}")
     try:
-        # The moment is that of the first statement after this.
+        # The snapshot is that of the first statement after this.
         first.execute(f"lock table {tables} in access share mode")
     except LockNotAvailable:
         first.execute("rollback")
@@ -235,56 +230,47 @@ def _locked(first: Session, content: Content) -> bool:
     return True
 
 
-def _exported(first: Session) -> tuple[str, int]:
-    """Return the name of PostgreSQL's snapshot, and the oldest transaction that was running."""
-    (name,) = first.execute("select pg_export_snapshot()").fetchone() or ("",)
-    (oldest,) = first.execute(_OLDEST).fetchone() or ("0",)
-    return name, int(oldest)
+def _exported(first: Session) -> _Snapshot:
+    name, oldest = first.execute(_SNAPSHOT).fetchone() or ("", "0")
+    return _Snapshot(name, int(oldest))
 
 
 # FILES
 
 
-def _write_all(
-    folder: Path,
-    wanted: list[Piece],
-    begun: dict[str, BackupFile],
-    moment: str,
-    oldest: int,
-    say: Callable[[str], None],
-    stopping: threading.Event,
-    jobs: int,
+def _write_files(
+    task: Task, wanted: list[Piece], begun: dict[str, BackupFile], snapshot: _Snapshot
 ) -> list[BackupFile]:
-    """Write the files of all pieces, but those that an earlier attempt has and that are unchanged."""
+    """Write the files of all pieces, except unchanged ones of an earlier attempt."""
     done: list[BackupFile] = []
     lock = threading.Lock()
 
     def write(own: Session, piece: Piece) -> None:
-        # One transaction for all would keep the locks of every month, and the server has so many only.
+        # One transaction for all would hold the locks of every month, and the server has a limited number.
         own.execute("begin isolation level repeatable read, read only")
-        if moment:
-            own.execute(f"set transaction snapshot '{moment}'")
+        if snapshot.name:
+            own.execute(f"set transaction snapshot '{snapshot.name}'")
         earlier = begun.get(piece.name)
-        if earlier and piece.is_unchanged(own, earlier, oldest):
+        if earlier and piece.is_unchanged(own, earlier, snapshot.oldest):
             file = earlier
         else:
-            file = write_rows(folder, own, piece, oldest, stopping)
+            file = write_rows(task, own, piece, snapshot.oldest)
             with lock:
-                _note(folder, asdict(file))
+                _note(task.folder, asdict(file))
         own.execute("commit")
         with lock:
             done.append(file)
         display.add(piece.bytes)
 
-    with Display(say, "Writing", sum(piece.bytes for piece in wanted)) as display:
-        share(wanted, write, lambda own: None, jobs=jobs, stopping=stopping)
+    with ByteDisplay("Writing", sum(piece.bytes for piece in wanted), task.say) as display:
+        task.share(wanted, write)
     return sorted(done, key=lambda file: (file.table, file.leaf, file.number))
 
 
-# DESCRIPTION
+# MANIFEST
 
 
-def _described(first: Session, name: str, tables: dict[str, list[str]], files: list[BackupFile]) -> Manifest:
+def _manifest(first: Session, name: str, tables: dict[str, list[str]], files: list[BackupFile]) -> Manifest:
     row = first.execute(_LAST_BLOCK).fetchone()
     (postgresql, size) = first.execute(
         "select current_setting('server_version'), pg_database_size(current_database())"

@@ -1,16 +1,18 @@
-"""The description of a backup or a snapshot: what it holds, of which node, and the digests of its files.
+"""The manifest of a backup or a snapshot: what it holds, of which node, and the digests of its files.
 
-A folder with `manifest.json` is a complete one. While one is made, the finished files are noted in
-`unfinished.jsonl`: its first line says of which database, and each other one describes a file.
+A folder with `manifest.json` is a complete one. While one is made, the finished files are listed
+in `unfinished.jsonl`: its first line names the database, and each other line describes a file.
 """
 
 import hashlib
 import json
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from mirror.core.config.errors import OperatorError
 
@@ -20,7 +22,7 @@ MANIFEST, JOURNAL = "manifest.json", "unfinished.jsonl"
 DEMO = "demo-stream.tar.zst"
 
 _BLOCK_BYTES = 1 << 20
-# No path leads out of the folder, and names need no care in statements.
+# No path leads out of the folder, and names need no quoting in statements.
 _FILE_NAME, _NAME = re.compile(r"[\w-][\w.-]*"), re.compile(r"\w+")
 
 
@@ -30,11 +32,11 @@ class DamagedBackup(OperatorError):
 
 @dataclass(frozen=True)
 class Kind:
-    """What a folder holds, and the commands that write it and bring it back."""
+    """A kind of folder, and the commands that write and load it."""
 
     name: str
     writes: str
-    brings_back: str
+    loads: str
 
 
 BACKUP = Kind("backup", "backup", "restore")
@@ -46,8 +48,8 @@ _KINDS = {kind.name: kind for kind in (BACKUP, SNAPSHOT)}
 class BackupFile:
     """A file of a backup with rows of one table; its digest is that of the file, which is compressed.
 
-    `leaf` and `number` say which piece of the table it is. `filenode` and `since`, the oldest transaction
-    that was running, tell a later process whether the piece has changed.
+    `leaf` and `number` identify the piece of the table. `filenode` and `since`, the oldest running
+    transaction, show a later process whether the piece has changed.
     """
 
     name: str
@@ -89,7 +91,7 @@ class BackupTable:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The description of a complete backup."""
+    """The manifest of a complete backup."""
 
     network: str
     release: str
@@ -139,7 +141,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path, kind: Kind = BACKUP) -> Self:
-        """Return the description. Errors: DamagedBackup, OperatorError if there is no complete one."""
+        """Return a folder's manifest. Errors: DamagedBackup, OperatorError if there is no complete one."""
         path = folder / MANIFEST
         try:
             text = path.read_bytes()
@@ -154,17 +156,17 @@ class Manifest:
                 )
             if content.pop("sha256") != digest_of(content):
                 raise ValueError
-            description = cls(**_typed(content))
-            held = _KINDS[description.kind]
+            manifest = cls(**_typed(content))
+            held = manifest.held
         except (ValueError, KeyError, TypeError, AttributeError):
             raise DamagedBackup(
                 f"The file {path} is damaged: use another {kind.name}, or another copy of this one."
             ) from None
         if held != kind:
             raise OperatorError(
-                f"The folder {folder} has a {held.name}: `manage.py {held.brings_back} {folder}` takes it."
+                f"The folder {folder} has a {held.name}: `manage.py {held.loads} {folder}` takes it."
             )
-        return description
+        return manifest
 
     def damaged(self, folder: Path, file: BackupFile, how: str) -> DamagedBackup:
         return DamagedBackup(
@@ -173,7 +175,7 @@ class Manifest:
         )
 
     def check_sizes(self, folder: Path) -> None:
-        """Check that every file is there in its length, which takes no time. Errors: DamagedBackup."""
+        """Check that every file exists and has its length. Errors: DamagedBackup."""
         for file in self.all_files:
             path = folder / file.name
             if not path.is_file():
@@ -215,12 +217,8 @@ def _typed(content: dict[str, Any]) -> dict[str, Any]:
         "tables": tables,
         "files": [BackupFile(**file) for file in content["files"]],
         "demo": BackupFile(**content["demo"]) if content["demo"] else None,
-        "times": _times(content.get("times")),
+        "times": (int(times[0]), int(times[1])) if (times := content.get("times")) else None,
     }
-
-
-def _times(times: list[Any] | None) -> tuple[int, int] | None:
-    return (int(times[0]), int(times[1])) if times else None
 
 
 def digest_of(content: dict[str, Any]) -> str:
@@ -230,15 +228,22 @@ def digest_of(content: dict[str, Any]) -> str:
 # FILES
 
 
-def write_whole(path: Path, content: bytes) -> None:
+@contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
     """Write a file that only this user may read, and that has its name only when it is on the disk."""
     unfinished = path.with_name(f"{path.name}.part")
     with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
+        yield file
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
     sync(path.parent)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a small file as `written_whole` does."""
+    with written_whole(path) as file:
+        file.write(content)
 
 
 def sync(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The pieces of the tables that are kept: each is a range of pages of a table or partition, or a query."""
+"""The pieces of the tables in a backup: each is a range of pages of a table or partition, or a query."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,11 +9,11 @@ from mirror.core.values.timestamp import MAX, MIN
 from mirror.operations.backup.manifest import BackupFile
 from mirror.operations.backup.sessions import Session
 
-# Sessions and failed logins, the state of a process, where files are kept: a restored node has others.
-_APPS_NOT_KEPT, _NOT_KEPT = {"axes", "sessions"}, {"archive_location", "loader_state"}
-# 128 MB each: what is lost if a backup is killed, and what one process reads at a time.
+# Sessions and failed logins, the state of a process, the archive: a restored node has others.
+_APPS_LEFT_OUT, _LEFT_OUT = {"axes", "sessions"}, {"archive_location", "loader_state"}
+# 128 MB each: what is lost if a backup is killed, and what a session reads at a time.
 PIECE_PAGES = 16_384
-# After so many transactions a number may mean another one.
+# After so many transactions their numbers wrap around.
 _MOST_TRANSACTIONS = 1 << 30
 
 # A table, and its partitions if it has any.
@@ -72,8 +72,8 @@ class Piece(NamedTuple):
     def is_unchanged(self, own: Session, file: BackupFile, now: int) -> bool:
         """Return whether the rows are those that a file of an earlier snapshot has.
 
-        A row that has come or changed since then has a transaction that was not over at that time, and one
-        that is gone is missing in the count. `now` is the oldest running transaction.
+        A row that is new or changed since then has a transaction that was not over at that time, and one
+        that was deleted is missing in the count. `now` is the oldest running transaction.
         """
         same = (self.filenode, self.table) == (file.filenode, file.table)
         if self.query or not same or now - file.since > _MOST_TRANSACTIONS:
@@ -86,14 +86,14 @@ class Piece(NamedTuple):
 
 
 def _in_backup(app: str, table: str) -> bool:
-    return app not in _APPS_NOT_KEPT and table not in _NOT_KEPT
+    return app not in _APPS_LEFT_OUT and table not in _LEFT_OUT
 
 
-def backed_up_tables(own: Session, keeps: Callable[[str, str], bool] = _in_backup) -> dict[str, list[str]]:
-    """Return the columns of each table that is kept, by app and name: those that this release knows."""
+def backed_up_tables(own: Session, includes: Callable[[str, str], bool] = _in_backup) -> dict[str, list[str]]:
+    """Return the columns, known to this release, of each table that `includes` accepts by app and name."""
     known: dict[str, set[str]] = {}
     for model in apps.get_models(include_auto_created=True):
-        if keeps(model._meta.app_label, model._meta.db_table):
+        if includes(model._meta.app_label, model._meta.db_table):
             columns = {field.column for field in model._meta.concrete_fields if field.column}
             known.setdefault(model._meta.db_table, set()).update(columns)
     existing = [name for (name,) in own.execute(_EXISTING, [sorted(known)])]

@@ -1,4 +1,4 @@
-"""The empty tables that a backup or a snapshot is loaded into, and the notes of what is done there."""
+"""The empty tables that a backup or a snapshot is loaded into, and the notes of what is loaded."""
 
 import re
 from collections.abc import Callable, Collection
@@ -24,7 +24,7 @@ _NOTES = f"""
     create table {tables.RESTORING}.file (name text primary key);
     create table {tables.RESTORING}.index (
         name text primary key, "table" text not null, definition text not null)"""
-# Those of keys stay: rows come nearly in their order.
+# Indexes of keys stay: rows are nearly in their order.
 _INDEXES = """
     select indexrelid::regclass::text, t.oid::regclass::text, pg_get_indexdef(indexrelid)
     from pg_index
@@ -38,37 +38,36 @@ _PLAIN = "select relname from pg_class where relkind = 'r' and pg_table_is_visib
 _ON_ONLY = re.compile(r" ON ONLY ")
 
 
-def goes_on(first: Session, description: Manifest) -> bool:
-    """Return whether loading it has begun. Errors: OperatorError if loading another one has."""
+def has_begun(first: Session, manifest: Manifest) -> bool:
+    """Return whether loading this one has begun. Errors: OperatorError if loading another one has."""
     if not tables.is_restoring():
         return False
     row = first.execute(f"select sha256 from {tables.RESTORING}.backup").fetchone()
-    if row != (description.digest,):
+    if row != (manifest.digest,):
         raise OperatorError(
-            f"Another {description.kind} is restored into this database, and that is not finished: go on "
+            f"Another {manifest.kind} is restored into this database, and that is not finished: go on "
             "with that one, or name an empty database."
         )
     return True
 
 
-def check_empty(first: Session, description: Manifest) -> None:
+def check_empty(first: Session, manifest: Manifest) -> None:
     """Raise OperatorError if the database has rows of a network, or tables of another release."""
     applied = set(MigrationRecorder(connection).applied_migrations())
     if not any(app in LEDGER_APPS for app, _ in applied):
         tables.check_foreign_tables()
         return
-    if applied != set(description.migrations):
+    if applied != set(manifest.migrations):
         raise OperatorError(
-            f"The database has tables of another release than the {description.kind}: name one "
+            f"The database has tables of another release than the {manifest.kind}: name one "
             "without tables, or a new data folder (SVC_MIRROR_DATA)."
         )
+    backed_up = manifest.tables
     with connection.cursor() as cursor:
-        divided = divided_tables(cursor)
-    kept = description.tables
+        divided = [name for name in divided_tables(cursor) if name in backed_up]
+    whole = [name for name in divided if not backed_up[name].partitions]
     # A snapshot's tables are divided as this node's are.
-    if description.held != SNAPSHOT and (
-        whole := [name for name in divided if name in kept and not kept[name].partitions]
-    ):
+    if whole and manifest.held != SNAPSHOT:
         raise OperatorError(
             f"The database has tables divided by month ({whole[0]} and others), and those of the backup are "
             "whole: name a database without tables, or a new data folder (SVC_MIRROR_DATA)."
@@ -77,12 +76,12 @@ def check_empty(first: Session, description: Manifest) -> None:
     filled = " union all ".join(f"(select '{name}' from \"{name}\" limit 1)" for name in names)
     if row := first.execute(filled).fetchone():
         raise OperatorError(
-            f"The database is not empty (the table {row[0]} has rows): a {description.kind} is restored into "
+            f"The database is not empty (the table {row[0]} has rows): a {manifest.kind} is restored into "
             "an empty database, or a new data folder (SVC_MIRROR_DATA)."
         )
 
 
-def prepare(first: Session, description: Manifest, say: Callable[[str], None]) -> None:
+def prepare(first: Session, manifest: Manifest, say: Callable[[str], None]) -> None:
     """Make the tables, empty and without most indexes, unless that is done.
 
     Those of a backup are divided as they were, those of a snapshot as this node's settings say.
@@ -90,20 +89,20 @@ def prepare(first: Session, description: Manifest, say: Callable[[str], None]) -
     if not tables.is_restoring():
         with first.transaction():
             first.execute(_NOTES)
-            first.execute(f"insert into {tables.RESTORING}.backup values (%s, false)", [description.digest])
+            first.execute(f"insert into {tables.RESTORING}.backup values (%s, false)", [manifest.digest])
     if first.execute(f"select prepared from {tables.RESTORING}.backup").fetchone() == (True,):
         return
     say("Making the tables.")
-    _migrate(description)
-    empty(first, description.tables)
-    as_here = growing_tables() if description.held == SNAPSHOT else ()
-    for table, kept in description.tables.items():
-        if kept.partitions and table not in as_here:
-            _arrange(table, kept.partitions)
-    if description.held == SNAPSHOT:
-        _arrange_as_here(description)
-    # Each by itself: the server keeps a limited number of locks, and each month needs some.
-    for name, table, definition in first.execute(_INDEXES, [sorted(description.tables)]).fetchall():
+    _migrate(manifest)
+    empty(first, manifest.tables)
+    as_here = growing_tables() if manifest.held == SNAPSHOT else ()
+    for table, backed_up in manifest.tables.items():
+        if backed_up.partitions and table not in as_here:
+            _arrange(table, backed_up.partitions)
+    if manifest.held == SNAPSHOT:
+        _arrange_as_here(manifest)
+    # One at a time: the server has a limited number of locks, and each month needs some.
+    for name, table, definition in first.execute(_INDEXES, [sorted(manifest.tables)]).fetchall():
         with first.transaction():
             first.execute(
                 f"insert into {tables.RESTORING}.index values (%s, %s, %s)",
@@ -113,10 +112,10 @@ def prepare(first: Session, description: Manifest, say: Callable[[str], None]) -
     first.execute(f"update {tables.RESTORING}.backup set prepared = true")
 
 
-def _migrate(description: Manifest) -> None:
+def _migrate(manifest: Manifest) -> None:
     """Apply the migrations that the backed-up database had, and no later one."""
     executor = MigrationExecutor(connection)
-    had = set(description.migrations)
+    had = set(manifest.migrations)
     graph = executor.loader.graph
     last = [
         node
@@ -140,24 +139,22 @@ def _arrange(table: str, bounds: list[tuple[int, int]]) -> None:
         divide(table)
     with transaction.atomic(), connection.cursor() as cursor:
         present = {(each.lower, each.upper): each.name for each in partitions(cursor, table)}
-        lacking = [each for each in bounds if tuple(each) not in present]
-        surplus = [name for each, name in present.items() if each not in {tuple(each) for each in bounds}]
-        if not lacking and not surplus:
-            return
+        missing = [each for each in bounds if each not in present]
+        surplus = [name for each, name in present.items() if each not in bounds]
         for name in surplus:
             cursor.execute(f"alter table {_quoted(table)} detach partition {_quoted(name)}")
-        for lower, upper in lacking:
+        for lower, upper in missing:
             making.make(cursor, table, lower, upper, like=next(iter(present.values())))
         for name in surplus:
             cursor.execute(f"drop table {_quoted(name)}")
 
 
-def _arrange_as_here(description: Manifest) -> None:
+def _arrange_as_here(manifest: Manifest) -> None:
     """Divide and distribute the empty tables as this node's settings say, with a month for every row."""
     tables.arrange_partitions()
     with transaction.atomic(), connection.cursor() as cursor:
-        if (divided := divided_tables(cursor)) and description.times:
-            first, last = description.times
+        if (divided := divided_tables(cursor)) and manifest.times:
+            first, last = manifest.times
             months = [month_of(first)]
             while months[-1][1] <= last:
                 months.append(month_of(months[-1][1]))
@@ -169,12 +166,12 @@ def _arrange_as_here(description: Manifest) -> None:
 
 
 def done_files(first: Session) -> set[str]:
-    """Return the names of the files whose rows are there."""
+    """Return the names of the loaded files."""
     return {name for (name,) in first.execute(f"select name from {tables.RESTORING}.file")}
 
 
 def note_file(own: Session, name: str) -> None:
-    """Note in the transaction of a file's rows that they are there."""
+    """Note, in the transaction of its rows, that a file is loaded."""
     own.execute(f"insert into {tables.RESTORING}.file values (%s) on conflict do nothing", [name])
 
 
@@ -212,12 +209,12 @@ def plain_tables(first: Session) -> set[str]:
 
 
 def linked_tables(first: Session) -> set[str]:
-    """Return the tables that refer to others by keys, and those."""
+    """Return the tables that refer to others by foreign keys, and these others."""
     return {name for (name,) in first.execute(_LINKED)}
 
 
 def end(first: Session) -> None:
-    """Forget the notes: everything is there, and on the disk."""
+    """Drop the notes: everything is loaded, and on the disk."""
     first.execute("set synchronous_commit = on")
     first.execute(f"drop schema {tables.RESTORING} cascade")
 

@@ -1,12 +1,12 @@
-"""Bringing a backup or a snapshot back into an empty database, and going on with that after an interruption.
+"""Loading a backup or a snapshot into an empty database, also after an interruption.
 
-A schema of its own says which files and indexes are done, in the same transaction as their rows. It is there
-until everything is: a node does not start on a database that has only a part.
+The schema `restoring` lists the files and indexes that are done, in the same transaction as their rows. It is
+dropped in the end: until then a node does not start on the database.
 """
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -17,6 +17,7 @@ from django.core.management import call_command
 from ledger.ingest import stored_network
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.processes.progress import ByteDisplay
 from mirror.core.values.human_readable import byte_size
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
 from mirror.node.start import tables
@@ -24,14 +25,13 @@ from mirror.operations.backup import demo, preparation
 from mirror.operations.backup.files import copy_rows
 from mirror.operations.backup.manifest import BACKUP, DEMO, BackupFile, Kind, Manifest
 from mirror.operations.backup.pieces import backed_up_tables
-from mirror.operations.backup.progress import Display
-from mirror.operations.backup.sessions import Session, Stopped, alone, check_room, session, share
+from mirror.operations.backup.sessions import Session, Task, alone, check_room, session, try_lock
 
 # A table whose files have no more bytes is loaded in one transaction. That saves the log of PostgreSQL and a
 # vacuum, but an interruption loses it.
 _AT_ONCE_BYTES = 512 << 20
 _MEMORY = "set maintenance_work_mem = '256MB'"
-# A crash that loses the end of what was committed loses rows together with the note that they are there.
+# A crash that loses the last commits loses rows together with the note that they are there.
 _FAST = "set synchronous_commit = off"
 _SEQUENCES = """
     select quote_ident(relname), quote_ident(attname), pg_get_serial_sequence(quote_ident(relname), attname)
@@ -46,50 +46,49 @@ def check(
     """Read every file and compare it with what was written. Errors: DamagedBackup; Stopped."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
-    description = Manifest.read(folder, kind)
-    description.check_sizes(folder)
-    with Display(say, "Checking", description.bytes) as display, ThreadPoolExecutor(jobs) as pool:
-        running = {
-            pool.submit(description.check_content, folder, file): file for file in description.all_files
-        }
+    task, manifest = Task(folder, say, stopping, jobs), Manifest.read(folder, kind)
+    manifest.check_sizes(folder)
+    with ByteDisplay("Checking", manifest.bytes, say) as display, ThreadPoolExecutor(jobs) as pool:
+        running = {pool.submit(manifest.check_content, folder, file): file for file in manifest.all_files}
         try:
-            for each in as_completed(running):
-                each.result()
-                display.add(running[each].bytes)
-                if stopping.is_set():
-                    raise Stopped
+            for future in as_completed(running):
+                future.result()
+                display.add(running[future].bytes)
+                task.check_stop()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-    return description
+    return manifest
 
 
 def restore(
     folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP
 ) -> Manifest:
-    """Bring it back, or go on with that; return its description. Errors: OperatorError; Stopped."""
-    description = Manifest.read(folder, kind)
-    _check_fits(folder, description)
-    description.check_sizes(folder)
-    with session() as first, alone(first), _without_loader(first):
-        if not preparation.goes_on(first, description):
+    """Load a backup, or go on with that; return its manifest. Errors: OperatorError; Stopped."""
+    task, manifest = Task(folder, say, stopping, jobs), Manifest.read(folder, kind)
+    _check_fits(folder, manifest)
+    manifest.check_sizes(folder)
+    with session() as first, alone(first):
+        _exclude_loaders(first)
+        if not preparation.has_begun(first, manifest):
             if not config.value("db.url"):
-                check_room(settings.DATA_DIR, description.database_bytes, "The database")
-            if description.demo:
+                check_room(settings.DATA_DIR, manifest.database_bytes, "The database")
+            if manifest.demo:
                 demo.check_absent()
-            preparation.check_empty(first, description)
-        preparation.prepare(first, description, say)
-        say(f"{description.rows:,} rows of {byte_size(description.bytes)} are loaded.")
-        _load(folder, first, description, say, stopping, jobs)
-        _build_indexes(first, say, stopping, jobs)
-        _finish(folder, first, description, say, stopping, jobs)
+            preparation.check_empty(first, manifest)
+        preparation.prepare(first, manifest, say)
+        say(f"{manifest.rows:,} rows of {byte_size(manifest.bytes)} are loaded.")
+        _load(task, first, manifest)
+        _build_indexes(task, first)
+        _finish(task, first, manifest)
         tables.make_tables(say)
         stored_network.check()
-    return description
+    return manifest
 
 
 def undo(say: Callable[[str], None], stopping: threading.Event) -> None:
     """Empty a database into which a restore has not ended. Errors: OperatorError; Stopped."""
-    with session() as first, alone(first), _without_loader(first):
+    with session() as first, alone(first):
+        _exclude_loaders(first)
         if not tables.is_restoring():
             raise OperatorError("No restore is unfinished in this database: there is nothing to undo.")
         if DEMO in preparation.done_files(first):
@@ -97,38 +96,34 @@ def undo(say: Callable[[str], None], stopping: threading.Event) -> None:
         # A restore that goes on after an interruption of this one loads everything again.
         preparation.forget_files(first)
         preparation.empty(first, backed_up_tables(first))
-        _build_indexes(first, say, stopping, jobs=1)
+        _build_indexes(Task(Path(), say, stopping, jobs=1), first)
         preparation.end(first)
     # Permissions are rows that the end of a migration writes.
     ContentType.objects.clear_cache()
     call_command("migrate", interactive=False, verbosity=0)
 
 
-@contextmanager
-def _without_loader(first: Session) -> Iterator[None]:
-    """Keep loaders and upgrades out of the database. Errors: OperatorError if one is at work.
+def _exclude_loaders(first: Session) -> None:
+    """Take the locks of loaders and upgrades for the length of the session.
 
-    Those that come later wait, or are refused: they ask for the same locks.
+    Errors: OperatorError if one is at work. Those that come later wait, or are refused.
     """
-    for lock in (LOADER_LOCK, UPGRADE_LOCK):
-        if first.execute("select pg_try_advisory_lock(%s)", [lock]).fetchone() != (True,):
-            raise OperatorError("A node loads into this database, or upgrades it: stop the node first.")
-    # The locks end with the session.
-    yield
+    if not (try_lock(first, LOADER_LOCK) and try_lock(first, UPGRADE_LOCK)):
+        raise OperatorError("A node loads into this database, or upgrades it: stop the node first.")
 
 
-def _check_fits(folder: Path, description: Manifest) -> None:
+def _check_fits(folder: Path, manifest: Manifest) -> None:
     """Raise OperatorError if this node is of another network, or of an older release."""
-    if description.network != config.value("network"):
+    if manifest.network != config.value("network"):
         raise OperatorError(
-            f"The {description.kind} in {folder} is of the network {description.network}, and "
+            f"The {manifest.kind} in {folder} is of the network {manifest.network}, and "
             f"{config.described('network').variable} is {config.value('network')}: set it to "
-            f"{description.network}."
+            f"{manifest.network}."
         )
-    if unknown := sorted(set(description.migrations) - tables.on_disk()):
+    if unknown := sorted(set(manifest.migrations) - tables.on_disk()):
         app, name = unknown[-1]
         raise OperatorError(
-            f"The {description.kind} in {folder} was made by a newer release ({description.release}, with "
+            f"The {manifest.kind} in {folder} was made by a newer release ({manifest.release}, with "
             f"the migration {app} {name}): install that release, or a later one."
         )
 
@@ -136,28 +131,20 @@ def _check_fits(folder: Path, description: Manifest) -> None:
 # ROWS
 
 
-def _load(
-    folder: Path,
-    first: Session,
-    description: Manifest,
-    say: Callable[[str], None],
-    stopping: threading.Event,
-    jobs: int,
-) -> None:
+def _load(task: Task, first: Session, manifest: Manifest) -> None:
     done = preparation.done_files(first)
-    left = [file for file in description.files if file.name not in done]
-    with Display(say, "Loading", sum(file.bytes for file in description.files)) as display:
-        display.add(sum(file.bytes for file in description.files if file.name in done))
-        # Tables that refer to each other come together, and the order of their rows does not matter then.
+    with ByteDisplay("Loading", sum(file.bytes for file in manifest.files), task.say) as display:
+        display.add(sum(file.bytes for file in manifest.files if file.name in done))
+        # Tables that refer to each other are loaded together, in any order of their rows.
         linked = preparation.linked_tables(first)
-        if together := [file for file in left if file.table in linked]:
+        if together := [file for file in manifest.files if file.name not in done and file.table in linked]:
             with first.transaction():
                 for file in together:
-                    copy_rows(folder, first, description, file, stopping)
+                    copy_rows(task, first, manifest, file)
                     preparation.note_file(first, file.name)
                     display.add(file.bytes)
 
-        at_once, one_by_one = _by_table(first, description, linked, done)
+        at_once, one_by_one = _by_table(first, manifest, linked, done)
 
         def load(own: Session, files: list[BackupFile]) -> None:
             is_whole = files[0].table in at_once
@@ -165,16 +152,16 @@ def _load(
                 if is_whole:
                     own.execute(f'truncate "{files[0].table}"'.encode())
                 for file in files:
-                    copy_rows(folder, own, description, file, stopping, frozen=is_whole)
+                    copy_rows(task, own, manifest, file, frozen=is_whole)
                     preparation.note_file(own, file.name)
             display.add(sum(file.bytes for file in files))
 
         items = [*([file] for file in one_by_one), *at_once.values()]
-        share(items, load, lambda own: _execute(own, _FAST), jobs=jobs, stopping=stopping)
+        task.share(items, load, lambda own: _set(own, _FAST))
 
 
 def _by_table(
-    first: Session, description: Manifest, linked: set[str], done: set[str]
+    first: Session, manifest: Manifest, linked: set[str], done: set[str]
 ) -> tuple[dict[str, list[BackupFile]], list[BackupFile]]:
     """Return the files of tables that are loaded at once, the largest table first, and all other files.
 
@@ -182,14 +169,14 @@ def _by_table(
     same transaction. So tables of which an interrupted run has loaded a file are not among them.
     """
     files: dict[str, list[BackupFile]] = {}
-    for file in description.files:
+    for file in manifest.files:
         if file.table not in linked:
             files.setdefault(file.table, []).append(file)
     bytes_of = {table: sum(file.bytes for file in parts) for table, parts in files.items()}
     plain = preparation.plain_tables(first)
     at_once = {
         table: files[table]
-        for table in sorted(files, key=lambda each: -bytes_of[each])
+        for table in sorted(files, key=lambda table: -bytes_of[table])
         if table in plain
         and bytes_of[table] <= _AT_ONCE_BYTES
         and not any(file.name in done for file in files[table])
@@ -207,55 +194,44 @@ def _by_table(
 # INDEXES
 
 
-def _build_indexes(first: Session, say: Callable[[str], None], stopping: threading.Event, jobs: int) -> None:
+def _build_indexes(task: Task, first: Session) -> None:
     left = preparation.indexes_left(first)
     if left:
-        say(f"All rows are there. Building {sum(map(len, left))} indexes.")
+        task.say(f"All rows are there. Building {sum(map(len, left))} indexes.")
 
-    # Those of one table come one after another: their partitions would get the same names otherwise.
+    # Those of one table are built one after another: their partitions would get the same names otherwise.
     def build(own: Session, indexes: list[tuple[str, str]]) -> None:
         for name, definition in indexes:
             preparation.build_index(own, name, definition)
-            if stopping.is_set():
-                raise Stopped
+            task.check_stop()
 
-    def begin(own: Session) -> None:
-        own.execute(_MEMORY)
-        own.execute(_FAST)
-
-    share(left, build, begin, jobs=jobs, stopping=stopping)
+    task.share(left, build, lambda own: _set(own, _MEMORY, _FAST))
 
 
 # THE END
 
 
-def _finish(
-    folder: Path,
-    first: Session,
-    description: Manifest,
-    say: Callable[[str], None],
-    stopping: threading.Event,
-    jobs: int,
-) -> None:
-    names = sorted(description.tables)
+def _finish(task: Task, first: Session, manifest: Manifest) -> None:
+    names = sorted(manifest.tables)
     for table, column, sequence in first.execute(_SEQUENCES, [names]).fetchall():
         first.execute(
             f"select setval('{sequence}', coalesce(max({column}), 1), max({column}) is not null) from {table}"
         )
-    say("Gathering what PostgreSQL plans with.")
-
-    def analyze(own: Session, table: str) -> None:
-        own.execute(f'vacuum (analyze) "{table}"')
-
-    share(names, analyze, lambda own: _execute(own, _MEMORY), jobs=jobs, stopping=stopping)
-    if description.demo:
-        description.check_content(folder, description.demo)
+    task.say("Gathering what PostgreSQL plans with.")
+    task.share(
+        names,
+        lambda own, table: own.execute(f'vacuum (analyze) "{table}"'.encode()),
+        lambda own: _set(own, _MEMORY),
+    )
+    if manifest.demo:
+        manifest.check_content(task.folder, manifest.demo)
         # Noted first: undoing removes what was unpacked, and no other demo network.
-        preparation.note_file(first, description.demo.name)
-        demo.bring_back(folder)
+        preparation.note_file(first, manifest.demo.name)
+        demo.unpack(task.folder)
     preparation.end(first)
 
 
-def _execute(own: Session, statement: str) -> None:
-    with suppress(psycopg.errors.InsufficientPrivilege):
-        own.execute(statement.encode())
+def _set(own: Session, *statements: str) -> None:
+    for statement in statements:
+        with suppress(psycopg.errors.InsufficientPrivilege):
+            own.execute(statement.encode())

@@ -1,10 +1,11 @@
-"""What backup and restore share: database sessions of their own, and work done by several of them at once."""
+"""Database sessions of backups, restores and pruning, and work that several of them share."""
 
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,8 +19,8 @@ from mirror.models import KEEPING_LOCK
 Session = psycopg.Connection[tuple[Any, ...]]
 Item = TypeVar("Item")
 
-_SECONDS_BETWEEN_LOOKS = 0.2
-# Long statements are the rule here, and text has to be the same from every server.
+_SECONDS_BETWEEN_CHECKS = 0.2
+# Statements take long here, and text has to be the same from every server.
 _PREPARE = (
     "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; "
     "set idle_session_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO, MDY'; "
@@ -29,12 +30,12 @@ _PREPARE = (
 
 
 class Stopped(Exception):
-    """Somebody has asked the command to stop."""
+    """A signal has stopped the command."""
 
 
 @contextmanager
 def session() -> Iterator[Session]:
-    """Yield a session of its own, which commits each statement unless a transaction is begun."""
+    """Yield a new session, which commits each statement outside of transactions."""
     with psycopg.connect(**connection.get_connection_params()) as own:
         own.autocommit = True
         own.execute(_PREPARE)
@@ -43,9 +44,8 @@ def session() -> Iterator[Session]:
 
 @contextmanager
 def alone(own: Session) -> Iterator[None]:
-    """Let one backup, restore or pruning at a time work on a database. Errors: OperatorError."""
-    row = own.execute("select pg_try_advisory_lock(%s)", [KEEPING_LOCK]).fetchone()
-    if row != (True,):
+    """Hold the lock of backups, restores and prunings for the block. Errors: OperatorError."""
+    if not try_lock(own, KEEPING_LOCK):
         raise OperatorError(
             "Another backup, restore or pruning of this database is at work: wait for it to end."
         )
@@ -56,53 +56,69 @@ def alone(own: Session) -> Iterator[None]:
             own.execute("select pg_advisory_unlock(%s)", [KEEPING_LOCK])
 
 
-def share(
-    items: Iterable[Item],
-    work: Callable[[Session, Item], None],
-    begin: Callable[[Session], None],
-    *,
-    jobs: int,
-    stopping: threading.Event,
-) -> None:
-    """Let several sessions work on the items, one at a time each; `begin` prepares a session.
+def try_lock(own: Session, lock: int) -> bool:
+    """Take an advisory lock, which ends with the session at the latest; return False if it is taken."""
+    return own.execute("select pg_try_advisory_lock(%s)", [lock]).fetchone() == (True,)
 
-    Errors: the first one of `work`; Stopped. In both cases the statements at work are cancelled.
-    """
-    waiting = iter(list(items))
-    lock, over = threading.Lock(), threading.Event()
-    sessions: list[Session] = []
 
-    def run() -> None:
-        with session() as own:
-            sessions.append(own)
-            begin(own)
-            while not (over.is_set() or stopping.is_set()):
-                with lock:
-                    item = next(waiting, None)
-                if item is None:
-                    return
-                work(own, item)
+@dataclass(frozen=True)
+class Task:
+    """A backup, a restore or a check: its folder, its output, its stop event, and its number of sessions."""
 
-    with ThreadPoolExecutor(jobs) as pool:
-        running: set[Future[None]] = {pool.submit(run) for _ in range(jobs)}
-        try:
-            while running:
-                done, running = wait(running, _SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
-                for each in done:
-                    each.result()
-                if stopping.is_set():
-                    raise Stopped
-        finally:
-            over.set()
-            for own in sessions:
-                with suppress(psycopg.Error):
-                    own.cancel()
+    folder: Path
+    say: Callable[[str], None]
+    stopping: threading.Event
+    jobs: int
+
+    def check_stop(self) -> None:
+        """Raise Stopped if the command is to stop."""
+        if self.stopping.is_set():
+            raise Stopped
+
+    def share(
+        self,
+        items: Iterable[Item],
+        work: Callable[[Session, Item], object],
+        begin: Callable[[Session], object] = lambda own: None,
+    ) -> None:
+        """Let several sessions work on the items, one at a time each; `begin` prepares a session.
+
+        Errors: the first one of `work`; Stopped. In both cases the running statements are cancelled.
+        """
+        waiting = iter(list(items))
+        lock, over = threading.Lock(), threading.Event()
+        sessions: list[Session] = []
+
+        def run() -> None:
+            with session() as own:
+                sessions.append(own)
+                begin(own)
+                while not (over.is_set() or self.stopping.is_set()):
+                    with lock:
+                        item = next(waiting, None)
+                    if item is None:
+                        return
+                    work(own, item)
+
+        with ThreadPoolExecutor(self.jobs) as pool:
+            running: set[Future[None]] = {pool.submit(run) for _ in range(self.jobs)}
+            try:
+                while running:
+                    done, running = wait(running, _SECONDS_BETWEEN_CHECKS, FIRST_COMPLETED)
+                    for future in done:
+                        future.result()
+                    self.check_stop()
+            finally:
+                over.set()
+                for own in sessions:
+                    with suppress(psycopg.Error):
+                        own.cancel()
 
 
 def check_room(folder: Path, needed: float, what: str) -> None:
-    """Raise OperatorError if the disk of a folder has not that many bytes left."""
-    place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    free = shutil.disk_usage(place).free
+    """Raise OperatorError if the disk of a folder has fewer free bytes."""
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(existing).free
     if free < needed:
         raise OperatorError(
             f"{what} needs about {byte_size(needed)}, and the disk of {folder} has {byte_size(free)} left: "

@@ -1,14 +1,14 @@
-"""The run of a backfill: load what is wanted and what is loaded, in order, and put it in place.
+"""The run of a backfill: load the plan and what is loaded, in order, and swap the tables in.
 
 Wherever it is stopped or killed, the next run goes on after the last file that it has loaded.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 
-from django.db import Error, OperationalError, connection, transaction
+from django.db import OperationalError, connection, transaction
 from psycopg import errors
 
 from ledger.ingest import stored_network
@@ -20,10 +20,11 @@ from ledger.ingest.prefetch.processes import Readers
 from ledger.stream.errors import StreamFileError
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.partitions.making import create_partitions_ahead
 from mirror.core.db.schema import table_copies
-from mirror.core.processes.progress import Bar, Lines
+from mirror.core.processes.progress import FileDisplay
 from mirror.models import HISTORY_LOCK, KEEPING_LOCK, LOADER_LOCK, REPLACING_LOCK, UPGRADE_LOCK
 from mirror.node.loading import start_point
 from mirror.node.postgres.server import Server
@@ -37,15 +38,15 @@ log = logs.logger(__name__)
 
 Show = Callable[[Progress], None]
 # Shows the progress through so many files.
-Display = Callable[[int], AbstractContextManager[Bar | Lines]]
+Display = Callable[[int], AbstractContextManager[FileDisplay]]
 
-# Less than deadlock_timeout: of two that wait for each other this one gives way, not a reader.
+# Less than deadlock_timeout: in a deadlock this process gives way, not a reader.
 _LOCK_MILLISECONDS = 300
 _RETRY_SECONDS = 0.5
 # After so many tries the loader may go on for a while, and for longer each time.
 _TRIES = 10
 _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
-# Who holds a table, or a partition of one, since when.
+# The session that has locked a table, or a partition of one, for the longest time.
 _BLOCKER = """
     select a.pid, a.application_name, (extract(epoch from now() - a.xact_start) / 60)::int
     from pg_locks l
@@ -61,7 +62,7 @@ _PARAMETERS = ("synchronous_commit=off",)
 
 @dataclass
 class Run:
-    """One run of a backfill, with what it needs."""
+    """The parameters of a run, and its progress."""
 
     plan: Plan
     source: Source
@@ -122,7 +123,7 @@ def run(work: Run, server: Server | None = None) -> bool:
 
 @contextmanager
 def surroundings() -> Iterator[None]:
-    """Have all that happens in this process meanwhile be about the tables of a backfill, and all times."""
+    """Let this process use the tables of a backfill, and load all times, for the length of the block."""
     restore = config.overridden({"importer.startDate": "", "importer.endDate": ""})
     try:
         with table_copies.looked_into(SCHEMA, *_PARAMETERS):
@@ -144,7 +145,7 @@ def _run(work: Run, show: Show) -> bool:
     with alone():
         tables.check_restored()
         if plans.stored() is None:
-            # The tables have taken their places, and only the word of it was lost.
+            # The tables are swapped in; only the confirmation was lost.
             return True
         _check_shapes()
         create_partitions_ahead()
@@ -160,14 +161,14 @@ def _run(work: Run, show: Show) -> bool:
 
 
 def _finish(work: Run, show: Show) -> bool:
-    """Load what has come meanwhile while no loader works, and put the tables in place."""
+    """Load what has come since while no loader works, and swap the tables in."""
     work.say("Putting the history in place; the loader waits for that.")
-    # The loader comes last: it need not wait for a backup, but for the few files that it has loaded since.
-    with _held((KEEPING_LOCK, UPGRADE_LOCK), work.stopping) as are_held:
+    # The loader comes last: it waits only for the few files that it has loaded since, not for a backup.
+    with statements.locked(KEEPING_LOCK, UPGRADE_LOCK, stopping=work.stopping) as are_held:
         is_said, pause = False, _FIRST_PAUSE
         while are_held and not work.stopping.is_set():
-            with _held((REPLACING_LOCK, LOADER_LOCK), work.stopping) as has_made_way:
-                if has_made_way and _put_in_place(work, show):
+            with statements.locked(REPLACING_LOCK, LOADER_LOCK, stopping=work.stopping) as has_yielded:
+                if has_yielded and _put_in_place(work, show):
                     break
             if not is_said and not work.stopping.is_set():
                 work.say(f"Waiting for {_blocker()} to let go of a table; the loader goes on meanwhile.")
@@ -187,7 +188,7 @@ def _put_in_place(work: Run, show: Show) -> bool:
             return False
         if not loaded:
             raise _ends_early()
-    # An upgrade may have come meanwhile, and can't any more.
+    # An upgrade may have run since, and can't run now.
     _check_shapes()
     plans.check_views()
     plans.check_whole()
@@ -201,7 +202,7 @@ def _load(work: Run, show: Show) -> int:
     before = work.done.files
     work.source.look_again()
     wanted = plans.intervals(work.plan)
-    wanted[0], balances = _beginning(work, wanted[0])
+    wanted[0], balances = _start(work, wanted[0])
     start = start_point.date_of(wanted[0].start) if wanted[0].start else ""
     restore = config.overridden({"importer.startDate": start})
     try:
@@ -213,11 +214,11 @@ def _load(work: Run, show: Show) -> int:
     return work.done.files - before
 
 
-def _beginning(work: Run, earliest: Interval) -> tuple[Interval, Start | None]:
-    """Return where loading begins: in the middle of the stream after balances, as any other load does."""
+def _start(work: Run, earliest: Interval) -> tuple[Interval, Start | None]:
+    """Return where loading begins, and the balances before it if that is in the middle of the stream."""
     if not earliest.start:
         return earliest, None
-    if begun := start_point.begun():
+    if begun := start_point.resting_on_balances():
         return replace(earliest, start=begun.consensus_start, first=begun.consensus_start - 1), None
     if plans.last_loaded(SCHEMA):
         return earliest, None
@@ -276,14 +277,13 @@ def _name(last: LastFile | None) -> str:
 
 
 def _analyze() -> None:
-    """Let the planner know the rows before the first reader comes."""
-    with connection.cursor() as cursor:
-        for table in plans.tables():
-            cursor.execute(f'analyze {SCHEMA}."{table}"')
+    """Gather statistics before the first reader comes."""
+    for table in plans.tables():
+        statements.execute(f'analyze {SCHEMA}."{table}"')
 
 
 def _replace(stopping: threading.Event) -> bool:
-    """Put the tables in place; return whether that is done, or False if somebody reads them for long."""
+    """Swap the tables in; return whether that is done, or False if sessions read them for long."""
     for _ in range(_TRIES):
         try:
             with transaction.atomic(), connection.cursor() as cursor:
@@ -303,12 +303,10 @@ def _replace(stopping: threading.Event) -> bool:
 
 
 def _blocker() -> str:
-    """Return in words who holds one of the tables for the longest time."""
-    with connection.cursor() as cursor:
-        cursor.execute(_BLOCKER, [table_copies.PUBLIC, plans.tables()])
-        row = cursor.fetchone()
+    """Return in words which session has locked one of the tables for the longest time."""
+    row = statements.row(_BLOCKER, [table_copies.PUBLIC, plans.tables()])
     if row is None:
-        return "somebody"
+        return "another session"
     number, name, minutes = row
     return f"the session {number}{f' of {name}' if name else ''}, for {minutes} min by now,"
 
@@ -318,7 +316,7 @@ def _blocker() -> str:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Be the one backfill of the database. Errors: OperatorError."""
+    """Hold the lock of backfills. Errors: OperatorError."""
     try:
         with loader_lock(HISTORY_LOCK):
             yield
@@ -328,35 +326,3 @@ def alone() -> Iterator[None]:
         raise OperatorError(
             "Another backfill works in this database: wait for it to end, or stop it."
         ) from error
-
-
-@contextmanager
-def _held(locks: Iterable[int], stopping: threading.Event) -> Iterator[bool]:
-    """Take locks one after the other; yield False if stopped before all are free."""
-    taken: list[int] = []
-    wanted = tuple(locks)
-    try:
-        for lock in wanted:
-            if not _take(lock, stopping):
-                break
-            taken.append(lock)
-        yield len(taken) == len(wanted)
-    finally:
-        for lock in reversed(taken):
-            _give_back(lock)
-
-
-def _take(lock: int, stopping: threading.Event) -> bool:
-    with connection.cursor() as cursor:
-        while True:
-            cursor.execute("select pg_try_advisory_lock(%s)", [lock])
-            if cursor.fetchone()[0]:
-                return True
-            if stopping.wait(_RETRY_SECONDS):
-                return False
-
-
-def _give_back(lock: int) -> None:
-    # A session that was lost has lost its locks too.
-    with suppress(Error), connection.cursor() as cursor:
-        cursor.execute("select pg_advisory_unlock(%s)", [lock])

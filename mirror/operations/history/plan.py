@@ -1,4 +1,4 @@
-"""What a backfill loads, and the tables that it loads into."""
+"""The plan of a backfill: the times to load, and the tables to load into."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from django.db import InternalError, connection, transaction
 from psycopg import errors
 
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import statements
 from mirror.core.db.schema import table_copies
 from mirror.core.values import timestamp
 from mirror.core.values.timestamp import MAX, NANOS_PER_SECOND
@@ -36,7 +37,7 @@ _LOADED = f"""
     from {table_copies.PUBLIC}.loaded_range order by 1"""
 _LISTING = "select exists (select from backfill where name = 'loaded_ranges' and finished is null)"
 # Indexes: the primary keys (consensus_end).
-_LACKS = f"""
+_MISSING = f"""
     select f.name from {table_copies.PUBLIC}.record_file f
     where not exists (select from {SCHEMA}.record_file h where h.consensus_end = f.consensus_end)
     order by f.consensus_end limit 1"""
@@ -45,7 +46,7 @@ _HAS = f"select exists (select from {SCHEMA}.record_file where consensus_end = %
 
 @dataclass(frozen=True)
 class Plan:
-    """The wanted times (ns), from 0 for the first file of the network, to None for the last one loaded.
+    """The times (ns) to load, from 0 for the first file of the network, to None for the last one loaded.
 
     `source` is a folder or a bucket, empty for the one of the settings.
     """
@@ -73,7 +74,7 @@ class LastFile:
 class Interval:
     """Times of files (ns, inclusive), between which none is left out; `files` is their number if known.
 
-    Of the file that begins at `first` only what happened from `start` on is wanted.
+    Of the file that begins at `first` only what happened from `start` on is loaded.
     """
 
     start: int
@@ -105,7 +106,7 @@ def instant_text(time: int) -> str:
 
 
 def tables() -> list[str]:
-    """Return the names of the tables that files of the network fill, and of those that tell about these."""
+    """Return the names of the tables that files of the network fill, and of those that describe these."""
     names = []
     for model in apps.get_models():
         if model._meta.app_label in LEDGER_APPS and not getattr(model, "beside_the_stream", False):
@@ -118,16 +119,13 @@ def tables() -> list[str]:
 
 def stored() -> Plan | None:
     """Return the plan of the backfill that has begun and not ended."""
-    with connection.cursor() as cursor:
-        cursor.execute("select to_regclass(%s) is null", [f"{SCHEMA}.backfill_plan"])
-        if cursor.fetchone() == (True,):
-            return None
-        cursor.execute(f"select start, finish, source from {SCHEMA}.backfill_plan")
-        return Plan(*cursor.fetchone())
+    if statements.value("select to_regclass(%s) is null", [f"{SCHEMA}.backfill_plan"]):
+        return None
+    return Plan(*statements.row(f"select start, finish, source from {SCHEMA}.backfill_plan"))
 
 
 def make(plan: Plan) -> None:
-    """Make the tables to load into, and note the plan. Errors: OperatorError."""
+    """Make the tables to load into, and store the plan. Errors: OperatorError."""
     with transaction.atomic(), connection.cursor() as cursor:
         check_views()
         if table_copies.exists(cursor, SCHEMA):
@@ -143,11 +141,8 @@ def make(plan: Plan) -> None:
 
 
 def check_known() -> None:
-    """Raise OperatorError if nobody knows what is loaded, which is loaded once more."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LISTING)
-        is_being_listed = cursor.fetchone() == (True,)
-    if is_being_listed or not loaded():
+    """Raise OperatorError if it is unknown what is loaded, since that is loaded once more."""
+    if statements.value(_LISTING) or not loaded():
         raise OperatorError(
             "An older release has loaded files that are not listed yet, and a backfill would lose their "
             "rows: let `manage.py upgrade` list them first."
@@ -156,13 +151,13 @@ def check_known() -> None:
 
 def check_gaps(plan: Plan) -> None:
     """Raise OperatorError if a range that rests on balances would be loaded again without them."""
-    for each in intervals(plan)[1:]:
+    for interval in intervals(plan)[1:]:
         if LoadedRange.objects.filter(
-            consensus_start=each.start, rests_on=LoadedRange.RestsOn.BALANCES
+            consensus_start=interval.start, rests_on=LoadedRange.RestsOn.BALANCES
         ).exists():
             raise OperatorError(
-                f"What is loaded from {instant_text(each.start)} on rests on balances that it began with. "
-                f"Loaded again after a gap, it would lose them: end with `{HEAD}` instead of "
+                f"What is loaded from {instant_text(interval.start)} on rests on balances that it began "
+                f"with. Loaded again after a gap, it would lose them: end with `{HEAD}` instead of "
                 f"{instant_text(plan.end or 0)}, so that no gap is left."
             )
 
@@ -180,41 +175,34 @@ def check_views() -> None:
 
 def check_whole() -> None:
     """Raise OperatorError if a file that the node has loaded is not in the history."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LACKS)
-        row = cursor.fetchone()
-    if row:
+    if name := statements.value(_MISSING):
         raise OperatorError(
-            f"The node has loaded {row[0]}, which the backfill has not: its rows would be lost. Nothing is "
+            f"The node has loaded {name}, which the backfill has not: its rows would be lost. Nothing is "
             "changed. Drop what the backfill has loaded by `manage.py backfill --discard`, let "
             "`manage.py upgrade` end, and begin again."
         )
 
 
 def note_files(files: int) -> None:
-    """Note for others how many files there are to load in all."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"update {SCHEMA}.backfill_plan set files = %s", [files])
+    """Store the number of files to load in all, for `manage.py status`."""
+    statements.execute(f"update {SCHEMA}.backfill_plan set files = %s", [files])
 
 
 def noted_files() -> int:
-    """Return how many files there are to load in all, 0 if nobody has noted that."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"select files from {SCHEMA}.backfill_plan")
-        return int(cursor.fetchone()[0])
+    """Return the number of files to load in all, 0 if it is unknown."""
+    return int(statements.value(f"select files from {SCHEMA}.backfill_plan"))
 
 
 def discard() -> None:
-    """Drop all that a backfill has loaded; killed on the way it leaves no plan, and tables of no use."""
+    """Drop all that a backfill has loaded; if killed, this leaves no plan, and tables of no use."""
     drop(REPLACED)
     if stored():
-        with connection.cursor() as cursor:
-            cursor.execute(f"alter schema {SCHEMA} rename to {REPLACED}")
+        statements.execute(f"alter schema {SCHEMA} rename to {REPLACED}")
         drop(REPLACED)
 
 
 def drop(schema: str) -> None:
-    """Drop a schema and its tables, some at a time: the server keeps a limited number of locks.
+    """Drop a schema and its tables, one at a time: the server has a limited number of locks.
 
     Errors: OperatorError if views still read them.
     """
@@ -240,56 +228,48 @@ def drop(schema: str) -> None:
 
 def last_loaded(schema: str = table_copies.PUBLIC) -> LastFile | None:
     """Return the last file in the tables of a schema."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LAST.format(schema))
-        row = cursor.fetchone()
+    row = statements.row(_LAST.format(schema))
     return LastFile(*row) if row else None
 
 
 def has_come_to(last: LastFile) -> bool:
     """Return whether the backfill has loaded a file."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HAS, [last.consensus_end, last.hash])
-        return bool(cursor.fetchone()[0])
+    return bool(statements.value(_HAS, [last.consensus_end, last.hash]))
 
 
 def loaded() -> list[Interval]:
     """Return what the node has loaded, in order."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOADED)
-        return [Interval(*row) for row in cursor.fetchall()]
+    return [Interval(*row) for row in statements.rows(_LOADED)]
 
 
 def intervals(plan: Plan) -> list[Interval]:
-    """Return what is to be loaded, in order: the wanted times and those that the node has loaded."""
+    """Return the intervals to load, in order: those of the plan, and those that the node has loaded."""
     present = loaded()
-    head = max((each.end for each in present), default=0)
+    head = max((interval.end for interval in present), default=0)
     wanted = Interval(plan.start, min(plan.end or MAX, head), plan.start)
     return _united([*present, *([wanted] if wanted.start < wanted.end else [])])
 
 
 def is_loaded(plan: Plan) -> bool:
-    """Return whether all that is wanted is loaded already, one file after the other."""
+    """Return whether all of the plan is loaded already, without a gap."""
     reached = None
-    for each in LoadedRange.objects.order_by("consensus_start"):
-        follows = each.rests_on == LoadedRange.RestsOn.RANGE
-        from_genesis = each.rests_on == LoadedRange.RestsOn.GENESIS
-        if reached is None or not follows:
-            begins = each.consensus_start <= plan.start or (from_genesis and not plan.start)
-            reached = each.consensus_end if begins else None
-        else:
-            reached = each.consensus_end
+    for loaded_range in LoadedRange.objects.order_by("consensus_start"):
+        follows = loaded_range.rests_on == LoadedRange.RestsOn.RANGE
+        from_genesis = loaded_range.rests_on == LoadedRange.RestsOn.GENESIS
+        begins = loaded_range.consensus_start <= plan.start or (from_genesis and not plan.start)
+        is_continued = reached is not None and follows
+        reached = loaded_range.consensus_end if is_continued or begins else None
         if reached is not None and plan.end is not None and reached >= plan.end:
             return True
     return reached is not None and plan.end is None
 
 
-def _united(all_of_them: Iterable[Interval]) -> list[Interval]:
+def _united(intervals: Iterable[Interval]) -> list[Interval]:
     united: list[Interval] = []
-    for each in sorted(all_of_them, key=lambda interval: interval.start):
-        if united and each.start <= united[-1].end:
+    for interval in sorted(intervals, key=lambda interval: interval.start):
+        if united and interval.start <= united[-1].end:
             last = united[-1]
-            united[-1] = Interval(last.start, max(last.end, each.end), last.first)
+            united[-1] = Interval(last.start, max(last.end, interval.end), last.first)
         else:
-            united.append(each)
+            united.append(interval)
     return united

@@ -70,7 +70,7 @@ class Bucket:
         pass
 
     def first_within(self, time: int) -> int:
-        """Return a time before the one that is in a file: nobody has looked where the file begins."""
+        """Return a time before the given one, since it is unknown where its file begins."""
         return time - 1
 
     def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
@@ -86,7 +86,7 @@ class Bucket:
         ).files()
 
     def check(self, loaded: Iterable[Interval]) -> None:
-        """Raise OperatorError if the node has loaded blocks; only loading tells what else a bucket lacks."""
+        """Raise OperatorError if the node has loaded blocks; only loading shows what else is missing."""
         if (last := last_loaded()) and is_block(last.name):
             raise OperatorError(
                 f"The node has loaded blocks, up to {last.name}, and a backfill from a bucket loads record "

@@ -2,26 +2,18 @@
 
 from typing import Any, NamedTuple
 
-from django.db import connection
-
+from mirror.core.db import statements
 from mirror.models import HISTORY_LOCK
 from mirror.operations.history import plan as plans
 from mirror.operations.history import size
 from mirror.operations.history.plan import REPLACED, SCHEMA, Plan
 
-_RUNNING = """
-    select exists (
-        select from pg_locks l join pg_database d on d.oid = l.database
-        where l.locktype = 'advisory' and d.datname = current_database() and l.granted
-            and l.classid = %s and l.objid = %s and l.objsubid = 1),
-        to_regnamespace(%s) is not null"""
-
 
 class State(NamedTuple):
-    """A backfill that has not ended: whether a process works on it, the files it has, the last of them, and
-    about how many there are `in_all` (0: nobody knows).
+    """An unfinished backfill: whether a process runs it, its loaded `files`, and the last of them.
 
-    Without a `plan` its tables are in place, or discarded, and the others are left to be dropped.
+    `in_all` is about how many files there are, 0 if unknown. Without a `plan` its tables are in place, or
+    discarded, and the replaced ones are still to be dropped.
     """
 
     plan: Plan | None
@@ -55,11 +47,9 @@ class State(NamedTuple):
 
 def read() -> State | None:
     """Return the state of a backfill, None if there is none."""
-    with connection.cursor() as cursor:
-        cursor.execute(_RUNNING, [HISTORY_LOCK >> 32, HISTORY_LOCK & 0xFFFFFFFF, REPLACED])
-        running, replaced = cursor.fetchone()
-    plan = plans.stored()
+    running, plan = statements.is_locked(HISTORY_LOCK), plans.stored()
     if plan is None:
-        return State(None, running) if replaced else None
+        is_left = statements.value("select to_regnamespace(%s) is not null", [REPLACED])
+        return State(None, running) if is_left else None
     last = plans.last_loaded(SCHEMA)
     return State(plan, running, size.loaded_files(), last.name if last else None, plans.noted_files())

@@ -1,4 +1,4 @@
-"""How long each table keeps its rows, by the settings, and which partitions are older than that.
+"""The retention period of each table, by the settings, and the partitions that are older.
 
 Age is counted from the last block, not from the clock: a node that was off for long loses nothing by that.
 """
@@ -27,7 +27,7 @@ _PERIOD = Setting("", "1d", "", unit="duration")
 
 
 def periods() -> dict[str, float]:
-    """Return the seconds that each table keeps its rows, by the settings. Errors: InvalidSetting."""
+    """Return the retention period (s) of each table, by the settings. Errors: InvalidSetting."""
     included = config.value("importer.retention.include")
     excluded = config.value("importer.retention.exclude")
     own = dict(_own(text) for text in config.value("importer.retention.tables"))
@@ -66,31 +66,27 @@ def check_names(name: str, tables: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Plan:
-    """The partitions that are older than their tables keep, and the tables that are not divided."""
+    """The expired partitions, and the tables that are not divided."""
 
     old: list[dropping.ExpiredPartition]
     whole: list[str]
 
-    @property
-    def bytes(self) -> int:
-        return sum(each.bytes for each in self.old)
 
-
-def plan(kept: Mapping[str, float]) -> Plan:
-    """Return the plan for tables that keep their rows so many seconds. Errors: OperatorError."""
+def plan(by_table: Mapping[str, float]) -> Plan:
+    """Return the plan for tables with these retention periods (s). Errors: OperatorError."""
     with connection.cursor() as cursor:
-        divided = divided_tables(cursor, kept)
+        divided = divided_tables(cursor, by_table)
         cursor.execute(_LAST)
         row = cursor.fetchone()
-    if kept and not divided:
+    if by_table and not divided:
         raise OperatorError(
             f"Only tables that are divided by month lose rows, as that takes milliseconds: {DIVIDE}."
         )
     if row is None:
         return Plan([], [])
-    cuts = {table: int(row[0] - kept[table] * NANOS_PER_SECOND) for table in divided}
+    cuts = {table: int(row[0] - by_table[table] * NANOS_PER_SECOND) for table in divided}
     old = [each for each in dropping.before(max(cuts.values(), default=MIN)) if _is_old(each, cuts)]
-    return Plan(old, [table for table in kept if table not in divided])
+    return Plan(old, [table for table in by_table if table not in divided])
 
 
 def _is_old(each: dropping.ExpiredPartition, cuts: Mapping[str, int]) -> bool:
@@ -105,19 +101,21 @@ def sentence() -> str:
     if not config.value("importer.retention.enabled"):
         return ""
     try:
-        kept = periods()
+        by_table = periods()
     except InvalidSetting as error:
         return f"nothing is dropped: {error}"
     with connection.cursor() as cursor:
-        divided = divided_tables(cursor, kept)
+        divided = divided_tables(cursor, by_table)
         if not divided:
             return f"nothing is dropped, as no table is divided by month: {DIVIDE}"
         first = divided[0]
         oldest, *_ = partitions(cursor, first)
-    longest = f"{first} is kept for {duration(round(kept[first]))}"
-    others = sorted({duration(round(kept[table])) for table in kept if kept[table] != kept[first]})
+    longest = f"{first} is kept for {duration(round(by_table[first]))}"
+    others = sorted(
+        {duration(round(by_table[table])) for table in by_table if by_table[table] != by_table[first]}
+    )
     more = f", others for {', '.join(others)}" if others else ""
-    goes = oldest.upper + int(kept[first] * NANOS_PER_SECOND)
+    goes = oldest.upper + int(by_table[first] * NANOS_PER_SECOND)
     since = f"from {_date(oldest.lower)} on" if oldest.lower > MIN else "from the beginning on"
     return (
         f"{longest}{more}; it has rows {since}, and those before {_date(oldest.upper)} go when the last "

@@ -1,4 +1,4 @@
-"""Dropping old partitions: one process at a time, never beside a backup, safe to kill."""
+"""Dropping old partitions: one process at a time, never during a backup, safe to kill."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from mirror.core.db.availability import outage
 from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.dropping import ExpiredPartition
 from mirror.core.values.human_readable import byte_size
-from mirror.node.loading.background_thread import working
+from mirror.node.loading.background_thread import in_background
 from mirror.operations.backup.sessions import alone, session
 from mirror.operations.retention.plan import periods, plan
 
@@ -21,7 +21,7 @@ log = logs.logger(__name__)
 
 Say = Callable[[str], None]
 
-# After something was in the way, such as a backup.
+# After a failure, such as a backup that holds the lock.
 _RETRY_SECONDS = 600.0
 # The loader's do not count here: detaching waits for the longest reader.
 _WITHOUT_LIMITS = "set lock_timeout = 0; set statement_timeout = 0"
@@ -39,7 +39,7 @@ def drop(
 
 
 def prune_continuously(say: Say, stopping: threading.Event) -> None:
-    """Drop what is too old by the settings, again and again, until `stopping` is set."""
+    """Drop expired partitions repeatedly, until `stopping` is set."""
     while not stopping.is_set():
         pause = config.value("importer.retention.frequency")
         try:
@@ -51,7 +51,7 @@ def prune_continuously(say: Say, stopping: threading.Event) -> None:
             log.exception("pruning_failed")
             say(f"Retention: nothing more was dropped, as the database says: {outage.reason(error)}")
             pause = min(pause, _RETRY_SECONDS)
-        # The database may close a connection that rests for so long.
+        # The database may close a connection that is idle for so long.
         with suppress(*outage.ERRORS):
             connection.close()
         stopping.wait(pause)
@@ -72,11 +72,11 @@ def _prune(say: Say) -> None:
 
 
 @contextmanager
-def beside(say: Say) -> Iterator[None]:
-    """Prune in a thread for the length of the block, if the settings ask for it."""
+def in_thread(say: Say) -> Iterator[None]:
+    """Prune in a thread for the length of the block, if the settings enable it."""
     if not config.value("importer.retention.enabled"):
         yield
         return
     over = threading.Event()
-    with working("retention", partial(prune_continuously, say, over), over):
+    with in_background("retention", partial(prune_continuously, say, over), over):
         yield

@@ -1,1 +1,1 @@
-"""Snapshots: what a node knows of the ledger at a block, for any other node."""
+"""Snapshots: the ledger at a block, as a node has it, for any other node."""

@@ -8,7 +8,6 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,13 +25,13 @@ from mirror.node.start.tables import LEDGER_APPS
 from mirror.operations.backup import dump
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
 from mirror.operations.backup.pieces import Piece, backed_up_tables, pieces
-from mirror.operations.backup.sessions import Session, session
+from mirror.operations.backup.sessions import Session, Task, session, try_lock
 from mirror.operations.snapshot import selection
 
 # Of the project's own tables, those that describe this node rather than the ledger.
 _OF_THE_NODE = {"archive_location", "loader_state", "node_minute", "archive_failure"}
 
-# So many bytes, half of them indexes, become of one in a file.
+# A byte in a file becomes so many in the database, half of them indexes.
 _BYTES_LOADED = 5
 
 _TIMES = "select min(consensus_start), max(consensus_end) from record_file having count(*) > 0"
@@ -50,7 +49,7 @@ def save(
     jobs: int,
     entities: frozenset[int] = frozenset(),
 ) -> Manifest:
-    """Write a snapshot into a folder, or go on with one; return its description.
+    """Write a snapshot into a folder, or go on with one; return its manifest.
 
     With `entities`, it has what these took part in and their state, and of the rest what a reader needs to
     understand that. Errors: OperatorError; Stopped.
@@ -62,29 +61,24 @@ def save(
         _tables,
         partial(_pieces, entities=entities, distributed=distributed),
         partial(_complete, entities=entities, distributed=distributed),
-        shares_moment=not distributed,
+        shares_snapshot=not distributed,
     )
-    with session() as holder, _without_loader(holder) if distributed else nullcontext():
-        return dump.keep(folder, content, say, stopping, jobs=jobs)
+    with session() as holder:
+        # Several machines that hold the rows share no snapshot. The lock ends with the session.
+        if distributed and not try_lock(holder, LOADER_LOCK):
+            raise OperatorError(
+                "A node loads into this database, which is distributed: stop loading while the snapshot is "
+                "written."
+            )
+        return dump.write(Task(folder, say, stopping, jobs), content)
 
 
-def _without_loader(holder: Session) -> nullcontext[None]:
-    """Keep loaders out, where several machines hold the rows: they share no moment. Errors: OperatorError."""
-    if holder.execute("select pg_try_advisory_lock(%s)", [LOADER_LOCK]).fetchone() != (True,):
-        raise OperatorError(
-            "A node loads into this database, which is distributed: stop loading while the snapshot is "
-            "written."
-        )
-    # The lock ends with the session.
-    return nullcontext()
-
-
-def _keeps(app: str, table: str) -> bool:
+def _in_snapshot(app: str, table: str) -> bool:
     return app in LEDGER_APPS or (app == "mirror" and table not in _OF_THE_NODE)
 
 
 def _tables(own: Session) -> dict[str, list[str]]:
-    return backed_up_tables(own, _keeps)
+    return backed_up_tables(own, _in_snapshot)
 
 
 def _pieces(
@@ -99,7 +93,7 @@ def _pieces(
 
 
 def _queries(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
-    """Return each table as one piece: pages are a matter of the machines that hold them."""
+    """Return each table as one piece, since its pages are on other machines."""
     sizes = Counter[str]()
     with connection.cursor() as cursor:
         for part in shards.look(cursor).parts:
@@ -115,7 +109,7 @@ def _queries(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
 
 
 def _complete(
-    folder: Path, first: Session, description: Manifest, *, entities: frozenset[int], distributed: bool
+    folder: Path, first: Session, manifest: Manifest, *, entities: frozenset[int], distributed: bool
 ) -> Manifest:
     row = first.execute(_TIMES).fetchone()
     with first.cursor(row_factory=dict_row) as cursor:
@@ -126,10 +120,10 @@ def _complete(
     named = [str(entity_id.text(entity)) for entity in sorted(entities)]
     if named:
         ranges = [each | {"filters": selection.filters(each["filters"], named)} for each in ranges]
-    # The size of this database is that of all entities, and of one of the machines.
-    size = _BYTES_LOADED * description.bytes if entities or distributed else description.database_bytes
+    # The size of this database is that of all entities, on one of the machines.
+    size = _BYTES_LOADED * manifest.bytes if entities or distributed else manifest.database_bytes
     return replace(
-        description,
+        manifest,
         database_bytes=size,
         times=(row[0], row[1]) if row else None,
         ranges=ranges,

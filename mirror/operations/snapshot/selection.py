@@ -1,8 +1,8 @@
 """The rows of some entities: what these took part in, their state, and what explains both.
 
-Whole transactions are kept, with the rows of everybody who took part. The other entities that they name are
-kept as they are now, without their relationships and allowances. Blocks, address books, stakes, and the files
-of the network's own accounts are kept whole.
+Transactions are included whole, with the rows of all entities that took part. Other entities that they name
+are included in their current state, without relationships and allowances. Blocks, address books, stakes, and
+the files of the network's own accounts are included whole.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,34 +33,34 @@ _LOOKED_UP = {
     "topic": "id",
     "topic_history": "id",
 }
-# They have a consensus timestamp, but tell how something is.
+# They have a consensus timestamp, but describe the state of something.
 _STATE = {"schedule"}
 _FILES = "file_data"
 _TREASURY = 2
 _LAST_SYSTEM_FILE = 199
 
-# So many are named in one statement.
+# The most entities or times in one statement.
 _NAMED_AT_ONCE = 20_000
 # A condition names a row by about 20 letters, and a row has about 300 bytes: for progress alone.
 _BYTES_PER_LETTER = 15
 
 
 def whole_tables() -> set[str]:
-    """Return the tables that are kept whole, whatever the entities."""
+    """Return the tables that are included whole, whatever the entities."""
     own = {table for table, model in _models().items() if model._meta.app_label in _WHOLE_APPS}
     return (own | _WHOLE) - {_RANGES}
 
 
 def pieces(own: Session, tables: dict[str, list[str]], entities: frozenset[int]) -> list[Piece]:
-    """Return the pieces of tables that are not kept whole."""
+    """Return the pieces of tables that are not included whole."""
     models = {table: model for table, model in _models().items() if table in tables}
     timed = {table for table, model in models.items() if _is_timed(table, model)}
     times = _times(own, {table: models[table] for table in timed}, entities)
     named = _named(own, {table: models[table] for table in timed}, times, entities)
-    found = []
+    parts = []
     for table, columns in tables.items():
         if table == _RANGES:
-            found.append(_ranges(columns, entities))
+            parts.append(_ranges(columns, entities))
             continue
         if table in timed:
             conditions = list(_any("consensus_timestamp", times))
@@ -71,8 +71,8 @@ def pieces(own: Session, tables: dict[str, list[str]], entities: frozenset[int])
             conditions = [_one_of(_entity_columns(models[table]), those)]
         if table == _FILES:
             first = f"entity_id between 0 and {_LAST_SYSTEM_FILE}"
-            conditions = [first, *(f"{each} and not {first}" for each in conditions)]
-        found += [
+            conditions = [first, *(f"{condition} and not {first}" for condition in conditions)]
+        parts += [
             piece(
                 table,
                 columns,
@@ -82,7 +82,7 @@ def pieces(own: Session, tables: dict[str, list[str]], entities: frozenset[int])
             )
             for number, condition in enumerate(conditions)
         ]
-    return found
+    return parts
 
 
 def piece(table: str, columns: list[str], rows: str, *, number: int, size: int) -> Piece:
@@ -92,7 +92,7 @@ def piece(table: str, columns: list[str], rows: str, *, number: int, size: int) 
 
 
 def filters(before: dict[str, Any] | None, entities: list[str]) -> dict[str, Any]:
-    """Return the filters of a loaded range of which only the rows of these entities are kept."""
+    """Return the filters of a loaded range limited to the rows of these entities."""
     return {**(before or {}), SNAPSHOT_ENTITIES: ",".join(entities)}
 
 
@@ -108,10 +108,10 @@ def _ranges(columns: list[str], entities: frozenset[int]) -> Piece:
 
 def _times(own: Session, timed: dict[str, type[Model]], entities: frozenset[int]) -> list[int]:
     """Return the times of the transactions that the entities took part in, and of those that caused them."""
-    found: set[int] = set()
+    times: set[int] = set()
     for table, model in timed.items():
         condition = _one_of(_entity_columns(model), entities)
-        found.update(
+        times.update(
             at
             for (at,) in own.execute(f'select consensus_timestamp from "{table}" where {condition}'.encode())
         )
@@ -121,26 +121,26 @@ def _times(own: Session, timed: dict[str, type[Model]], entities: frozenset[int]
         for lower, upper in own.execute(
             f"select lower(timestamp_range), upper(timestamp_range) from {table} where {condition}".encode()
         ):
-            found.update(at for at in (lower, upper) if at is not None)
-    for condition in _any("consensus_timestamp", sorted(found)):
-        found.update(
+            times.update(at for at in (lower, upper) if at is not None)
+    for condition in _any("consensus_timestamp", sorted(times)):
+        times.update(
             at
             for (at,) in own.execute(
                 "select parent_consensus_timestamp from transaction "
                 f"where {condition} and parent_consensus_timestamp is not null".encode()
             )
         )
-    return sorted(found)
+    return sorted(times)
 
 
 def _named(
     own: Session, timed: dict[str, type[Model]], times: list[int], entities: frozenset[int]
 ) -> set[int]:
     """Return the entities, their tokens, and all others that the transactions of these times name."""
-    found = set(entities)
+    named = set(entities)
     for table in ("token_account", "nft"):
         condition = _one_of(["account_id"], entities)
-        found.update(
+        named.update(
             token
             for (token,) in own.execute(f"select distinct token_id from {table} where {condition}".encode())
         )
@@ -148,8 +148,8 @@ def _named(
         for column in _entity_columns(model):
             for condition in _any("consensus_timestamp", times):
                 rows = own.execute(f'select distinct {column} from "{table}" where {condition}'.encode())
-                found.update(entity for (entity,) in rows if entity)
-    return found
+                named.update(entity for (entity,) in rows if entity)
+    return named
 
 
 # CONDITIONS

@@ -2,23 +2,33 @@
 
 from contracts.backfills import allowances, indexes, logs, messages, weibars
 from ledger.backfills import blocks, coverage, rewards
-from ledger.backfills import indexes as ledger_indexes
 from mirror.core.db.backfill import TITLES, Backfill, Division, IndexBuild
-from tokens.backfills import indexes as token_indexes
 
+# The indexes that models declare, by the name of the backfill that builds them.
+_INDEXES = {
+    "synthetic_index": "contract_log__synthetic_timestamp",
+    "topic0_index": "contract_log__topic0_timestamp",
+    "topic1_index": "contract_log__topic1_timestamp",
+    "topic2_index": "contract_log__topic2_timestamp",
+    "topic3_index": "contract_log__topic3_timestamp",
+    "balance_index": "entity__balance",
+    "past_balance_index": "account_balance__balance_account",
+    "holdings_index": "token_account__token_balance_account",
+    "past_holdings_index": "token_balance__token_balance_account",
+    "token_type_index": "token__type_id",
+    "token_symbol_index": "token__symbol",
+    "sent_airdrops_index": "token_airdrop__pending_of_sender",
+    "received_airdrops_index": "token_airdrop__pending_of_receiver",
+    "schedule_index": "schedule__creator_schedule",
+    "failed_index": "transaction__failed",
+    "failed_type_index": "transaction__failed_type",
+    "credit_index": "crypto_transfer__credit",
+    "debit_index": "crypto_transfer__debit_of_others",
+    "token_debit_index": "token_transfer__debit_of_others",
+    "entity_transaction_index": "entity_transaction__consensus_timestamp",
+}
 _ALL: tuple[Backfill | IndexBuild | Division, ...] = (
-    logs.SYNTHETIC_INDEX,
-    *logs.TOPIC_INDEXES,
-    ledger_indexes.BALANCE,
-    ledger_indexes.PAST_BALANCE,
-    token_indexes.HOLDINGS,
-    token_indexes.PAST_HOLDINGS,
-    token_indexes.TYPE,
-    token_indexes.SYMBOL,
-    token_indexes.SENT_AIRDROPS,
-    token_indexes.RECEIVED_AIRDROPS,
-    ledger_indexes.SCHEDULES,
-    *ledger_indexes.TRANSACTIONS,
+    *(IndexBuild(name=name, index=index) for name, index in _INDEXES.items()),
     logs.DUPLICATES,
     logs.SYNTHETIC,
     weibars.WEIBARS,
@@ -31,4 +41,4 @@ _ALL: tuple[Backfill | IndexBuild | Division, ...] = (
     rewards.GONE_NODES,
     Division(name="monthly_partitions"),
 )
-BACKFILLS = {name: next(each for each in _ALL if each.name == name) for name in TITLES}
+BACKFILLS = {name: next(backfill for backfill in _ALL if backfill.name == name) for name in TITLES}

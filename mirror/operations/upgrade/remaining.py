@@ -1,10 +1,9 @@
-"""The backfills that are left to do, and how far the one at work is. Source: the table backfill."""
+"""The backfills that are left to run, and the progress of the running one. Source: the table backfill."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from django.db import connection
-
+from mirror.core.db import statements
 from mirror.core.db.backfill import TITLES
 from mirror.core.values.human_readable import duration
 from mirror.models import UPGRADE_LOCK
@@ -14,16 +13,11 @@ COMMAND = "`manage.py upgrade`"
 _LEAST_SHARE = 0.02
 
 _COLUMNS = "name, newest, oldest, position, rows, seconds, started is not null, finished is not null"
-_RUNNING = """
-    select exists (
-        select from pg_locks l join pg_database d on d.oid = l.database
-        where l.locktype = 'advisory' and d.datname = current_database() and l.granted
-            and l.classid = %s and l.objid = %s and l.objsubid = 1)"""
 
 
 @dataclass(frozen=True)
 class Remaining:
-    """One backfill: its ends and position, the number of rows it has changed and the seconds that it took."""
+    """A backfill: its ends and position, the number of rows it has changed, and the seconds that it took."""
 
     name: str
     newest: int | None
@@ -49,23 +43,27 @@ class Remaining:
         return self.seconds / share * (1 - share) if share >= _LEAST_SHARE else None
 
     @property
-    def text(self) -> str:
-        """Return title, share and time left."""
+    def time_left(self) -> str:
+        """A clause about the time left, if that is known."""
         left = self.seconds_left
-        about = f", about {duration(round(left))} left" if left is not None and not self.finished else ""
-        return f"{TITLES[self.name]}, {self.share:.0%}{about}".replace("%", " %")
+        return f", about {duration(round(left))} left" if left is not None and not self.finished else ""
+
+    @property
+    def text(self) -> str:
+        """Title, share and time left."""
+        return f"{TITLES[self.name]}, {self.share:.0%}{self.time_left}".replace("%", " %")
 
 
 @dataclass(frozen=True)
 class Upgrade:
-    """All backfills that are left, in their order, and whether a process works on them."""
+    """All backfills that are left, in their order, and whether a process runs them."""
 
     left: Sequence[Remaining]
     running: bool
 
     @property
     def sentence(self) -> str:
-        """Return the backfill at work, or the command that would run it; nothing if none is left."""
+        """The running backfill, or the command that would run it; empty if none is left."""
         if not self.left:
             return ""
         if not self.running:
@@ -83,13 +81,8 @@ PENDING = f"Rows of an older release are still to be changed, which {COMMAND} do
 
 def read() -> Upgrade:
     """Return the backfills that are left. Errors: DatabaseError, also while the tables are not made yet."""
-    with connection.cursor() as cursor:
-        left = names()
-        if not left:
-            return Upgrade((), False)
-        cursor.execute(_RUNNING, [UPGRADE_LOCK >> 32, UPGRADE_LOCK & 0xFFFFFFFF])
-        (running,) = cursor.fetchone()
-    return Upgrade([of(name) for name in left], running)
+    left = names()
+    return Upgrade([of(name) for name in left], bool(left) and statements.is_locked(UPGRADE_LOCK))
 
 
 def say_pending(say: Callable[[str], None]) -> None:
@@ -100,14 +93,10 @@ def say_pending(say: Callable[[str], None]) -> None:
 
 
 def names() -> list[str]:
-    """Return the names of the backfills that are left, in the order in which they are run."""
-    with connection.cursor() as cursor:
-        cursor.execute("select name from backfill where finished is null")
-        left = {name for (name,) in cursor.fetchall()}
+    """Return the names of the backfills that are left, in the order in which they run."""
+    left = {name for (name,) in statements.rows("select name from backfill where finished is null")}
     return [name for name in TITLES if name in left]
 
 
 def of(name: str) -> Remaining:
-    with connection.cursor() as cursor:
-        cursor.execute(f"select {_COLUMNS} from backfill where name = %s", [name])
-        return Remaining(*cursor.fetchone())
+    return Remaining(*statements.row(f"select {_COLUMNS} from backfill where name = %s", [name]))

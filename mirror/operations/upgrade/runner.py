@@ -2,17 +2,17 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 
 import psycopg
-from django.db import Error, OperationalError, connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 from psycopg import errors
 
 from mirror.core import config, logs
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
-from mirror.core.db.backfill import Backfill, Division, IndexBuild, Piece
+from mirror.core.db.backfill import Backfill, IndexBuild, Piece
 from mirror.core.db.partitions import indexing
 from mirror.core.db.partitions.catalogue import growing_tables
 from mirror.core.db.partitions.dividing import divide
@@ -26,13 +26,13 @@ log = logs.logger(__name__)
 
 Show = Callable[[Remaining], None]
 
-# The size of a piece is chosen so that it takes this long. Then the database is left to others for as long.
+# The size of a piece is chosen so that it takes this long; then the database is left to others for as long.
 _PIECE_SECONDS = 0.1
 _FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 20, 200, 5000
-# Less than deadlock_timeout: of two that wait for each other this one gives way, not a loader.
+# Less than deadlock_timeout: in a deadlock this process gives way, not a loader.
 _LOCK_MILLISECONDS = 500
 _RETRY_SECONDS = 1.0
-_SECONDS_BETWEEN_LOOKS = 0.2
+_SECONDS_BETWEEN_CHECKS = 0.2
 
 # Errors because others change the same rows: the piece is tried again.
 _BUSY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
@@ -48,49 +48,56 @@ def run(show: Show, stopping: threading.Event, start_again: Callable[[], None] |
 
 
 def _run(show: Show, stopping: threading.Event) -> bool:
-    with _alone(stopping) as is_alone:
+    with statements.locked(UPGRADE_LOCK, stopping=stopping) as is_alone:
         if not is_alone:
             return False
-        # Since this process has looked, a restore may have begun and have been interrupted.
+        # A restore may have begun and been interrupted since this process checked.
         tables.check_restored()
-        for name in remaining.names():
-            if not _run_one(name, show, stopping):
-                return False
-    return True
+        return all(_run_backfill(name, show, stopping) for name in remaining.names())
 
 
-def _run_one(name: str, show: Show, stopping: threading.Event) -> bool:
+def _run_backfill(name: str, show: Show, stopping: threading.Event) -> bool:
+    """Run a backfill; return False if `stopping` interrupted it."""
     backfill = BACKFILLS[name]
-    began = time.monotonic()
-    if isinstance(backfill, IndexBuild):
-        _note_start(name)
-        show(remaining.of(name))
-        if not _build(backfill, stopping):
-            return False
-        _finish(name, time.monotonic() - began)
-    elif isinstance(backfill, Division):
-        if not _divide(name, show, stopping):
-            return False
-        _finish(name, time.monotonic() - began)
+    if isinstance(backfill, Backfill):
+        is_done = _change_rows(backfill, show, stopping)
     else:
-        rows = _FIRST_ROWS
-        with transaction.atomic(), connection.cursor() as cursor:
-            _begin(cursor, backfill)
-        while not (state := remaining.of(name)).finished:
-            show(state)
-            if stopping.is_set():
-                return False
-            rows = _next_piece(backfill, rows, stopping)
-    show(remaining.of(name))
-    log.info("backfilled", name=name, rows=remaining.of(name).rows)
+        began = time.monotonic()
+        statements.execute("update backfill set started = now() where name = %s and started is null", [name])
+        if isinstance(backfill, IndexBuild):
+            show(remaining.of(name))
+            is_done = _interruptible(lambda: _build(backfill), stopping)
+        else:
+            is_done = _divide(name, show, stopping)
+        if is_done:
+            statements.execute(
+                "update backfill set finished = now(), seconds = %s where name = %s",
+                [time.monotonic() - began, name],
+            )
+    if is_done:
+        state = remaining.of(name)
+        show(state)
+        log.info("backfilled", name=name, rows=state.rows)
+    return is_done
+
+
+# ROWS
+
+
+def _change_rows(backfill: Backfill, show: Show, stopping: threading.Event) -> bool:
+    rows = _FIRST_ROWS
+    with transaction.atomic(), connection.cursor() as cursor:
+        _begin(cursor, backfill)
+    while not (state := remaining.of(backfill.name)).finished:
+        show(state)
+        if stopping.is_set():
+            return False
+        rows = _next_piece(backfill, rows, stopping)
     return True
-
-
-# PIECES
 
 
 def _begin(cursor: CursorWrapper, backfill: Backfill) -> None:
-    """Note where the backfill begins and ends, unless it has begun before; finish one that is not needed."""
+    """Store the ends of the backfill, unless it has begun before; finish one that is not needed."""
     cursor.execute("select position, newest from backfill where name = %s for update", [backfill.name])
     position, newest = cursor.fetchone()
     if position is not None:
@@ -150,111 +157,57 @@ def _change_piece(cursor: CursorWrapper, backfill: Backfill, rows: int, began: f
     )
 
 
-# INDEXES
+# INDEXES AND PARTITIONS
 
 
-def _build(build: IndexBuild, stopping: threading.Event) -> bool:
-    """Build an index, unless it is there; return False if `stopping` interrupted that."""
+def _build(build: IndexBuild) -> None:
+    """Build an index, unless it exists."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "select indisvalid from pg_index where indexrelid = to_regclass(%s)",
-            [build.index],
-        )
+        cursor.execute("select indisvalid from pg_index where indexrelid = to_regclass(%s)", [build.index])
         row = cursor.fetchone()
         if row == (True,):
-            return True
-        with _interrupted_by(stopping):
-            try:
-                if indexing.is_divided(cursor, build.statement):
-                    indexing.build(cursor, build.statement)
-                    return True
-                if row:
-                    cursor.execute(f"drop index concurrently {build.index}")
-                cursor.execute(build.statement)
-            except OperationalError as error:
-                if stopping.is_set() and isinstance(error.__cause__, errors.QueryCanceled):
-                    return False
-                raise
-    return True
-
-
-# PARTITIONS
+            return
+        if indexing.is_divided(cursor, build.statement):
+            indexing.build(cursor, build.statement)
+            return
+        if row:
+            # An interrupted attempt has left it.
+            cursor.execute(f"drop index concurrently {build.index}")
+        cursor.execute(build.statement)
 
 
 def _divide(name: str, show: Show, stopping: threading.Event) -> bool:
-    """Divide the growing tables by month if that is wanted; return False if `stopping` interrupted it."""
-
-    def undisturbed(work: Callable[[], None]) -> bool:
-        with _interrupted_by(stopping):
-            try:
-                work()
-            except OperationalError as error:
-                if stopping.is_set() and isinstance(error.__cause__, errors.QueryCanceled):
-                    return False
-                raise
-        return not stopping.is_set()
-
-    _note_start(name)
+    """Divide the growing tables by month if that is configured; return False if `stopping` interrupted it."""
     tables = growing_tables() if config.value("db.partitions") else ()
     for done, table in enumerate(tables):
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "update backfill set newest = %s, oldest = 0, position = %s where name = %s",
-                [len(tables), len(tables) - done, name],
-            )
+        statements.execute(
+            "update backfill set newest = %s, oldest = 0, position = %s where name = %s",
+            [len(tables), len(tables) - done, name],
+        )
         show(remaining.of(name))
-        if stopping.is_set() or not divide(table, undisturbed=undisturbed):
+        if stopping.is_set() or not divide(table, undisturbed=lambda work: _interruptible(work, stopping)):
             return False
     return True
 
 
-@contextmanager
-def _interrupted_by(stopping: threading.Event) -> Iterator[None]:
-    """Cancel the statement of the block when `stopping` is set."""
+def _interruptible(work: Callable[[], None], stopping: threading.Event) -> bool:
+    """Work, and cancel the running statement when `stopping` is set; return False if it was."""
     session: psycopg.Connection[object] = connection.connection
     over = threading.Event()
 
     def watch() -> None:
-        while not over.wait(_SECONDS_BETWEEN_LOOKS):
+        while not over.wait(_SECONDS_BETWEEN_CHECKS):
             if stopping.is_set():
                 session.cancel()
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield
+        work()
+    except OperationalError as error:
+        if not (stopping.is_set() and isinstance(error.__cause__, errors.QueryCanceled)):
+            raise
     finally:
         over.set()
         watcher.join()
-
-
-def _note_start(name: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("update backfill set started = now() where name = %s and started is null", [name])
-
-
-def _finish(name: str, seconds: float) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("update backfill set finished = now(), seconds = %s where name = %s", [seconds, name])
-
-
-# LOCK
-
-
-@contextmanager
-def _alone(stopping: threading.Event) -> Iterator[bool]:
-    """Wait until this is the only process that upgrades the database; yield False if stopped before."""
-    with connection.cursor() as cursor:
-        while True:
-            cursor.execute("select pg_try_advisory_lock(%s)", [UPGRADE_LOCK])
-            if cursor.fetchone()[0]:
-                break
-            if stopping.wait(_RETRY_SECONDS):
-                yield False
-                return
-    try:
-        yield True
-    finally:
-        # A session that was lost has lost its lock too.
-        with suppress(Error), connection.cursor() as cursor:
-            cursor.execute("select pg_advisory_unlock(%s)", [UPGRADE_LOCK])
+    return not stopping.is_set()

@@ -19,7 +19,7 @@ from mirror.core import config, logs
 from mirror.core.db.availability import outage
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.node.health import inventory, status
+from mirror.node.health import facts, inventory, status
 from mirror.web.pages import answer
 
 log = logs.logger("mirror.web")
@@ -89,7 +89,7 @@ def _read() -> tuple[int, dict[str, Any]]:
     return 200, context
 
 
-def _kept_from(first: status.Block) -> str:
+def _kept_from(first: facts.Block) -> str:
     """Return the time of the first transaction, if the first block is older."""
     with connection.cursor() as cursor:
         cursor.execute(_FIRST_TRANSACTION)
@@ -99,8 +99,8 @@ def _kept_from(first: status.Block) -> str:
     return f"{datetime.fromtimestamp(began // NANOS_PER_SECOND, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _first_block() -> status.Block | None:
+def _first_block() -> facts.Block | None:
     with connection.cursor() as cursor:
         cursor.execute(_FIRST_BLOCK)
         row = cursor.fetchone()
-    return status.Block(*row) if row else None
+    return facts.Block(*row) if row else None

@@ -13,7 +13,7 @@ from tests.node import manage
 
 
 @pytest.mark.parametrize("name", overview.ours())
-def test_the_help_of_each_command_says_what_when_and_how(name: str) -> None:
+def test_help_of_each_command_says_what_when_and_how(name: str) -> None:
     command = load_command_class("mirror", name)
 
     assert isinstance(command, NodeCommand)
@@ -30,7 +30,7 @@ def test_the_help_of_each_command_says_what_when_and_how(name: str) -> None:
         command.check_arguments(shlex.split(line)[1:])
 
 
-def test_the_overview_has_a_short_sentence_for_each_command() -> None:
+def test_overview_has_a_short_sentence_for_each_command() -> None:
     lines = overview.text().splitlines()
 
     for name in overview.ours():
@@ -54,7 +54,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("call", "sentence"), WRONG.items())
-def test_wrong_use_is_refused_in_a_sentence_that_says_what_is_right(call: str, sentence: str) -> None:
+def test_wrong_use_is_refused_with_the_right_use(call: str, sentence: str) -> None:
     name, *arguments = call.split()
 
     with pytest.raises(CommandError) as raised:
@@ -64,7 +64,7 @@ def test_wrong_use_is_refused_in_a_sentence_that_says_what_is_right(call: str, s
     assert raised.value.returncode == 2
 
 
-def test_a_misspelt_command_is_refused_with_the_one_that_was_meant() -> None:
+def test_misspelt_command_is_refused_with_the_one_that_was_meant() -> None:
     with pytest.raises(
         CommandError, match=r"^There is no command 'ingset': did you mean `manage.py ingest`\? "
     ):

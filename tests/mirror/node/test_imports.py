@@ -6,7 +6,7 @@ import sys
 from django.conf import settings
 
 
-def test_a_node_imports_the_library_of_buckets_only_where_it_follows_a_stream_or_keeps_files() -> None:
+def test_library_of_buckets_is_imported_only_where_it_is_used() -> None:
     program = (
         "import sys, django; django.setup(); import mirror.node.start.up; print('obstore' in sys.modules)"
     )

@@ -15,8 +15,9 @@ from mirror.core.db.backfill import TITLES
 from mirror.core.processes.deaths import Death
 from mirror.management.commands.status import Command
 from mirror.node.health import checks
+from mirror.node.health.facts import Block, MissingArchiveFile, State
 from mirror.node.health.inventory import AddressBook, Database, Disk, Inventory
-from mirror.node.health.status import Block, MissingArchiveFile, State, Status
+from mirror.node.health.status import Status
 from mirror.operations.upgrade.remaining import Remaining, Upgrade
 from mirror.web.monitoring.probe import Answer
 from tests.build import SECOND, START, insert
@@ -265,7 +266,7 @@ def printed(situation: Situation) -> str:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_status_says_what_a_tired_operator_understands(name: str, settings_of: Callable[..., None]) -> None:
+def test_status_prints_each_situation(name: str, settings_of: Callable[..., None]) -> None:
     held = SITUATIONS[name][1]
     settings_of({"network": held.network})
 
@@ -278,7 +279,7 @@ def test_each_situation_written_down_is_one_of_these() -> None:
     assert [line[4:] for line in SAID.splitlines() if line.startswith("=== ")] == list(SITUATIONS)
 
 
-def test_the_guide_names_every_state_that_programs_are_told() -> None:
+def test_guide_names_every_state() -> None:
     guide = Path(settings.BASE_DIR, "mirror", "docs", "operate.md").read_text()
     named = guide.partition("`state` is one of")[2].partition(";")[0]
 

@@ -7,7 +7,7 @@ from mirror.node.admin import access
 from mirror.node.start import up
 
 
-def test_a_new_node_says_where_the_first_password_is(settings: Any, tmp_path: Path) -> None:
+def test_new_node_says_where_the_first_password_is(settings: Any, tmp_path: Path) -> None:
     settings.DATA_DIR = tmp_path
     access.password_file(tmp_path).write_text("secret\n")
 
@@ -16,7 +16,7 @@ def test_a_new_node_says_where_the_first_password_is(settings: Any, tmp_path: Pa
     assert f"user admin, its first password is in {tmp_path}/admin-password\n" in said
 
 
-def test_a_restored_node_names_no_file_that_it_does_not_have(settings: Any, tmp_path: Path) -> None:
+def test_restored_node_names_no_file_that_it_does_not_have(settings: Any, tmp_path: Path) -> None:
     settings.DATA_DIR = tmp_path
 
     said = up._whereabouts(None, ends=False, sdk=False)

@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 from mirror.core.db.partitions.catalogue import divided_tables, partitions
 from mirror.core.db.schema.locking import change_table
 
-_STATEMENT = re.compile(r"create index concurrently (\w+) on (\w+) (.*)", re.S | re.I)
+_STATEMENT = re.compile(r'create index concurrently "?(\w+)"? on "?(\w+)"? (.*)', re.S | re.I)
 _ATTACHED = """
     select exists (
         select from pg_inherits join pg_index on indexrelid = inhrelid

@@ -307,7 +307,7 @@ def test_an_index_of_a_divided_table_is_built_for_each_partition_and_goes_on_whe
         query(f"drop index {build.index}")
         indexing.build(cursor, build.statement)
         query(f"drop index {build.index}")
-        query(f"create index {build.index} on only {build.statement.partition(' on ')[2]}")
+        query(f"create index {build.index} on only {build.statement.partition(' ON ')[2]}")
         assert query(valid, build.index) == [(False,)]
 
         indexing.build(cursor, build.statement)

@@ -32,7 +32,7 @@ def made(folder: Path, *options: str) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_same_options_make_the_same_stream(tmp_path, capsys):
+def test_same_options_make_the_same_stream(tmp_path, capsys):
     once, again, other = (
         made(tmp_path / "once"),
         made(tmp_path / "again"),
@@ -46,7 +46,7 @@ def test_the_same_options_make_the_same_stream(tmp_path, capsys):
     assert " CRYPTOTRANSFER" in capsys.readouterr().out
 
 
-def test_a_slow_network_spread_over_hours_has_all_its_blocks(tmp_path):
+def test_slow_network_spread_over_hours_has_all_its_blocks(tmp_path):
     made(tmp_path / "stream", "--tps", "0.1", "--hours", "3", "--seed", "9" * 40)
 
     assert len(find_record_files([tmp_path / "stream"])) == 3
@@ -57,7 +57,7 @@ def test_a_slow_network_spread_over_hours_has_all_its_blocks(tmp_path):
     [("as printed", ()), ("default", ()), ("default", ("--follow", "--until", "2025-01-01T22:00:00Z"))],
     ids=["as printed", "default network", "followed"],
 )
-def test_the_stream_is_loaded_by_the_command_that_is_printed(
+def test_stream_is_loaded_by_the_command_that_is_printed(
     network, options, tmp_path, data_folder, tables, capsys
 ):
     stream = tmp_path / "a stream"
@@ -92,9 +92,7 @@ def test_blocks_are_followed_by_the_command_that_is_printed(tmp_path, data_folde
 
 
 @pytest.mark.parametrize("first", [0, 1, 2, 3])
-def test_the_network_goes_over_to_blocks_at_the_chosen_one_with_the_same_transactions(
-    first, tmp_path, ledger_tables, capsys
-):
+def test_network_changes_to_blocks_with_the_same_transactions(first, tmp_path, ledger_tables, capsys):
     made(tmp_path / "stream", "--blocks-from", str(first))
     made(tmp_path / "blocks", "--blocks-stream")
     files, blocks = find_record_files([tmp_path / "stream"]), find_record_files([tmp_path / "blocks"])
@@ -110,7 +108,7 @@ def test_the_network_goes_over_to_blocks_at_the_chosen_one_with_the_same_transac
     assert f" SVC_MIRROR_IMPORTER_BLOCK_{cutover}=true " in printed[0]
 
 
-def test_the_first_block_follows_the_block_around_the_last_record_file(tmp_path):
+def test_first_block_follows_the_block_around_the_last_record_file(tmp_path):
     made(tmp_path / "stream", "--blocks-from", "2")
     wrapping = WrappingComposer()
     for _, block in History(2, 3, 1, blocks_from=2).play(nodes()):
@@ -122,7 +120,7 @@ def test_the_first_block_follows_the_block_around_the_last_record_file(tmp_path)
     assert [file.hapi_version for file in (*record_files, first)] == [(0, 75, 0), (0, 76, 0), (0, 76, 0)]
 
 
-def test_the_bundled_book_of_the_simulated_network_is_that_of_its_nodes():
+def test_bundled_address_book_is_that_of_the_simulated_nodes():
     assert (bundled.FOLDER / f"{bundled.SIMULATED}.bin").read_bytes() == demo.first_book()
 
 
@@ -148,20 +146,20 @@ def test_invalid_numbers_are_explained(options, problem, tmp_path):
     assert not (tmp_path / "stream").exists()
 
 
-def test_a_folder_that_is_not_empty_stays_as_it_is(tmp_path):
+def test_folder_that_is_not_empty_stays_as_it_is(tmp_path):
     (tmp_path / "mine").write_text("mine")
     with pytest.raises(CommandError, match="is not an empty folder: name a new one by --out"):
         call_command("demo", "--out", str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_a_folder_that_can_not_be_written_is_explained(tmp_path):
+def test_folder_that_can_not_be_written_is_explained(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(CommandError, match=r"file/stream.* can't be written \(Not a directory\)"):
         call_command("demo", "--out", str(tmp_path / "file" / "stream"), "--blocks", "1")
 
 
-def test_the_blocks_of_a_folder_are_served_as_by_a_block_node_also_those_that_come_later(tmp_path, capsys):
+def test_blocks_of_a_folder_are_served_also_new_ones(tmp_path, capsys):
     made(tmp_path / "bucket", "--blocks-stream")
     older = tmp_path / "bucket" / "simulated"
     network = older.rename(f"{older}-202601010000")
@@ -189,16 +187,14 @@ def test_the_blocks_of_a_folder_are_served_as_by_a_block_node_also_those_that_co
     assert [block.number for block in received if block] == [0, 1, 2]
 
 
-def test_a_folder_without_blocks_is_not_served(tmp_path):
+def test_folder_without_blocks_is_not_served(tmp_path):
     with pytest.raises(OperatorError, match="There is no block below .*: name a folder with blocks in"):
         call_command("demo", "--serve-blocks", str(tmp_path))
     with pytest.raises(CommandError, match="Name a folder for the stream by --out, or one with blocks by"):
         call_command("demo")
 
 
-def test_after_the_switch_over_files_by_node_signatures_and_blocks_by_threshold_signatures_are_counted(
-    tmp_path, data_folder, tables
-):
+def test_summary_counts_files_and_blocks_by_kind_of_signature(tmp_path, data_folder, tables):
     made(tmp_path / "stream", "--blocks-from", "2")
     streams = str(tmp_path / "stream")
     loaded = manage("ingest", streams, SVC_MIRROR_DATA=str(data_folder))

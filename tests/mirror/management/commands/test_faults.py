@@ -39,14 +39,14 @@ def database(_test_database: None, django_db_blocker: Any) -> Iterator[Callable[
         drop_database(cursor, name)
 
 
-def test_the_check_before_a_deployment_has_nothing_to_say(data_folder: Path) -> None:
+def test_check_before_a_deployment_has_nothing_to_say(data_folder: Path) -> None:
     checked = manage("check", "--deploy", "--fail-level", "INFO", SVC_MIRROR_DATA=str(data_folder))
 
     assert checked.returncode == 0
     assert "no issues" in checked.stdout + checked.stderr
 
 
-def test_a_database_of_another_encoding_is_refused(database: Callable[..., str], tmp_path: Path) -> None:
+def test_database_of_another_encoding_is_refused(database: Callable[..., str], tmp_path: Path) -> None:
     url = database("encoding 'SQL_ASCII' template template0 locale_provider libc locale 'C'")
 
     done = manage("ingest", "--follow", tmp_path, DATABASE_URL=url)
@@ -56,7 +56,7 @@ def test_a_database_of_another_encoding_is_refused(database: Callable[..., str],
     assert done.stderr.count("\n") == 1
 
 
-def test_a_role_without_rights_learns_what_it_lacks(database: Callable[..., str], stream: Path) -> None:
+def test_role_without_rights_learns_what_it_lacks(database: Callable[..., str], stream: Path) -> None:
     url = database()
     with psycopg.connect(url) as owner:
         owner.execute("revoke create on schema public from pg_database_owner")
@@ -101,7 +101,7 @@ def test_wrong_use_is_explained_without_the_name_of_an_exception(
 
 
 @pytest.mark.parametrize("command", ["status", "ingest --follow", "serve", "up", "migrate", "verify ."])
-def test_a_database_that_is_down_ends_a_command_with_one_sentence(command: str, node: Node) -> None:
+def test_database_that_is_down_ends_a_command_with_one_sentence(command: str, node: Node) -> None:
     done = node.run(
         *command.split(),
         DATABASE_URL=f"postgresql://me@127.0.0.1:{node.port}/mine",
@@ -113,7 +113,7 @@ def test_a_database_that_is_down_ends_a_command_with_one_sentence(command: str, 
     assert done.stderr.count("\n") == 1
 
 
-def test_a_closed_output_ends_a_command_silently(node: Node) -> None:
+def test_closed_output_ends_a_command_silently(node: Node) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -148,9 +148,7 @@ def imports(node: Node) -> bool:
     ],
     ids=["imports", "database", "initdb", "postgres", "tables", "demo", "web"],
 )
-def test_ctrl_c_at_any_moment_of_a_first_start_ends_it_in_order(
-    node: Node, moment: Callable[[Node], bool]
-) -> None:
+def test_ctrl_c_ends_a_first_start_in_order(node: Node, moment: Callable[[Node], bool]) -> None:
     node.begin("up")
     node.wait_for(lambda: moment(node))
     assert node.process
@@ -179,7 +177,7 @@ def test_serve_may_be_stopped_early(node: Node, moment: Callable[[Node], bool]) 
 
 
 @pytest.mark.parametrize("size", ["20m", "90m"])
-def test_a_full_disk_ends_a_command_with_one_sentence(node: Node, size: str) -> None:
+def test_full_disk_ends_a_command_with_one_sentence(node: Node, size: str) -> None:
     disk = node.folder / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", str(disk)]
@@ -196,7 +194,7 @@ def test_a_full_disk_ends_a_command_with_one_sentence(node: Node, size: str) -> 
     assert " is full: " in done.stderr or "No space left on device" in done.stderr
 
 
-def test_a_time_that_is_none_is_wrong_use(tables: None, data_folder: Path) -> None:
+def test_time_that_is_none_is_wrong_use(tables: None, data_folder: Path) -> None:
     done = manage("ingest", "--follow", data_folder, "--from", "yesterday", SVC_MIRROR_DATA=str(data_folder))
 
     assert (done.returncode, done.stdout) == (2, "")

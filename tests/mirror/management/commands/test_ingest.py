@@ -22,7 +22,7 @@ def stream(tmp_path: Path) -> Path:
     return folder
 
 
-def test_an_estimate_tells_files_bytes_and_rows_and_makes_nothing(stream: Path, tmp_path: Path) -> None:
+def test_estimate_tells_files_bytes_and_rows_and_makes_nothing(stream: Path, tmp_path: Path) -> None:
     node = tmp_path / "node"
     node.mkdir()
 
@@ -47,7 +47,7 @@ def test_an_estimate_tells_files_bytes_and_rows_and_makes_nothing(stream: Path, 
     assert not list(node.iterdir())
 
 
-def test_a_stream_to_follow_is_estimated_between_two_times(tmp_path: Path) -> None:
+def test_stream_to_follow_is_estimated_between_two_times(tmp_path: Path) -> None:
     made, node = Composer(nodes=signing_nodes(4)), tmp_path / "node"
     for _ in range(5):
         made.crypto_transfer({2: -5, 1002: 5})
@@ -82,7 +82,7 @@ def test_wrong_use_is_explained(options: tuple[str, ...], problem: str, data_fol
     assert problem in done.stderr
 
 
-def test_a_filter_decides_what_is_loaded_and_verified(stream: Path, data_folder: Path, tables: None) -> None:
+def test_filter_decides_what_is_loaded_and_verified(stream: Path, data_folder: Path, tables: None) -> None:
     kept = ("--filter", "accounts=0.0.1001")
     loaded = manage("ingest", stream, *kept, SVC_MIRROR_DATA=str(data_folder))
     status = manage("status", SVC_MIRROR_DATA=str(data_folder))

@@ -10,7 +10,7 @@ from mirror.core.config.errors import OperatorError
 pytestmark = pytest.mark.django_db
 
 
-def test_a_new_password_replaces_a_lost_one_and_ends_the_sessions_of_the_old_one(settings, tmp_path, capsys):
+def test_new_password_ends_the_sessions_of_the_old_one(settings, tmp_path, capsys):
     settings.DATA_DIR = tmp_path
     get_user_model().objects.create_superuser("admin", password="lost")
     before = Client()
@@ -27,7 +27,7 @@ def test_a_new_password_replaces_a_lost_one_and_ends_the_sessions_of_the_old_one
     assert before.get("/admin/").status_code == 302
 
 
-def test_the_account_of_the_node_is_made_again_if_somebody_has_removed_it(settings, tmp_path):
+def test_removed_admin_account_is_made_again(settings, tmp_path):
     settings.DATA_DIR = tmp_path
 
     call_command("password")
@@ -36,7 +36,7 @@ def test_the_account_of_the_node_is_made_again_if_somebody_has_removed_it(settin
     assert (user.is_staff, user.is_superuser, user.is_active) == (True, True, True)
 
 
-def test_a_printed_password_is_in_no_file(settings, tmp_path, capsys):
+def test_printed_password_is_in_no_file(settings, tmp_path, capsys):
     settings.DATA_DIR = tmp_path
     get_user_model().objects.create_user("ada", is_staff=True)
 
@@ -47,9 +47,7 @@ def test_a_printed_password_is_in_no_file(settings, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_password_of_another_account_does_not_replace_that_of_the_node_in_its_file(
-    settings, tmp_path, capsys
-):
+def test_password_of_another_account_is_not_written_to_the_file(settings, tmp_path, capsys):
     settings.DATA_DIR = tmp_path
     get_user_model().objects.create_user("ada", is_staff=True)
     call_command("password")
@@ -64,7 +62,7 @@ def test_the_password_of_another_account_does_not_replace_that_of_the_node_in_it
     assert get_user_model().objects.get(username="ada").check_password(password)
 
 
-def test_an_unknown_account_is_named(settings, tmp_path):
+def test_unknown_account_is_named(settings, tmp_path):
     settings.DATA_DIR = tmp_path
 
     with pytest.raises(OperatorError, match="no account eve"):

@@ -77,7 +77,7 @@ def run(*arguments: str | Path) -> str:
     return said.getvalue()
 
 
-def test_a_transaction_of_a_record_file_is_proved_to_somebody_with_an_address_book(file, folder, book):
+def test_address_book_proves_a_transaction_of_a_record_file(file, folder, book):
     at = timestamp.text(file.proved.consensus_timestamp)
     proof = folder / "proof.json"
 
@@ -125,7 +125,7 @@ def test_stakes_may_be_on_several_pages(file, folder, book):
     assert json.loads(run(*options, "--stakes", pages[1], "--json"))["total_weight"] == 22
 
 
-def test_a_result_in_a_batch_is_not_proved_which_the_exit_code_says(tmp_path, ledger):
+def test_unproved_result_in_a_batch_has_its_exit_code(tmp_path, ledger):
     made, times = batch_block()
     proof = tmp_path / "proof.json"
     proof.write_text(json.dumps(proof_of(made, times[1])))
@@ -138,7 +138,7 @@ def test_a_result_in_a_batch_is_not_proved_which_the_exit_code_says(tmp_path, le
         assert said in out.getvalue()
 
 
-def test_the_exit_code_of_prove_says_it_as_well_and_the_document_is_written(build, folder):
+def test_prove_writes_the_document_with_the_same_exit_code(build, folder):
     made, times = batch_block()
     load(build, made, times, bytes=made.data)
     proof, said = folder / "proof.json", StringIO()
@@ -152,7 +152,7 @@ def test_the_exit_code_of_prove_says_it_as_well_and_the_document_is_written(buil
     assert proof.exists()
 
 
-def test_a_transaction_of_a_block_is_proved_to_somebody_who_knows_the_ledger(block, folder, ledger):
+def test_known_ledger_proves_a_transaction_of_a_block(block, folder, ledger):
     proof = folder / "proof.json"
 
     run("prove", f"0.0.{PAYER}@1769999999.000004000", "--out", proof)
@@ -164,7 +164,7 @@ def test_a_transaction_of_a_block_is_proved_to_somebody_who_knows_the_ledger(blo
     assert (shown["weight"], shown["total_weight"]) == (60, 60)
 
 
-def test_what_the_network_has_published_of_its_ledger_can_be_taken_away_as_well(block, folder):
+def test_publication_of_the_ledger_can_be_written(block, folder):
     proof, taken = folder / "proof.json", folder / "taken.bin"
 
     said = run("prove", f"0.0.{PAYER}-1769999999-000004000", "--out", proof, "--publication", taken)
@@ -180,7 +180,7 @@ def test_without_a_ledger_there_is_no_publication_to_take_away(file, folder):
         run("prove", at, "--out", folder / "proof.json", "--publication", folder / "taken.bin")
 
 
-def test_a_failed_transaction_is_proved_if_it_is_the_only_one_of_its_id(block, folder):
+def test_only_transaction_of_an_id_is_proved_if_it_failed(block, folder):
     said = run("prove", f"0.0.{PAYER}-1769999999-000003000", "--out", folder / "proof.json")
 
     assert "with the result BUSY" in said
@@ -211,7 +211,7 @@ def test_what_can_not_be_proved_is_told_in_words(block, arguments, reason):
         run("prove", *arguments)
 
 
-def test_a_block_that_only_a_block_node_has_is_fetched_from_there(build, folder, settings_of):
+def test_block_is_fetched_from_a_block_node(build, folder, settings_of):
     block, times = block_of()
     load(build, block, times)
     settings_of({"importer.downloader.timeout": PATIENCE_SECONDS})
@@ -224,7 +224,7 @@ def test_a_block_that_only_a_block_node_has_is_fetched_from_there(build, folder,
     assert "It is in block 7" in said
 
 
-def test_of_a_block_node_that_gives_another_block_the_next_one_is_asked(build, folder, settings_of):
+def test_block_node_with_another_block_is_skipped(build, folder, settings_of):
     block, times = block_of()
     other, _ = block_of((0, 74, 0))
     load(build, block, times)
@@ -251,7 +251,7 @@ def test_files_that_are_gone_are_told_with_the_places(file, folder):
         run("prove", timestamp.text(file.proved.consensus_timestamp))
 
 
-def test_the_page_shows_what_the_commands_print(block, folder, ledger, monkeypatch):
+def test_page_shows_what_the_commands_print(block, folder, ledger, monkeypatch):
     monkeypatch.chdir(folder)
     shown = re.findall(r"\$ manage.py (.*)\n((?:(?!\$ |```).*\n)*)", PAGE.read_text())
 
@@ -308,7 +308,7 @@ def test_stakes_that_are_none_end_with_one_sentence(tmp_path, text):
         run("verify-proof", proof_file(tmp_path), "--stakes", stakes)
 
 
-def test_a_program_is_told_the_step_that_fails(tmp_path, ledger):
+def test_program_is_told_the_step_that_fails(tmp_path, ledger):
     said = StringIO()
 
     with pytest.raises(CommandError):
@@ -321,7 +321,7 @@ def test_a_program_is_told_the_step_that_fails(tmp_path, ledger):
     }
 
 
-def test_a_proof_is_verified_without_the_applications_and_the_database(tmp_path, ledger):
+def test_proof_is_verified_without_the_applications_and_the_database(tmp_path, ledger):
     """Who verifies it has no node, and does not want to wait until one has started."""
     script = (
         "import sys, manage; manage.main(); "

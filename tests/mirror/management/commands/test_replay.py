@@ -100,6 +100,6 @@ def test_wrong_use_is_explained(options, said):
     assert (str(raised.value), raised.value.returncode) == (said, 2)
 
 
-def test_an_invalid_bound_is_explained():
+def test_invalid_bound_is_explained():
     with pytest.raises(InvalidRange, match="no block 7"):
         call_command("replay", "--from", "7", stdout=StringIO())

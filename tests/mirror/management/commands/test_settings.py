@@ -5,7 +5,7 @@ from mirror.core.config.table import as_markdown
 from tests.node import ROOT, manage
 
 
-def test_the_settings_page_is_what_the_command_prints():
+def test_settings_page_is_what_the_command_prints():
     page = (ROOT / "mirror" / "docs" / "settings.md").read_text()
     assert page == as_markdown(), (
         "print it anew: .venv/bin/python manage.py settings --format markdown > mirror/docs/settings.md"
@@ -19,13 +19,13 @@ def test_every_setting_is_printed_and_a_changed_value_shown():
     assert "    SVC_MIRROR_WEB_WORKERS=2\n    now: 3\n" in ran.stdout
 
 
-def test_a_secret_in_force_is_not_printed():
+def test_secret_in_force_is_not_printed():
     ran = manage("settings", SVC_MIRROR_WEB_SECRETKEY="hunter2")
     assert "now: (secret)" in ran.stdout
     assert "hunter2" not in ran.stdout
 
 
-def test_an_unusable_value_ends_a_command_with_one_sentence():
+def test_unusable_value_ends_a_command_with_one_sentence():
     ran = manage("check", PORT="http")
     assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", "PORT='http' is not a whole number.\n")
 

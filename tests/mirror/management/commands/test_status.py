@@ -52,7 +52,7 @@ def test_it_works_without_a_loader(no_loader: None, build: Build) -> None:
     ]
 
 
-def test_the_exit_code_is_1_when_someone_has_to_help(no_loader: None) -> None:
+def test_exit_code_is_1_when_someone_has_to_help(no_loader: None) -> None:
     loader("failed", problem=PROBLEM)
     said = StringIO()
 
@@ -120,7 +120,7 @@ def test_json_says_in_the_same_shape_that_nothing_is_known(tmp_path: Path) -> No
     }
 
 
-def test_a_database_that_hangs_is_reported_and_not_waited_for(no_loader: None) -> None:
+def test_database_that_hangs_is_reported_and_not_waited_for(no_loader: None) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         with (

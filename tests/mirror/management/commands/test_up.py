@@ -32,7 +32,7 @@ def sessions_beside(node: Node, role: str) -> set[str]:
         return {name for (name,) in rows}
 
 
-def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
+def test_stopped_node_has_its_data_and_no_processes(node):
     node.start()
     blocks = node.blocks()
     assert blocks, "the demo stream is loaded"
@@ -91,7 +91,7 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
     assert node.stop(signal.SIGTERM) == 0
 
 
-def test_a_live_demo_network_goes_on_after_it_was_killed_too(node, tables):
+def test_live_demo_network_goes_on_after_it_was_killed_too(node, tables):
     def number_since(began: float) -> int:
         """The number of the last block, once that is of a time since then."""
         newest, *_ = node.blocks()
@@ -124,7 +124,7 @@ def test_another_network_than_the_demo_can_not_be_made_live(node):
     assert "--live lets the demo network go on, and this node is for the network testnet" in ran.stderr
 
 
-def test_a_node_stays_small(node):
+def test_node_stays_small(node):
     node.start("up", "--live")
     for _ in range(50):
         node.blocks()
@@ -136,7 +136,7 @@ def test_a_node_stays_small(node):
     assert node.stop(signal.SIGTERM) == 0
 
 
-def test_while_a_node_runs_others_are_refused_and_commands_share_its_database(node, tables):
+def test_running_node_excludes_others_and_shares_its_database(node, tables):
     node.start()
     again = node.run("up")
     assert (again.returncode, again.stderr) == (
@@ -161,9 +161,7 @@ def test_while_a_node_runs_others_are_refused_and_commands_share_its_database(no
     assert node.stop(signal.SIGTERM) == 0
 
 
-def test_a_killed_supervisor_takes_the_web_server_along_and_the_next_one_takes_the_database_over(
-    node, tables
-):
+def test_killed_supervisor_ends_the_web_server_and_leaves_the_database(node, tables):
     node.start()
     blocks, database = node.blocks(), node.server.pid()
     node.process.kill()
@@ -180,7 +178,7 @@ def test_a_killed_supervisor_takes_the_web_server_along_and_the_next_one_takes_t
     assert node.processes() == []
 
 
-def test_a_node_of_which_every_process_was_killed_starts_again_with_its_data(node, tables):
+def test_killed_node_starts_again_with_its_data(node, tables):
     node.start()
     blocks = node.blocks()
     for pid in node.processes():
@@ -204,7 +202,7 @@ def test_serve_runs_the_web_server_alone_on_any_database(node, tables):
         assert server.pid() is not None
 
 
-def test_a_database_that_can_not_be_reached_ends_up_with_one_sentence(node):
+def test_unreachable_database_is_one_sentence(node):
     ran = node.run(
         "up",
         DATABASE_URL=f"postgresql://mirror_node@127.0.0.1:{node.port}/mirror_node",

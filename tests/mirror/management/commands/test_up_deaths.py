@@ -18,7 +18,7 @@ def node(data_folder: Path, tables: None) -> Iterator[LiveNode]:
     node.kill()
 
 
-def test_a_live_node_outlives_the_death_of_any_of_its_processes(node: LiveNode) -> None:
+def test_live_node_outlives_the_death_of_any_of_its_processes(node: LiveNode) -> None:
     node.start("up", "--live")
     died = []
     victims: list[tuple[str, Callable[[], int | None]]] = [
@@ -54,7 +54,7 @@ def test_a_live_node_outlives_the_death_of_any_of_its_processes(node: LiveNode) 
     assert [pid for pid in node.processes() if process_table.command(pid)] == []
 
 
-def test_while_the_database_is_away_the_log_says_so_once_and_counts(node: LiveNode) -> None:
+def test_outage_of_the_database_is_logged_once_and_counted(node: LiveNode) -> None:
     url = f"postgresql://mirror_node@/mirror_node?host={node.server.place.socket}"
     with node.server.in_use() as server:
         node.start("serve", DATABASE_URL=url)

@@ -63,7 +63,7 @@ def test_up_follows_the_stream_and_stops_in_order(node: Node, tables: None, stre
     assert node.processes() == []
 
 
-def test_a_loader_that_was_killed_is_started_again_where_it_was(
+def test_loader_that_was_killed_is_started_again_where_it_was(
     node: Node, tables: None, stream: Published
 ) -> None:
     stream.block()
@@ -78,7 +78,7 @@ def test_a_loader_that_was_killed_is_started_again_where_it_was(
     assert f"Loader (process {loader}) was killed by SIGKILL" in node.said
 
 
-def test_a_node_that_can_not_load_says_why_and_serves(node: Node, tables: None, stream: Published) -> None:
+def test_node_that_can_not_load_says_why_and_serves(node: Node, tables: None, stream: Published) -> None:
     stream.block()
     node.start(
         **stream.settings | {"SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": "", "SVC_MIRROR_NETWORK": "mine"}

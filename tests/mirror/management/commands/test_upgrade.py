@@ -16,7 +16,7 @@ def put_ahead(node: Node, name: str) -> None:
         session.execute("update backfill set finished = null, newest = 9e18 where name = %s", [name])
 
 
-def test_a_web_server_waits_for_the_tables_and_says_which_migrations_they_need(node: Node) -> None:
+def test_web_server_waits_for_missing_migrations(node: Node) -> None:
     node.begin("serve")
     node.wait_for(lambda: "The web server waits for" in node.said)
     assert "Some tables are missing or old: `manage.py migrate` makes them." in node.said
@@ -30,7 +30,7 @@ def test_a_web_server_waits_for_the_tables_and_says_which_migrations_they_need(n
     assert node.stop(signal.SIGTERM) == 0
 
 
-def test_a_node_upgrades_what_an_older_release_has_left_by_itself(node: Node, tables: None) -> None:
+def test_node_upgrades_what_an_older_release_has_left_by_itself(node: Node, tables: None) -> None:
     node.start()
     put_ahead(node, "block_positions")
     assert f"(1 of {len(TITLES)} steps left)" in node.run("status").stdout
@@ -44,7 +44,7 @@ def test_a_node_upgrades_what_an_older_release_has_left_by_itself(node: Node, ta
     assert node.stop(signal.SIGTERM) == 0
 
 
-def test_what_reads_stored_data_names_the_command_that_brings_old_tables_up_to_date(node: Node) -> None:
+def test_reading_commands_name_the_upgrade_of_old_tables(node: Node) -> None:
     assert node.run("migrate", "ledger", "0002", "--verbosity", "0").returncode == 0
 
     for command in (("status",), ("replay",), ("verify", str(written(node)))):

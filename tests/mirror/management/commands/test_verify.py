@@ -37,7 +37,7 @@ def test_it_says_in_one_sentence_that_all_is_well(folder: Path) -> None:
     )
 
 
-def test_it_says_which_files_before_the_first_loaded_one_are_not_loaded(tmp_path: Path) -> None:
+def test_files_before_the_first_loaded_one_are_listed(tmp_path: Path) -> None:
     stream = Stream()
     for _ in range(3):
         stream.send({1001: -5, 1002: 5})
@@ -56,7 +56,7 @@ def test_it_says_which_files_before_the_first_loaded_one_are_not_loaded(tmp_path
     )
 
 
-def test_it_fails_where_files_after_the_last_loaded_one_are_not_loaded(tmp_path: Path) -> None:
+def test_files_after_the_last_loaded_one_are_a_failure(tmp_path: Path) -> None:
     stream = Stream()
     for _ in range(3):
         stream.send({1001: -5, 1002: 5})
@@ -88,7 +88,7 @@ def test_it_prints_every_difference_and_fails(folder: Path) -> None:
     assert said.getvalue().count("crypto_transfer.amount: stored 6, expected 5") == 3
 
 
-def test_a_range_narrows_what_is_verified(folder: Path) -> None:
+def test_range_narrows_what_is_verified(folder: Path) -> None:
     said = StringIO()
 
     call_command("verify", folder, "--from", "1", "--to", "1", stdout=said)
@@ -97,7 +97,7 @@ def test_a_range_narrows_what_is_verified(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("bounds", [("--from", "9"), ("--to", "soon")])
-def test_a_range_that_makes_no_sense_is_wrong_use(bounds: tuple[str, str], folder: Path) -> None:
+def test_range_that_makes_no_sense_is_wrong_use(bounds: tuple[str, str], folder: Path) -> None:
     with pytest.raises(InvalidRange) as raised:
         call_command("verify", folder, *bounds)
 

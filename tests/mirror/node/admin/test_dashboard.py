@@ -32,7 +32,7 @@ def charts() -> dict[str, dashboard.Chart]:
     return {chart.title: chart for chart in dashboard.charts(status.read())}
 
 
-def test_the_rate_and_the_time_between_blocks_end_with_the_last_block(build: Build) -> None:
+def test_charts_of_blocks_end_with_the_last_block(build: Build) -> None:
     for number in range(4):
         build.block(number, end=START + number * 90 * SECOND, count=180)
     # Before the hours that are drawn.
@@ -115,7 +115,7 @@ def test_commands_in_the_sentence_are_marked_and_nothing_else_becomes_html(admin
     assert "`" not in page.partition("<body")[2]
 
 
-def test_an_empty_node_has_no_charts_and_a_full_one_takes_few_statements(build: Build) -> None:
+def test_charts_take_few_statements(build: Build) -> None:
     assert charts() == {}
     build.block(1)
     build.transaction()
@@ -133,7 +133,7 @@ def test_what_went_wrong_says_what_is_done() -> None:
     for number in range(9):
         deaths.record(f"web worker {number}", "was killed by SIGKILL")
 
-    first, *others = dashboard.troubles(status.read())
+    first, *others = dashboard.incidents(status.read())
 
     assert first.when == "now"
     assert "no consensus" in first.what

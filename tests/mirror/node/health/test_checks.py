@@ -31,12 +31,12 @@ def _reasons() -> tuple[str, ...]:
     return judged.reasons
 
 
-def test_a_node_without_an_address_book_is_not_ready():
+def test_node_without_an_address_book_is_not_ready():
     assert _reasons() == ("The network's address book is not loaded yet.",)
 
 
 @pytest.mark.usefixtures("book")
-def test_a_node_that_follows_nothing_is_ready_however_old_its_last_block_is():
+def test_node_that_follows_nothing_is_ready_at_any_age():
     assert _reasons() == ()
     _block(86_400)
     assert _reasons() == ()
@@ -46,7 +46,7 @@ def test_a_node_that_follows_nothing_is_ready_however_old_its_last_block_is():
 
 
 @pytest.mark.usefixtures("book")
-def test_a_demo_network_that_was_stopped_is_followed_no_more_but_another_network_is(
+def test_stopped_demo_network_is_not_followed(
     settings_of: Callable[..., None],
 ):
     _block(86_400)
@@ -58,7 +58,7 @@ def test_a_demo_network_that_was_stopped_is_followed_no_more_but_another_network
 
 
 @pytest.mark.usefixtures("book", "lock")
-def test_a_node_that_follows_a_stream_is_ready_while_its_last_block_is_new_enough(
+def test_following_node_is_ready_up_to_the_greatest_lag(
     settings_of: Callable[..., None],
 ):
     loader("loading")
@@ -74,7 +74,7 @@ def test_a_node_that_follows_a_stream_is_ready_while_its_last_block_is_new_enoug
 
 @pytest.mark.usefixtures("book", "lock")
 @pytest.mark.parametrize("activity", ["stuck", "failed"])
-def test_a_node_that_is_stuck_is_not_ready_and_says_why_and_what_to_do(activity: str):
+def test_stuck_node_is_not_ready_and_says_why(activity: str):
     loader(activity, problem=PROBLEM)
     _block(1)
 
@@ -84,7 +84,7 @@ def test_a_node_that_is_stuck_is_not_ready_and_says_why_and_what_to_do(activity:
 
 
 @pytest.mark.usefixtures("book")
-def test_a_node_whose_loader_was_killed_is_not_ready():
+def test_node_whose_loader_was_killed_is_not_ready():
     _block(1)
     loader("loading", seconds_ago=60)
 

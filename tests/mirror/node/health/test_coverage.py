@@ -53,7 +53,7 @@ SITUATIONS: dict[str, tuple[list[tuple[int, int, dict[str, Any]]], str]] = {
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_is_loaded_is_told_in_words(name: str) -> None:
+def test_loaded_ranges_are_described(name: str) -> None:
     ranges, words = SITUATIONS[name]
     for first, last, columns in ranges:
         load(first, last, **columns)
@@ -84,7 +84,7 @@ def test_what_is_loaded_is_told_in_words(name: str) -> None:
         ("unknown", ""),
     ],
 )
-def test_it_is_told_what_supply_and_rewards_rest_on(name: str, words: str) -> None:
+def test_basis_of_supply_and_rewards_is_described(name: str, words: str) -> None:
     for first, last, columns in SITUATIONS[name][0]:
         load(first, last, **columns)
 
@@ -95,7 +95,7 @@ def test_it_is_told_what_supply_and_rewards_rest_on(name: str, words: str) -> No
     assert ((now.json["loaded"] or {}).get("supply") or "") == words
 
 
-def test_dropped_rows_are_told() -> None:
+def test_dropped_rows_are_described() -> None:
     load(0, 99, rests_on="genesis")
     for table, before in (("transaction", 10), ("contract_log", 20), ("crypto_transfer", 10)):
         insert("dropped_rows", table_name=table, before=block(before))
@@ -106,7 +106,7 @@ def test_dropped_rows_are_told() -> None:
     )
 
 
-def test_programs_get_the_same() -> None:
+def test_loaded_ranges_are_in_the_json() -> None:
     assert status.read().json["loaded"] is None
     load(1, 2, rests_on="balances", basis="a.csv")
     load(4, 5)
@@ -132,7 +132,7 @@ def test_programs_get_the_same() -> None:
     }
 
 
-def test_health_tells_it_and_is_not_concerned(
+def test_gaps_are_in_health_and_do_not_affect_it(
     client: Client, settings_of: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings_of({"clock.now": START / SECOND})
@@ -146,7 +146,7 @@ def test_health_tells_it_and_is_not_concerned(
     assert not any("missing" in reason for reason in now.reasons)
 
 
-def test_metrics_tell_it() -> None:
+def test_gaps_are_in_metrics() -> None:
     load(1, 2)
     load(4, 5)
     now = judging.of_database()

@@ -27,7 +27,7 @@ def said() -> dict[str, list[str]]:
     return found
 
 
-def test_an_empty_node_has_no_address_book() -> None:
+def test_empty_node_has_no_address_book() -> None:
     lines = said()
 
     assert lines["Ready"] == ["no: The network's address book is not loaded yet."]
@@ -72,7 +72,7 @@ def test_nodes_that_signed_and_did_not_sign_are_listed_with_accounts(build: Buil
     assert lines["Address book"] == ["2 nodes, 1 day old; no stakes, so each node counts alike"]
 
 
-def test_a_loader_that_was_killed_does_nothing_any_more(build: Build) -> None:
+def test_loader_that_was_killed_does_nothing_any_more(build: Build) -> None:
     build.block(7)
     loader("waiting", seconds_ago=600)
 

@@ -39,7 +39,7 @@ def test_while_no_ledger_is_known_nothing_is_said():
     assert ledger_id.sentence() == ""
 
 
-def test_an_id_that_block_0_alone_vouches_for_is_to_be_compared(tmp_path):
+def test_id_of_block_0_alone_is_to_be_compared(tmp_path):
     load_published_in(tmp_path / "blocks", 0)
 
     assert ledger_id.sentence() == (
@@ -48,7 +48,7 @@ def test_an_id_that_block_0_alone_vouches_for_is_to_be_compared(tmp_path):
     )
 
 
-def test_an_id_that_the_operator_names_is_said_to_be_named(tmp_path, published, settings_of):
+def test_id_that_the_operator_names_is_said_to_be_named(tmp_path, published, settings_of):
     settings_of({FIRST_LEDGER: str(published)})
     assert ledger_id.sentence() == f"{ID} by {FIRST_LEDGER}: what is loaded publishes none"
 
@@ -57,7 +57,7 @@ def test_an_id_that_the_operator_names_is_said_to_be_named(tmp_path, published, 
     assert ledger_id.sentence() == f"{ID}, as {FIRST_LEDGER} says"
 
 
-def test_an_id_of_a_later_block_is_said_with_its_block(tmp_path, published, settings_of):
+def test_id_of_a_later_block_is_said_with_its_block(tmp_path, published, settings_of):
     settings_of({FIRST_LEDGER: str(published)})
     load_published_in(tmp_path / "blocks", 7)
     settings_of({FIRST_LEDGER: ""})
@@ -65,9 +65,7 @@ def test_an_id_of_a_later_block_is_said_with_its_block(tmp_path, published, sett
     assert ledger_id.sentence() == f"{ID}, published in block 7"
 
 
-def test_another_id_than_the_one_that_is_named_is_said_to_be_another_network(
-    tmp_path, published, settings_of
-):
+def test_other_id_than_the_configured_one_is_another_network(tmp_path, published, settings_of):
     load_published_in(tmp_path / "blocks", 0)
     published.write_bytes(identity.publication(OTHERS.identity))
     settings_of({FIRST_LEDGER: str(published)})
@@ -76,7 +74,7 @@ def test_another_id_than_the_one_that_is_named_is_said_to_be_another_network(
     assert ledger_id.sentence() == f"{ID}, but {FIRST_LEDGER} names {other}, which is another network"
 
 
-def test_the_same_id_with_other_keys_is_not_said_to_be_right(tmp_path, published, settings_of):
+def test_same_id_with_other_keys_is_not_confirmed(tmp_path, published, settings_of):
     load_published_in(tmp_path / "blocks", 0)
     others = LEDGER.identity._replace(contributors=OTHERS.identity.contributors)
     published.write_bytes(identity.publication(others))
@@ -85,7 +83,7 @@ def test_the_same_id_with_other_keys_is_not_said_to_be_right(tmp_path, published
     assert ledger_id.sentence() == f"{ID}, but {FIRST_LEDGER} names other nodes or keys of it"
 
 
-def test_a_named_file_that_cannot_be_read_is_said(tmp_path, settings_of):
+def test_named_file_that_cannot_be_read_is_said(tmp_path, settings_of):
     settings_of({FIRST_LEDGER: str(tmp_path / "nowhere")})
 
     assert "can't be read: No such file or directory." in ledger_id.sentence()

@@ -46,7 +46,7 @@ def of_replica(replicated: Replicated, django_db_blocker: pytest_django.DjangoDb
             connections["default"] = before
 
 
-def test_a_command_that_writes_refuses_a_replica(of_replica: None) -> None:
+def test_command_that_writes_refuses_a_replica(of_replica: None) -> None:
     with pytest.raises(OperatorError, match=r"This database is a replica.*Load into its primary"):
         database.check_writable()
 
@@ -70,7 +70,7 @@ def test_loading_into_a_replica_is_refused_in_words(replicated: Replicated, tmp_
         (["verify"], False),
     ],
 )
-def test_a_replica_refuses_commands_that_write(arguments: list[str], expected: bool) -> None:
+def test_replica_refuses_commands_that_write(arguments: list[str], expected: bool) -> None:
     assert writes(arguments) == expected
 
 
@@ -78,7 +78,7 @@ def test_commands_that_write_exist() -> None:
     assert set(get_commands()) >= WRITING
 
 
-def test_a_database_that_has_yet_to_replay_something_for_long_is_not_ready(
+def test_database_with_old_unreplayed_changes_is_not_ready(
     of_replica: None, replicated: Replicated, settings_of: Callable[..., None]
 ) -> None:
     settings_of({"db.readMaxLag": 0.0})
@@ -95,7 +95,7 @@ def test_a_database_that_has_yet_to_replay_something_for_long_is_not_ready(
     assert said.endswith(" behind: db.readMaxLag allows 0 seconds.")
 
 
-def test_a_database_that_nobody_sends_anything_is_as_old_as_what_it_has_replayed(
+def test_cut_off_replica_is_as_old_as_its_last_replay(
     of_replica: None, replicated: Replicated, settings_of: Callable[..., None]
 ) -> None:
     settings_of({"db.readMaxLag": 0.0})
@@ -117,7 +117,7 @@ def test_a_database_that_nobody_sends_anything_is_as_old_as_what_it_has_replayed
     assert said.startswith("The database is a replica, which is ")
 
 
-def test_a_node_without_its_primary_is_as_well_as_its_replica(
+def test_node_without_its_primary_is_as_well_as_its_replica(
     reader: Reader, settings_of: Callable[..., None]
 ) -> None:
     settings_of({"db.readMaxLag": 86400.0})
@@ -129,7 +129,7 @@ def test_a_node_without_its_primary_is_as_well_as_its_replica(
     assert not judged.database
 
 
-def test_a_node_whose_only_server_is_too_far_behind_is_not_ready(reader: Reader) -> None:
+def test_node_with_only_a_late_replica_is_not_ready(reader: Reader) -> None:
     reader.board.judge(PRIMARY, State.AWAY)
     reader.board.judge(REPLICA, State.BEHIND, 90.0)
     assert checks.judge(60.0).reasons[-1] == (
@@ -138,7 +138,7 @@ def test_a_node_whose_only_server_is_too_far_behind_is_not_ready(reader: Reader)
     )
 
 
-def test_a_web_server_shows_what_its_watcher_knows(reader: Reader, settings_of: Callable[..., None]) -> None:
+def test_web_server_shows_what_its_watcher_knows(reader: Reader, settings_of: Callable[..., None]) -> None:
     settings_of({"db.read": "replica"})
     reader.board.note(PRIMARY, 12)
     reader.board.note(REPLICA, 10)
@@ -155,7 +155,7 @@ def test_a_web_server_shows_what_its_watcher_knows(reader: Reader, settings_of: 
     }
 
 
-def test_a_command_asks_the_replicas_itself(
+def test_command_asks_the_replicas_itself(
     replicated: Replicated, settings_of: Callable[..., None], django_db_blocker: pytest_django.DjangoDbBlocker
 ) -> None:
     assert block_requirement.reader is None
@@ -178,5 +178,5 @@ def test_a_command_asks_the_replicas_itself(
         (Replica("db2", State.AWAY), "db2 does not answer"),
     ],
 )
-def test_a_replica_is_told_in_words(replica: Replica, text: str) -> None:
+def test_replica_is_described(replica: Replica, text: str) -> None:
     assert replica.text == text

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from django.db import connection, connections
@@ -33,7 +33,7 @@ def lock() -> Any:
         cursor.execute("select pg_advisory_lock(%s)", [LOADER_LOCK])
     yield
     with other.cursor() as cursor:
-        # The session ends a moment after its connection is closed.
+        # The session ends a little after its connection is closed.
         cursor.execute("select pg_advisory_unlock(%s)", [LOADER_LOCK])
     other.close()
 
@@ -60,7 +60,7 @@ def block(seconds_ago: int) -> str:
     return f"The last block is number 1234 of {time:%Y-%m-%d %H:%M:%S} UTC, {duration(seconds_ago)} old"
 
 
-def test_an_empty_node_says_how_to_begin(settings_of: Callable[..., None]) -> None:
+def test_empty_node_names_the_first_command(settings_of: Callable[..., None]) -> None:
     assert status.read().sentence == (
         "No block is loaded yet, and no loader runs: `manage.py up` makes the demo network and loads it."
     )
@@ -71,14 +71,14 @@ def test_an_empty_node_says_how_to_begin(settings_of: Callable[..., None]) -> No
     )
 
 
-def test_without_a_loader_the_last_block_is_named(settings_of: Callable[..., None]) -> None:
+def test_last_block_is_named_without_a_loader(settings_of: Callable[..., None]) -> None:
     settings_of({"network": "testnet"})
     last = block(5)
 
     assert status.read().sentence.startswith(f"{last}, and no loader runs: ")
 
 
-def test_a_demo_network_that_ended_says_how_to_let_it_go_on(settings_of: Callable[..., None]) -> None:
+def test_ended_demo_network_names_the_command(settings_of: Callable[..., None]) -> None:
     last = block(5)
 
     assert status.read().sentence == (
@@ -90,59 +90,8 @@ def test_a_demo_network_that_ended_says_how_to_let_it_go_on(settings_of: Callabl
 
 
 @pytest.mark.usefixtures("lock")
-def test_a_loader_that_does_not_report_is_known_by_its_lock() -> None:
+def test_loader_without_report_is_known_by_its_lock() -> None:
     assert status.read().sentence == "Loading. No block is loaded yet."
-
-
-@pytest.mark.usefixtures("lock")
-def test_catching_up_shows_the_rate_and_the_time_left() -> None:
-    last = block(3 * 86_400)
-    loader("loading", transaction_rate=3100.4, stream_rate=73.0)
-
-    assert status.read().sentence == (
-        "Catching up with s3://streams, 3,100 transactions per second, 73 times as fast as they happened, "
-        f"about 1 hour to go. {last}."
-    )
-    assert not status.read().needs_help
-
-
-@pytest.mark.usefixtures("lock")
-def test_a_pause_in_the_stream_does_not_make_it_look_fast() -> None:
-    last = block(3600)
-    loader("loading", transaction_rate=6.0, stream_rate=7.2e6)
-
-    assert status.read().sentence == f"Catching up with s3://streams, 6 transactions per second. {last}."
-
-
-@pytest.mark.usefixtures("lock")
-@pytest.mark.parametrize("activity", ["loading", "waiting"])
-def test_a_stream_that_is_followed_as_it_appears_is_up_to_date(activity: str) -> None:
-    last = block(4)
-    loader(activity, transaction_rate=120.0, stream_rate=1.0)
-
-    assert status.read().sentence == (
-        f"Following s3://streams, up to date, 120 transactions per second. {last}."
-    )
-
-
-@pytest.mark.usefixtures("lock")
-def test_a_source_without_newer_files_is_reported() -> None:
-    last = block(3600)
-    loader("waiting")
-
-    assert status.read().sentence == (
-        f"Following s3://streams; nothing newer is there. {last}: if the network runs, check that it "
-        "publishes there."
-    )
-
-
-@pytest.mark.usefixtures("lock")
-def test_folders_are_loaded_not_followed() -> None:
-    loader("loading", following=False, source="the folder /data", transaction_rate=5000.0)
-
-    assert status.read().sentence == (
-        "Loading the folder /data, 5,000 transactions per second. No block is loaded yet."
-    )
 
 
 PROBLEM = {
@@ -159,77 +108,116 @@ PROBLEM = {
     },
 }
 
+FAILED = {"file": "a.rcd", "position": "byte 7", "cause": "odd", "cure": "", "signatures": None}
+NO_BLOCK = "No block is loaded yet."
+KILLED = (
+    "Not loading: the loader (process 77 on ada) ended without a word 1 minute ago: it was killed, or "
+    "its machine went down, or this is a copy of its database. No block is loaded yet. Start it again: "
+    "it goes on where it was."
+)
 
-@pytest.mark.usefixtures("lock")
-def test_a_stuck_loader_says_at_which_file_why_and_what_to_do() -> None:
-    last = block(300)
-    loader("stuck", problem=PROBLEM)
 
-    now = status.read()
+class Case(NamedTuple):
+    """The activity of a loader, the age of the last block (s), and the columns of loader_state."""
 
-    assert now.sentence == (
+    activity: str
+    block: int | None
+    sentence: str
+    columns: dict[str, Any] = {}
+    seconds_ago: int = 1
+    holds_lock: bool = True
+    needs_help: bool = False
+
+
+CASES = {
+    "catching up": Case(
+        "loading",
+        3 * 86_400,
+        "Catching up with s3://streams, 3,100 transactions per second, 73 times as fast as they happened, "
+        "about 1 hour to go. {last}.",
+        {"transaction_rate": 3100.4, "stream_rate": 73.0},
+    ),
+    "a pause in the stream": Case(
+        "loading",
+        3600,
+        "Catching up with s3://streams, 6 transactions per second. {last}.",
+        {"transaction_rate": 6.0, "stream_rate": 7.2e6},
+    ),
+    **{
+        f"up to date, {activity}": Case(
+            activity,
+            4,
+            "Following s3://streams, up to date, 120 transactions per second. {last}.",
+            {"transaction_rate": 120.0, "stream_rate": 1.0},
+        )
+        for activity in ("loading", "waiting")
+    },
+    "nothing newer": Case(
+        "waiting",
+        3600,
+        "Following s3://streams; nothing newer is there. {last}: if the network runs, check that it "
+        "publishes there.",
+    ),
+    "a folder": Case(
+        "loading",
+        None,
+        f"Loading the folder /data, 5,000 transactions per second. {NO_BLOCK}",
+        {"following": False, "source": "the folder /data", "transaction_rate": 5000.0},
+    ),
+    "stuck": Case(
+        "stuck",
+        300,
         "Stuck at a.rcd_sig: no consensus: signed by node 1, 1 of the 2 stake needed (of 4); node 0: no "
-        f"signature file. More nodes may sign it soon. The node tries again by itself. {last}."
-    )
-    assert now.needs_help
+        "signature file. More nodes may sign it soon. The node tries again by itself. {last}.",
+        {"problem": PROBLEM},
+        needs_help=True,
+    ),
+    "failed": Case(
+        "failed",
+        None,
+        f"Not loading: the loader ended 2 minutes ago at a.rcd, byte 7: odd. {NO_BLOCK}",
+        {"problem": FAILED},
+        seconds_ago=120,
+        holds_lock=False,
+        needs_help=True,
+    ),
+    "stopped": Case(
+        "stopped",
+        None,
+        f"Not loading: the loader of s3://streams was stopped 2 hours ago. {NO_BLOCK} "
+        "To go on: `manage.py up`, or `manage.py ingest --follow`.",
+        seconds_ago=7200,
+        holds_lock=False,
+    ),
+    "starting": Case("starting", None, f"Starting to load from s3://streams. {NO_BLOCK}", seconds_ago=20),
+    **{
+        f"killed, {activity}": Case(activity, None, KILLED, seconds_ago=90, holds_lock=False, needs_help=True)
+        for activity in ("starting", "loading", "waiting", "stuck")
+    },
+    "hanging": Case(
+        "loading",
+        None,
+        "The loader (process 77 on ada) has not said anything for 10 minutes: its output may tell why; if "
+        f"not, stop it and start it again. {NO_BLOCK}",
+        seconds_ago=600,
+        needs_help=True,
+    ),
+}
 
 
-def test_a_loader_that_failed_leaves_its_error() -> None:
-    problem = {"file": "a.rcd", "position": "byte 7", "cause": "odd", "cure": "", "signatures": None}
-    loader("failed", seconds_ago=120, problem=problem)
-
-    now = status.read()
-
-    assert now.sentence == (
-        "Not loading: the loader ended 2 minutes ago at a.rcd, byte 7: odd. No block is loaded yet."
-    )
-    assert now.needs_help
-
-
-def test_a_loader_that_stopped_needs_no_help() -> None:
-    loader("stopped", seconds_ago=7200)
-
-    now = status.read()
-
-    assert now.sentence == (
-        "Not loading: the loader of s3://streams was stopped 2 hours ago. No block is loaded yet. "
-        "To go on: `manage.py up`, or `manage.py ingest --follow`."
-    )
-    assert not now.needs_help
-
-
-@pytest.mark.parametrize("activity", ["starting", "loading", "waiting", "stuck"])
-def test_a_loader_without_its_lock_was_killed(activity: str) -> None:
-    loader(activity, seconds_ago=90)
-
-    now = status.read()
-
-    assert now.sentence == (
-        "Not loading: the loader (process 77 on ada) ended without a word 1 minute ago: it was killed, or "
-        "its machine went down, or this is a copy of its database. No block is loaded yet. Start it again: "
-        "it goes on where it was."
-    )
-    assert now.needs_help
-
-
-@pytest.mark.usefixtures("lock")
-def test_a_loader_that_starts_has_its_lock_already() -> None:
-    loader("starting", seconds_ago=20)
-
-    assert status.read().sentence == "Starting to load from s3://streams. No block is loaded yet."
-
-
-@pytest.mark.usefixtures("lock")
-def test_a_loader_that_hangs_is_reported() -> None:
-    loader("loading", seconds_ago=600)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_state_of_the_loader_is_one_sentence(case: Case, request: pytest.FixtureRequest) -> None:
+    if case.holds_lock:
+        request.getfixturevalue("lock")
+    last = "" if case.block is None else block(case.block)
+    loader(case.activity, seconds_ago=case.seconds_ago, **case.columns)
 
     now = status.read()
 
-    assert now.sentence.startswith("The loader (process 77 on ada) has not said anything for 10 minutes: ")
-    assert now.needs_help
+    assert (now.sentence, now.needs_help) == (case.sentence.replace("{last}", last), case.needs_help)
 
 
-def test_the_sentence_costs_five_statements(django_assert_num_queries: Any) -> None:
+def test_status_takes_five_statements(django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(5, connection=connection):
         status.read()
 
@@ -237,14 +225,14 @@ def test_the_sentence_costs_five_statements(django_assert_num_queries: Any) -> N
 NEVER = {"last_failure": "", "set_aside_until": None}
 
 
-def test_a_cure_that_says_that_it_is_tried_again_says_it_alone(lock: Any) -> None:
+def test_retry_is_mentioned_once(lock: Any) -> None:
     block(5)
     loader("stuck", problem=PROBLEM | {"cure": "It is tried again while loading goes on."})
 
     assert status.read().sentence.count("again") == 1
 
 
-def test_the_source_of_blocks_and_its_nodes_are_told(lock: Any) -> None:
+def test_source_of_blocks_and_block_nodes_are_reported(lock: Any) -> None:
     last = block(5)
     nodes = [
         {"name": "near:40840", "priority": 0, "used": True, "latency_ms": 120, "failures": 0},
@@ -265,7 +253,7 @@ def test_the_source_of_blocks_and_its_nodes_are_told(lock: Any) -> None:
     )
     assert read.json["loader"]["block_source"] == source
     # Other tests may have left deaths of processes.
-    (trouble,) = (each for each in dashboard.troubles(read) if "block node" in each.what)
+    (trouble,) = (each for each in dashboard.incidents(read) if "block node" in each.what)
     now = START / SECOND
     assert block_nodes.sentences(source | {"nodes": [told[0]] * 7}, now).endswith("; and 2 more.")
     away = {"answer": "connection refused", "blocks": None, "answered": START // SECOND - 3}
@@ -283,7 +271,7 @@ def test_the_source_of_blocks_and_its_nodes_are_told(lock: Any) -> None:
     assert trouble.what == "The block node far:40840 is set aside: the block node is away."
 
 
-def test_a_clock_that_is_hours_behind_is_noticed() -> None:
+def test_late_clock_is_reported() -> None:
     block(-3 * 3600)
     loader("waiting")
 
@@ -296,7 +284,7 @@ def test_a_clock_that_is_hours_behind_is_noticed() -> None:
     assert "clock" not in status.read().sentence
 
 
-def test_incidents_of_the_source_are_told_before_it_counts_as_stuck(lock: Any) -> None:
+def test_incidents_of_the_source_are_reported(lock: Any) -> None:
     block(3)
     seconds = START // SECOND
     last = [{"at": seconds - 5, "cause": "recordstreams/record0.0.3: can't be had: HTTP error"}]

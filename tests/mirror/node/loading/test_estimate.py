@@ -28,7 +28,7 @@ YEAR = Estimate(
 )
 
 
-def test_a_year_of_a_public_network_has_its_requests_money_disk_and_time() -> None:
+def test_estimate_has_requests_price_disk_and_time() -> None:
     lines = list(estimate.lines(YEAR, paid=True))
 
     assert lines[1:5] == [
@@ -58,7 +58,7 @@ def test_prices_and_the_number_of_requests_at_once_are_settings(settings_of: Cal
     assert "about 4 days by one process on this machine; loading takes longest" in lines[4]
 
 
-def test_a_folder_costs_nothing_and_files_on_disk_are_not_fetched() -> None:
+def test_folder_costs_nothing_and_files_on_disk_are_not_fetched() -> None:
     unpaid = "\n".join(estimate.lines(YEAR, paid=False))
     on_disk = "\n".join(estimate.lines(replace(YEAR, fetched=None), paid=False))
 

@@ -10,17 +10,18 @@ import pytest
 from ledger.ingest.chain import Position
 from ledger.ingest.pipeline import Progress
 from ledger.ingest.reporting import Reporting
+from mirror.core.processes import progress
 from mirror.node.loading import following
 from mirror.node.start.up import follows
 
 CLOSED = "http://127.0.0.1:1/streams"
 
 
-def test_the_last_block_is_shown_with_its_date_and_age(
+def test_last_block_is_shown_with_its_date_and_age(
     settings_of: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings_of({"clock.now": 1_717_200_000.0 + 400 * 86_400})
-    monkeypatch.setattr(following, "SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0)
     said: list[str] = []
     last = Position("a.rcd", 1_717_200_000 * 10**9 + 5, "", 1234, 6)
 
@@ -38,15 +39,15 @@ def test_the_last_block_is_shown_with_its_date_and_age(
 
 
 @pytest.mark.usefixtures("ledger_tables")
-def test_a_bucket_that_never_answered_is_not_one_with_nothing_new(settings_of: Callable[..., None]) -> None:
+def test_bucket_that_never_answered_is_not_one_with_nothing_new(settings_of: Callable[..., None]) -> None:
     settings_of({"importer.downloader.retries": 0})
     stopping, said = threading.Event(), list[str]()
 
-    class StopAtTrouble(logging.Handler):
+    class StopAtIncident(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             stopping.set()
 
-    log, handler = logging.getLogger("ledger.ingest.following.obstacle"), StopAtTrouble()
+    log, handler = logging.getLogger("ledger.ingest.following.retry_state"), StopAtIncident()
     level = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)
@@ -73,7 +74,7 @@ def test_a_bucket_that_never_answered_is_not_one_with_nothing_new(settings_of: C
         ({"importer.block.enabled": "true", "importer.downloader.record.enabled": False}, True),
     ],
 )
-def test_up_follows_record_files_at_a_place_of_choice_or_blocks_if_they_are_wanted(
+def test_up_follows_a_configured_bucket_or_blocks(
     settings_of: Callable[..., None], changes: dict[str, object], expected: bool
 ) -> None:
     settings_of(changes)

@@ -20,7 +20,7 @@ from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import History
 from mirror.demo.run import first_book
 from mirror.node.health import gauges
-from mirror.node.loading.reconciliation import Comparing, beside
+from mirror.node.loading.reconciliation import Comparing, in_thread
 from tests.ledger.ingest.load import stored
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -56,15 +56,15 @@ def test_each_look_compares_the_newest_file_that_is_reached_once(stream):
     files, said = find_record_files([stream]), list[str]()
     half = files[: len(files) // 2]
     looks = comparing(stream, said)
-    assert looks.look() is None
+    assert looks.compare() is None
 
     names = []
     for loaded in (half, files):
         load(loaded)
-        found = looks.look()
+        found = looks.compare()
         assert found is not None
         names.append(found.file)
-        assert looks.look() is None
+        assert looks.compare() is None
 
     assert names == [reached(stream, loaded)[-1].name for loaded in (half, files)]
     assert len(set(names)) == 2
@@ -87,14 +87,14 @@ def test_what_differs_and_what_cannot_be_read_is_said(stream, tmp_path, settings
         copy.write_bytes(b"damaged")
     looks = comparing(tmp_path, said)
 
-    assert (looks.look(), looks.look()) == (None, None)
+    assert (looks.compare(), looks.compare()) == (None, None)
     assert len(said) == 1
     assert said[0].startswith("Balances were not compared with those of the network: " + newest.name)
     assert stored("reconciliation_job", "status") == []
 
     with connection.cursor() as cursor:
         cursor.execute("update account_balance set balance = balance + 1 where account_id = 800")
-    found = comparing(stream, said).look()
+    found = comparing(stream, said).compare()
 
     assert found is not None
     assert found.outcome is Outcome.HBAR_DIFFERS
@@ -116,37 +116,37 @@ def test_what_differs_and_what_cannot_be_read_is_said(stream, tmp_path, settings
     ],
     ids=["nothing known", "filters"],
 )
-def test_a_node_that_cannot_have_the_balances_of_the_network_compares_nothing_by_itself(stream, change):
+def test_node_without_balance_files_compares_nothing(stream, change):
     load(find_record_files([stream])[:-1])
     with connection.cursor() as cursor:
         cursor.execute(change)
 
-    assert comparing(stream, []).look() is None
+    assert comparing(stream, []).compare() is None
     assert stored("reconciliation_job", "status") == []
 
 
-def test_a_network_without_balance_files_has_nothing_to_compare(stream, tmp_path, settings_of):
+def test_network_without_balance_files_has_nothing_to_compare(stream, tmp_path, settings_of):
     folder = tmp_path / "streams"
     folder.mkdir()
     settings_of(bucket(folder))
     load(find_record_files([stream])[:2])
     said: list[str] = []
 
-    assert comparing(folder, said).look() is None
+    assert comparing(folder, said).compare() is None
     assert said == []
     with pytest.raises(CommandError, match="There is no balance file of the last day"):
         call_command("reconcile")
 
 
-def test_the_setting_turns_it_off(tmp_path, settings_of: Callable[..., None]):
+def test_setting_turns_it_off(tmp_path, settings_of: Callable[..., None]):
     settings_of({"importer.balances.reconcile": "off"})
 
-    with beside(print, str(tmp_path)):
+    with in_thread(print, str(tmp_path)):
         assert "reconciliation" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_a_loader_that_ends_ends_the_looks(tmp_path):
-    with beside(print, str(tmp_path)):
+def test_loader_that_ends_ends_the_looks(tmp_path):
+    with in_thread(print, str(tmp_path)):
         assert "reconciliation" in {thread.name for thread in threading.enumerate()}
 
     assert "reconciliation" not in {thread.name for thread in threading.enumerate()}

@@ -51,7 +51,7 @@ def follow(stream: Path, start: int, until: int) -> list[str]:
     return said
 
 
-def test_following_from_a_time_begins_with_the_balances_before_it_and_goes_on_when_started_again(stream):
+def test_following_from_a_time_begins_with_earlier_balances_and_resumes(stream):
     files = find_record_files([stream])
     Pipeline().run(files)
     expected = balances_now()
@@ -83,7 +83,7 @@ def test_following_from_a_time_without_balances_says_so(stream, tmp_path):
     assert [each.rests_on for each in LoadedRange.objects.all()] == ["nothing"]
 
 
-def test_the_setting_turns_balances_off(stream, settings_of: Callable[..., None]):
+def test_setting_turns_balances_off(stream, settings_of: Callable[..., None]):
     settings_of({"importer.balances.start": "off"})
     files = find_record_files([stream])
 

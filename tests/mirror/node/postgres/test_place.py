@@ -19,13 +19,13 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the serve
 NOBODY = Account("nobody", 65534, 65534, ())
 
 
-def test_the_server_lives_in_the_data_folder(data_folder):
+def test_server_lives_in_the_data_folder(data_folder):
     at = place(data_folder)
     assert (at.home, at.data) == (data_folder / "postgres", data_folder / "postgres" / "data")
     assert (at.socket, at.note) == (data_folder / "postgres" / "socket", None)
 
 
-def test_a_socket_whose_path_would_be_too_long_lies_in_a_short_folder(data_folder):
+def test_long_socket_path_is_replaced_by_a_short_one(data_folder):
     deep = data_folder / ("a-long-name-" * 8)
     at = place(deep)
     assert at.home == deep / "postgres"
@@ -36,7 +36,7 @@ def test_a_socket_whose_path_would_be_too_long_lies_in_a_short_folder(data_folde
     at.socket.rmdir()
 
 
-def test_an_account_may_enter_where_every_folder_on_the_way_lets_it(data_folder):
+def test_account_enters_where_every_parent_folder_permits(data_folder):
     closed = data_folder / "closed"
     below = closed / "below"
     below.mkdir(parents=True)
@@ -59,9 +59,7 @@ def test_root_runs_the_server_by_an_unprivileged_account(data_folder):
 
 
 @as_root
-def test_below_a_closed_folder_the_server_runs_from_copies_outside_and_a_note_says_where(
-    data_folder, monkeypatch
-):
+def test_server_of_a_closed_folder_runs_from_copies_outside(data_folder, monkeypatch):
     monkeypatch.setattr(places, "OUTSIDE", data_folder / "outside")
     closed = data_folder / "project"
     closed.mkdir(mode=0o700)
@@ -88,7 +86,7 @@ def test_below_a_closed_folder_the_server_runs_from_copies_outside_and_a_note_sa
     assert place(data).home == at.home.with_name(f"{at.home.name}-2"), "a deleted data folder starts anew"
 
 
-def test_a_user_without_a_name_learns_why_postgresql_does_not_run():
+def test_user_without_a_name_learns_why_postgresql_does_not_run():
     if os.geteuid() != 0:
         pytest.skip("only root can become a user without a name")
     ran = subprocess.run(

@@ -18,7 +18,7 @@ def test_nobody_may_follow_it_by_default() -> None:
     assert replication.access() == ""
 
 
-def test_the_addresses_of_the_setting_may_copy_it_and_nothing_else(settings_of: Callable[..., None]) -> None:
+def test_addresses_of_the_setting_may_copy_it_and_nothing_else(settings_of: Callable[..., None]) -> None:
     settings_of(ADDRESSES)
     assert replication.access().splitlines() == [
         "local replication all peer map=node",
@@ -28,7 +28,7 @@ def test_the_addresses_of_the_setting_may_copy_it_and_nothing_else(settings_of: 
     ]
 
 
-def test_a_name_is_refused(settings_of: Callable[..., None]) -> None:
+def test_name_is_refused(settings_of: Callable[..., None]) -> None:
     settings_of({"db.replicas": ("db2",)})
     with pytest.raises(InvalidSetting, match="SVC_MIRROR_DB_REPLICAS='db2' is no address"):
         replication.access()
@@ -42,7 +42,7 @@ def test_postgres_understands_who_may(replicated: Replicated) -> None:
     ]
 
 
-def test_the_role_of_replicas_is_made_once_with_a_password(
+def test_role_of_replicas_is_made_once_with_a_password(
     replicated: Replicated, settings_of: Callable[..., None], tmp_path: Path
 ) -> None:
     settings_of(ADDRESSES)

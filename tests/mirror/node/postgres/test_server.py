@@ -64,7 +64,7 @@ def connect(server: Server, user: str = "mirror_node") -> psycopg.Connection:
     return psycopg.connect(host=host, user=user, dbname="mirror_node", autocommit=True)
 
 
-def test_a_new_server_has_the_database_and_its_owner(data_folder):
+def test_new_server_has_the_database_and_its_owner(data_folder):
     with server_of(data_folder).in_use() as server, connect(server) as connection:
         row = connection.execute(
             "select current_user, usesuper, current_setting('data_checksums'),"
@@ -74,7 +74,7 @@ def test_a_new_server_has_the_database_and_its_owner(data_folder):
     assert row == ("mirror_node", False, "on", "UTF8", "C", "mirror_node")
 
 
-def test_a_server_keeps_its_data_and_stops_after_its_last_user(data_folder):
+def test_server_keeps_its_data_and_stops_after_its_last_user(data_folder):
     with server_of(data_folder).in_use() as server, connect(server) as connection:
         connection.execute("create table kept as select 7 as number")
     assert server.pid() is None
@@ -122,7 +122,7 @@ def test_processes_that_outlive_a_killed_server_are_waited_for(data_folder):
         assert connection.execute("select number from kept").fetchall() == [(7,)]
 
 
-def test_a_pid_file_whose_number_belongs_to_another_program_is_removed(data_folder):
+def test_pid_file_whose_number_belongs_to_another_program_is_removed(data_folder):
     with server_of(data_folder).in_use() as server:
         stale = (server.place.data / "postmaster.pid").read_text().splitlines()
     sleeper = subprocess.Popen(["sleep", "60"], **server.place.account.process_options)
@@ -171,7 +171,7 @@ def test_ctrl_c_at_any_moment_of_a_start_leaves_no_server(data_folder):
         assert left == [], f"{moment}: {[process_table.command(pid) for pid in left]}"
 
 
-def test_a_server_left_behind_by_a_killed_command_is_taken_over_and_stopped(data_folder):
+def test_server_of_a_killed_command_is_taken_over_and_stopped(data_folder):
     user = subprocess.Popen(
         [sys.executable, "-c", USER_OF_THE_SERVER, str(data_folder)],
         stdin=subprocess.PIPE,
@@ -195,7 +195,7 @@ def test_nested_blocks_use_one_server(data_folder):
     assert outer.pid() is None
 
 
-def test_an_interrupted_creation_is_begun_again(data_folder):
+def test_interrupted_creation_is_begun_again(data_folder):
     unfinished = data_folder / "postgres" / "data-unfinished"
     unfinished.mkdir(parents=True)
     (unfinished / "PG_VERSION").write_text("18\n")
@@ -236,7 +236,7 @@ def test_data_of_another_user_is_refused(data_folder):
     assert "SVC_MIRROR_DATA" in sentence
 
 
-def test_a_server_that_dies_at_its_start_shows_its_last_lines_and_its_log(data_folder):
+def test_server_that_dies_at_its_start_shows_its_log(data_folder):
     with server_of(data_folder).in_use() as server:
         pass
     (server.place.home / "local.conf").write_text("shared_bufers = 1GB\n")
@@ -247,14 +247,14 @@ def test_a_server_that_dies_at_its_start_shows_its_last_lines_and_its_log(data_f
     assert 'unrecognized configuration parameter "shared_bufers"' in sentence
 
 
-def test_a_socket_folder_that_others_may_enter_is_refused(data_folder):
+def test_socket_folder_that_others_may_enter_is_refused(data_folder):
     with server_of(data_folder).in_use() as server:
         pass
     server.place.socket.chmod(0o755)
     assert "is not a private folder" in refused(server_of(data_folder))
 
 
-def test_a_server_started_by_other_means_is_left_alone(data_folder):
+def test_server_started_by_other_means_is_left_alone(data_folder):
     with server_of(data_folder).in_use() as server:
         pass
     other = subprocess.Popen(
@@ -271,7 +271,7 @@ def test_a_server_started_by_other_means_is_left_alone(data_folder):
         other.wait()
 
 
-def test_a_missing_library_is_named(data_folder):
+def test_missing_library_is_named(data_folder):
     at = place(data_folder)
     alone = data_folder / "initdb"
     alone.write_bytes((cluster.binaries(at) / "initdb").read_bytes())
@@ -287,7 +287,7 @@ def test_a_missing_library_is_named(data_folder):
     )
 
 
-def test_a_full_disk_is_reported(data_folder):
+def test_full_disk_is_reported(data_folder):
     at = place(data_folder)
     printed = 'FATAL:  could not write to file "pg_wal/xlogtemp.51": No space left on device'
     assert cluster.explain(at, printed, "stopped while starting") == (
@@ -295,7 +295,7 @@ def test_a_full_disk_is_reported(data_folder):
     )
 
 
-def test_a_long_log_is_moved_while_the_server_goes_on_writing(tmp_path: Path) -> None:
+def test_long_log_is_moved_while_the_server_goes_on_writing(tmp_path: Path) -> None:
     server = Server(place(tmp_path))
     log = server.place.log
     log.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ def url(node: Node, tables: None) -> str:
     return f"postgresql://mirror_node@/mirror_node?host={node.server.place.socket}"
 
 
-def test_a_command_waits_until_the_database_answers(node: Node, url: str) -> None:
+def test_command_waits_until_the_database_answers(node: Node, url: str) -> None:
     node.begin("migrate", DATABASE_URL=url, **FOR_LONG)
     node.wait_for(lambda: WAITING in node.said)
     with node.server.in_use():
@@ -29,14 +29,14 @@ def test_a_command_waits_until_the_database_answers(node: Node, url: str) -> Non
 
 
 @pytest.mark.parametrize("command", ["up", "serve"])
-def test_a_node_that_waits_can_be_stopped(node: Node, url: str, command: str) -> None:
+def test_node_that_waits_can_be_stopped(node: Node, url: str, command: str) -> None:
     node.begin(command, DATABASE_URL=url, **FOR_LONG)
     node.wait_for(lambda: WAITING in node.said)
     assert node.stop(signal.SIGTERM) == 0
     assert node.said.endswith("Stopped.\n")
 
 
-def test_a_command_gives_up_after_the_time_of_the_setting(node: Node, tmp_path: Path) -> None:
+def test_command_gives_up_after_the_time_of_the_setting(node: Node, tmp_path: Path) -> None:
     address = f"postgresql://me@/mine?host={tmp_path}"
     done = node.run(
         "migrate", DATABASE_URL=address, **QUICK, SVC_MIRROR_COMMON_DATABASESTARTUP_TIMEOUT="200ms"

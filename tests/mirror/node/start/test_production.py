@@ -28,7 +28,7 @@ def _good(settings_of, settings, tmp_path):
     settings.DATA_DIR = tmp_path
 
 
-def test_a_node_whose_settings_are_safe_may_start():
+def test_node_whose_settings_are_safe_may_start():
     production.check()
 
 
@@ -77,7 +77,7 @@ def test_what_is_not_safe_is_named_with_its_cure(settings_of, changes, problem):
     assert [each.msg for each in production.deploy_check(None)] == list(production.problems())
 
 
-def test_a_secret_that_other_users_may_read_is_not_safe(tmp_path):
+def test_secret_that_other_users_may_read_is_not_safe(tmp_path):
     key = tmp_path / "session-key"
     key.write_text("secret")
     key.chmod(0o600)
@@ -93,7 +93,7 @@ def test_with_another_profile_nothing_is_refused(settings_of):
     production.check()
 
 
-def test_the_node_does_not_start_and_says_all_that_is_not_safe(data_folder):
+def test_unsafe_node_does_not_start_and_lists_all_reasons(data_folder):
     variables = {**VARIABLES, "SVC_MIRROR_WEB_ALLOWEDHOSTS": "*", "SVC_MIRROR_WEB_TRUSTEDPROXIES": "::/0"}
     done = manage("up", PORT=str(Node(data_folder).port), SVC_MIRROR_DATA=str(data_folder), **variables)
 

@@ -39,7 +39,7 @@ def _is_refused(statement: str) -> bool:
     return False
 
 
-def test_it_reads_every_table_and_writes_those_of_the_web_server_alone():
+def test_reader_writes_only_tables_of_the_web_server():
     assert set(reader_role.written_tables()) == WRITTEN
     with as_reader():
         assert not [table for table in TABLES if _is_refused(f"select from {table} limit 1")]
@@ -79,7 +79,7 @@ def test_people_sign_in_and_out_of_the_admin_with_it(settings, tmp_path):
         get_user_model().objects.create_user("bob")
 
 
-def test_people_and_filters_of_contract_calls_are_added_in_the_admin_with_it(settings):
+def test_reader_can_add_accounts_and_call_filters(settings):
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     browser = Client()
     browser.force_login(get_user_model().objects.create_superuser("ada"))
@@ -94,7 +94,7 @@ def test_people_and_filters_of_contract_calls_are_added_in_the_admin_with_it(set
         assert {str(each.object_repr) for each in LogEntry.objects.all()} == {"bob", "too much"}
 
 
-def test_the_command_says_which_setting_uses_the_role(capsys):
+def test_command_says_which_setting_uses_the_role(capsys):
     call_command("grant")
 
     assert capsys.readouterr().out == (
@@ -115,7 +115,7 @@ def test_the_command_says_which_setting_uses_the_role(capsys):
         ("postgresql:///mirror?host=/run/postgresql&port=5433", "/mirror?host=%2Frun%2Fpostgresql&port=5433"),
     ],
 )
-def test_the_printed_address_has_every_host_and_option_of_the_database(url, printed, settings_of, capsys):
+def test_printed_address_has_every_host_and_option_of_the_database(url, printed, settings_of, capsys):
     settings_of({"db.url": url})
     call_command("grant")
 
@@ -137,13 +137,13 @@ def test_the_printed_address_has_every_host_and_option_of_the_database(url, prin
         ),
     ],
 )
-def test_a_role_that_could_write_anyhow_is_refused(role, sentence):
+def test_role_that_could_write_anyhow_is_refused(role, sentence):
     with pytest.raises(OperatorError) as raised:
         reader_role.grant(role)
     assert str(raised.value) == sentence
 
 
-def test_the_owner_is_no_reader(settings_of):
+def test_owner_is_no_reader(settings_of):
     owner = connection.settings_dict["USER"]
     settings_of({"db.reader": owner})
 
@@ -153,7 +153,7 @@ def test_the_owner_is_no_reader(settings_of):
         reader_role.check()
 
 
-def test_a_role_that_does_not_exist_is_an_error_in_words(settings_of):
+def test_role_that_does_not_exist_is_an_error_in_words(settings_of):
     settings_of({"db.reader": "nobody_at_all"})
 
     with pytest.raises(OperatorError) as raised:
@@ -164,7 +164,7 @@ def test_a_role_that_does_not_exist_is_an_error_in_words(settings_of):
     )
 
 
-def test_the_setting_may_be_an_address(settings_of):
+def test_setting_may_be_an_address(settings_of):
     settings_of({"db.reader": "postgresql://reads:secret@db.example:6000/mirror?sslmode=require"})
     changes = reader_role.configured()
 
@@ -174,7 +174,7 @@ def test_the_setting_may_be_an_address(settings_of):
     }  # fmt: skip
 
 
-def test_a_setting_that_is_neither_is_an_error_in_words(settings_of):
+def test_setting_that_is_neither_is_an_error_in_words(settings_of):
     settings_of({"db.reader": "http://db.example"})
 
     with pytest.raises(InvalidSetting, match="SVC_MIRROR_DB_READER is neither the name of a role"):

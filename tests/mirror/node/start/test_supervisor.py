@@ -53,7 +53,7 @@ def _in_a_session(work: Callable[[], None]) -> None:
 
 
 @pytest.mark.parametrize("work", [_part, _maker_of_the_demo_network])
-def test_a_part_does_not_outlive_a_supervisor_that_is_stopped_while_it_starts_it(
+def test_part_ends_with_a_supervisor_stopped_during_its_start(
     work: Callable[[], None], tmp_path: Path, settings: Any
 ) -> None:
     settings.DATA_DIR = tmp_path
@@ -71,7 +71,7 @@ def _fails() -> None:
     raise ZeroDivisionError("so")
 
 
-def test_a_part_that_fails_as_nobody_expects_says_why_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+def test_unexpected_failure_of_a_part_is_logged(capfd: pytest.CaptureFixture[str]) -> None:
     process = begun(supervisor._run, "part", _fails)
     process.join()
 

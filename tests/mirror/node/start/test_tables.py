@@ -19,7 +19,7 @@ def test_tables_are_current_once_every_migration_is_applied() -> None:
     assert tables.missing() == []
 
 
-def test_a_migration_that_is_not_applied_is_missing() -> None:
+def test_migration_that_is_not_applied_is_missing() -> None:
     app, name = max(name for name in tables.on_disk() if name[0] == "tokens")
     MigrationRecorder(connection).record_unapplied(app, name)
 

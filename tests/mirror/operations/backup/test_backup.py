@@ -23,7 +23,7 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.demo.streams.record_files import Block
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
-from mirror.node.loading.loader_right import loading
+from mirror.node.loading.single_loader import single_loader
 from mirror.node.start import tables
 from mirror.operations.backup import dump, preparation
 from mirror.operations.backup import restore as restoring
@@ -185,9 +185,7 @@ def change(folder: Path, **changes: Callable[[Any], Any]) -> None:
     path.write_text(json.dumps(content | {"sha256": digest_of(content)}))
 
 
-def test_a_backup_under_load_comes_back_as_it_was_also_if_that_is_interrupted(
-    empty: None, made: DemoProgress
-) -> None:
+def test_backup_under_load_is_restored_even_if_interrupted(empty: None, made: DemoProgress) -> None:
     wanted = [table for table, _ in indexes()]
     with pytest.raises(Stopped):
         restore(made.folder, StopsAt(20))
@@ -218,7 +216,7 @@ def test_a_backup_under_load_comes_back_as_it_was_also_if_that_is_interrupted(
     assert contents() == made.later_contents
 
 
-def test_an_interrupted_backup_is_of_its_last_moment_and_one_of_an_older_release_is_brought_up_to_date(
+def test_interrupted_backup_is_consistent_and_older_release_is_migrated(
     empty: None, made: DemoProgress, copy: Path
 ) -> None:
     """Here the older release lacks an index, and the database has no tables at all.
@@ -269,7 +267,7 @@ def test_rows_that_have_come_changed_or_gone_are_noticed(untouched: None) -> Non
         assert unchanged()
 
 
-def test_a_backup_that_was_begun_before_an_upgrade_begins_anew(untouched: None, tmp_path: Path) -> None:
+def test_backup_that_was_begun_before_an_upgrade_begins_anew(untouched: None, tmp_path: Path) -> None:
     """A column that comes changes no row, but a file written before lacks it."""
     load(*blocks()[:1])
     said: list[str] = []
@@ -291,11 +289,11 @@ def test_a_backup_that_was_begun_before_an_upgrade_begins_anew(untouched: None, 
     assert {line.count(b"\t") for line in rows.splitlines()} == {len(columns) - 1}
 
 
-def test_a_backup_that_waits_for_a_table_can_be_stopped(untouched: None, tmp_path: Path) -> None:
+def test_backup_that_waits_for_a_lock_can_be_stopped(untouched: None, tmp_path: Path) -> None:
     stopping = threading.Event()
 
     def say(sentence: str) -> None:
-        assert sentence == "Waiting for somebody who changes a table."
+        assert sentence == "Waiting for a session that changes a table."
         stopping.set()
 
     with session() as own, own.transaction():
@@ -304,7 +302,7 @@ def test_a_backup_that_waits_for_a_table_can_be_stopped(untouched: None, tmp_pat
             backup(tmp_path, say, stopping)
 
 
-def test_one_backup_restore_or_pruning_at_a_time_works_on_a_database(untouched: None, tmp_path: Path) -> None:
+def test_backups_restores_and_prunings_exclude_each_other(untouched: None, tmp_path: Path) -> None:
     with session() as own, alone(own), pytest.raises(OperatorError, match="Another backup"):
         backup(tmp_path / "backup")
 
@@ -313,7 +311,7 @@ def test_one_backup_restore_or_pruning_at_a_time_works_on_a_database(untouched: 
 
 
 @pytest.mark.django_db
-def test_a_folder_without_a_backup_is_refused(tmp_path: Path) -> None:
+def test_folder_without_a_backup_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OperatorError, match="There is no backup in"):
         call_command("backup", str(tmp_path), check=True)
 
@@ -326,9 +324,7 @@ def test_a_folder_without_a_backup_is_refused(tmp_path: Path) -> None:
     ],
     ids=["missing", "cut short"],
 )
-def test_a_file_that_is_missing_or_cut_short_is_named_at_once(
-    damage, message: str, untouched: None, copy: Path
-) -> None:
+def test_missing_or_truncated_file_is_named(damage, message: str, untouched: None, copy: Path) -> None:
     (path,) = copy.glob("entity-*.zst")
     damage(path)
 
@@ -337,7 +333,7 @@ def test_a_file_that_is_missing_or_cut_short_is_named_at_once(
     assert not tables.is_restoring()
 
 
-def test_a_changed_description_is_damage(copy: Path) -> None:
+def test_changed_description_is_damage(copy: Path) -> None:
     path = copy / "manifest.json"
     path.write_text(path.read_text().replace('"rows": 1', '"rows": 2', 1))
 
@@ -351,7 +347,7 @@ def test_another_network_is_refused(untouched: None, made: DemoProgress) -> None
 
 
 @pytest.mark.parametrize("lock", [LOADER_LOCK, UPGRADE_LOCK], ids=["loader", "upgrade"])
-def test_a_database_that_a_node_writes_to_is_refused(lock: int, untouched: None, made: DemoProgress) -> None:
+def test_database_that_a_node_writes_to_is_refused(lock: int, untouched: None, made: DemoProgress) -> None:
     with session() as own, pytest.raises(OperatorError, match="stop the node first"):
         own.execute("select pg_advisory_lock(%s)", [lock])
         restore(made.folder)
@@ -361,13 +357,13 @@ def test_nobody_loads_into_a_part_of_a_backup(untouched: None) -> None:
     with session() as own:
         own.execute(f"create schema {tables.RESTORING}")
         try:
-            with pytest.raises(OperatorError, match="`manage.py restore` goes on"), loading(GOES_ON):
+            with pytest.raises(OperatorError, match="`manage.py restore` goes on"), single_loader(GOES_ON):
                 pass
         finally:
             own.execute(f"drop schema {tables.RESTORING}")
 
 
-def test_a_backup_of_whole_tables_is_refused_where_they_are_divided(
+def test_backup_of_whole_tables_is_refused_where_they_are_divided(
     untouched: None, made: DemoProgress
 ) -> None:
     description = Manifest.read(made.folder)
@@ -399,14 +395,14 @@ def test_names_that_a_backup_never_has_are_damage(changes, copy: Path) -> None:
         Manifest.read(copy)
 
 
-def test_a_newer_release_is_refused(untouched: None, copy: Path) -> None:
+def test_newer_release_is_refused(untouched: None, copy: Path) -> None:
     change(copy, migrations=lambda all_: [*all_, ["mirror", "9999_later"]], release=lambda _: "9.0.0")
 
     with pytest.raises(OperatorError, match=r"newer release \(9\.0\.0, with the migration mirror 9999_later"):
         restore(copy)
 
 
-def test_a_database_with_rows_is_refused_and_keeps_them(untouched: None, made: DemoProgress) -> None:
+def test_database_with_rows_is_refused_and_keeps_them(untouched: None, made: DemoProgress) -> None:
     load(*blocks()[:1])
     before = contents()
 
@@ -416,7 +412,7 @@ def test_a_database_with_rows_is_refused_and_keeps_them(untouched: None, made: D
     assert contents() == before
 
 
-def test_a_folder_with_a_backup_or_other_files_is_refused(
+def test_folder_with_a_backup_or_other_files_is_refused(
     untouched: None, made: DemoProgress, tmp_path: Path
 ) -> None:
     (tmp_path / "letter").touch()
@@ -427,7 +423,7 @@ def test_a_folder_with_a_backup_or_other_files_is_refused(
         backup(tmp_path)
 
 
-def test_a_backup_has_nothing_of_the_processes_and_disks_of_its_node(made: DemoProgress) -> None:
+def test_backup_has_no_state_of_processes_and_disks(made: DemoProgress) -> None:
     tables = Manifest.read(made.folder).tables.keys()
     assert {"archive_failure", "loaded_range", "auth_user"} <= tables
     assert not {"archive_location", "loader_state", "django_session"} & tables

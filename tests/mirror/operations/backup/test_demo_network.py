@@ -28,7 +28,7 @@ DESCRIPTION = Manifest("demo", "1", "", "", None, 0, [], {}, [], {})
 
 
 @pytest.mark.parametrize("writes_blocks", [False, True], ids=["record files", "blocks"])
-def test_a_demo_network_goes_on_where_a_backup_has_left_it(
+def test_demo_network_goes_on_where_a_backup_has_left_it(
     settings, tmp_path: Path, writes_blocks: bool
 ) -> None:
     backup = tmp_path / "backup"
@@ -51,7 +51,7 @@ def test_a_demo_network_goes_on_where_a_backup_has_left_it(
     settings.DATA_DIR = tmp_path / "there"
     settings.DATA_DIR.mkdir()
     demo.check_absent()
-    demo.bring_back(backup)
+    demo.unpack(backup)
 
     restored = Publisher(run.folder(), nodes())
     assert restored.newest() == last.name
@@ -64,7 +64,7 @@ def test_a_demo_network_goes_on_where_a_backup_has_left_it(
         demo.check_absent()
 
 
-def test_a_node_without_a_demo_network_has_none_in_its_backup(settings, tmp_path: Path) -> None:
+def test_node_without_a_demo_network_has_none_in_its_backup(settings, tmp_path: Path) -> None:
     settings.DATA_DIR = tmp_path
 
     with changed(network="demo"):
@@ -72,7 +72,7 @@ def test_a_node_without_a_demo_network_has_none_in_its_backup(settings, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_backup_whose_demo_leaves_its_folder_is_damaged(settings, tmp_path: Path) -> None:
+def test_backup_whose_demo_leaves_its_folder_is_damaged(settings, tmp_path: Path) -> None:
     settings.DATA_DIR = tmp_path / "there"
     settings.DATA_DIR.mkdir()
     packed = io.BytesIO()
@@ -81,13 +81,13 @@ def test_a_backup_whose_demo_leaves_its_folder_is_damaged(settings, tmp_path: Pa
     (tmp_path / DEMO).write_bytes(zstandard.ZstdCompressor().compress(packed.getvalue()))
 
     with changed(network="demo"), pytest.raises(DamagedBackup, match="an entry ../outside"):
-        demo.bring_back(tmp_path)
+        demo.unpack(tmp_path)
 
     assert not run.folder().exists()
 
 
 @pytest.mark.usefixtures("_test_database")
-def test_a_restore_goes_on_or_is_undone_after_its_demo_failed(
+def test_restore_goes_on_or_is_undone_after_its_demo_failed(
     settings, django_db_blocker: pytest_django.DjangoDbBlocker, tmp_path: Path
 ) -> None:
     backup, goes_on = tmp_path / "backup", threading.Event()
@@ -114,7 +114,7 @@ def test_a_restore_goes_on_or_is_undone_after_its_demo_failed(
                     restore()
             in_the_way.unlink()
             # As a restore that was killed between its last two steps.
-            demo.bring_back(backup)
+            demo.unpack(backup)
             assert tables.is_restoring()
 
             restoring.undo(print, goes_on)

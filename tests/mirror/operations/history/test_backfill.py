@@ -17,7 +17,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.source.local import find_record_files
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.config.errors import OperatorError
-from mirror.core.processes.progress import shown
+from mirror.core.processes.progress import FileDisplay
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
@@ -25,7 +25,7 @@ from mirror.demo.publish.history import History
 from mirror.demo.run import ADDRESS_BOOK_FILE, first_book
 from mirror.models import LOADER_LOCK, REPLACING_LOCK, LoadedRange
 from mirror.node.loading import following
-from mirror.node.loading.loader_right import loading, making_way
+from mirror.node.loading.single_loader import retry_after_swap, single_loader
 from mirror.operations.backup.sessions import session as own_session
 from mirror.operations.history import backfill as running
 from mirror.operations.history import plan, state
@@ -88,7 +88,7 @@ def files_of_history() -> int:
         return int(cursor.fetchone()[0])
 
 
-def test_history_before_the_loaded_part_comes_out_as_if_all_had_been_loaded_in_order(stream, ordered):
+def test_backfilled_history_equals_an_ordered_load(stream, ordered):
     files = find_record_files([stream])
     load(files[HALF:])
     with connection.cursor() as cursor:
@@ -111,9 +111,7 @@ def test_history_before_the_loaded_part_comes_out_as_if_all_had_been_loaded_in_o
     assert "nothing to backfill" in backfill("genesis", "head", stream)
 
 
-def test_killed_wherever_it_is_it_goes_on_and_a_range_apart_leaves_a_gap_until_the_rest_comes(
-    stream, ordered, monkeypatch
-):
+def test_killed_backfill_resumes_and_separate_range_leaves_a_gap(stream, ordered, monkeypatch):
     # The server may take a while to see that a process is gone.
     monkeypatch.setattr("ledger.ingest.loader_lock.LOADER_LOCK_SECONDS", PATIENCE_SECONDS)
     files = find_record_files([stream])
@@ -153,7 +151,7 @@ def test_by_default_the_files_come_from_the_bucket_of_the_settings(stream, order
     assert "--jobs is without effect" in said
 
 
-def test_a_bucket_is_refused_if_blocks_are_loaded_as_only_its_record_files_would_be(composed, tmp_path):
+def test_bucket_is_refused_where_blocks_are_loaded(composed, tmp_path):
     Pipeline().run(find_record_files([composed])[3:])
     change("update record_file set name = '000000000000000000000000000000000005.blk.gz' where index = 5")
 
@@ -183,7 +181,7 @@ def test_without_signatures_files_are_loaded_that_nobody_can_verify(stream, tmp_
         backfill("genesis", "head", "--without-signatures")
 
 
-def test_a_disk_without_room_for_the_loaded_part_once_more_is_refused(composed, monkeypatch):
+def test_full_disk_is_refused(composed, monkeypatch):
     Pipeline().run(find_record_files([composed])[3:])
     wanted = plan.parse("genesis", "head", str(composed))
     monkeypatch.setattr("shutil.disk_usage", lambda _: shutil._ntuple_diskusage(1 << 20, 1 << 20, 0))
@@ -197,7 +195,7 @@ def test_a_disk_without_room_for_the_loaded_part_once_more_is_refused(composed, 
     assert plan.stored() is None
 
 
-def test_a_head_that_rests_on_a_balance_file_is_replaced_by_one_that_rests_on_an_earlier_one(tmp_path):
+def test_earlier_balance_file_replaces_that_of_the_head(tmp_path):
     balances = BalanceWriter(tmp_path, nodes(), 20)
     for network, block in History(12, 4, 3, 2).play(nodes()):
         block.write(tmp_path)
@@ -221,7 +219,7 @@ def test_a_head_that_rests_on_a_balance_file_is_replaced_by_one_that_rests_on_an
     assert LoadedRange.objects.get().rests_on == "balances"
 
 
-def test_a_loader_makes_way_and_goes_on_and_no_reader_fails_meanwhile(composed):
+def test_loader_yields_and_resumes_and_no_reader_fails(composed):
     files = find_record_files([composed])
     Pipeline().run(files)
     ordered = whole()
@@ -239,7 +237,7 @@ def test_a_loader_makes_way_and_goes_on_and_no_reader_fails_meanwhile(composed):
         def run() -> Progress:
             return Pipeline(yield_to_backfill=True).run(published())
 
-        making_way(run, stopped)
+        retry_after_swap(run, stopped)
         connection.close()
 
     def read_on() -> None:
@@ -280,7 +278,7 @@ def test_files_that_are_published_and_loaded_meanwhile_are_backfilled_too(compos
     shutil.copytree(composed, tmp_path, ignore=shutil.ignore_patterns(newest.name), dirs_exist_ok=True)
     wanted = plan.parse("genesis", "head", str(tmp_path))
     work = running.Run(
-        wanted, of(wanted.source), print, lambda total: shown("", total, print), threading.Event()
+        wanted, of(wanted.source), print, lambda total: FileDisplay("", total, print), threading.Event()
     )
     running.prepare(wanted, work.source)
 
@@ -299,29 +297,27 @@ def wanted_by_a_backfill() -> Iterator[None]:
         yield
 
 
-def test_a_loader_that_makes_way_can_be_stopped():
+def test_loader_that_makes_way_can_be_stopped():
     stopping, tried = threading.Event(), list[bool]()
 
     def load_on() -> None:
         tried.append(True)
         stopping.set()
-        with loading(stopping):
+        with single_loader(stopping):
             pytest.fail("It did not make way.")
 
     with wanted_by_a_backfill():
-        making_way(load_on, stopping)
+        retry_after_swap(load_on, stopping)
 
     assert tried == [True]
 
 
-def test_a_loader_that_has_begun_does_not_wait_for_the_backfill_that_waits_for_it(composed):
-    with loading(threading.Event()), wanted_by_a_backfill(), pytest.raises(TableSwapRequested):
+def test_running_loader_does_not_wait_for_the_backfill(composed):
+    with single_loader(threading.Event()), wanted_by_a_backfill(), pytest.raises(TableSwapRequested):
         Pipeline(yield_to_backfill=True).run(find_record_files([composed]))
 
 
-def test_while_a_reader_holds_a_table_the_loader_goes_on_and_the_command_can_be_stopped(
-    composed, monkeypatch
-):
+def test_locked_table_stops_neither_loader_nor_command(composed, monkeypatch):
     monkeypatch.setattr(running, "_TRIES", 1)
     Pipeline().run(find_record_files([composed])[3:])
     before, said, stopping = whole(), list[str](), threading.Event()
@@ -336,7 +332,7 @@ def test_while_a_reader_holds_a_table_the_loader_goes_on_and_the_command_can_be_
             stopping.set()
 
     wanted = plan.parse("genesis", "head", str(composed))
-    work = running.Run(wanted, of(wanted.source), say, lambda total: shown("", total, say), stopping)
+    work = running.Run(wanted, of(wanted.source), say, lambda total: FileDisplay("", total, say), stopping)
     with own_session() as reader:
         reader.execute("begin; select from entity limit 1")
         running.prepare(wanted, work.source)

@@ -19,7 +19,7 @@ from tests.upgrading import put_ahead
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_source_without_the_loaded_files_is_refused_before_anything_changes(composed, tmp_path):
+def test_source_without_the_loaded_files_is_refused_before_anything_changes(composed, tmp_path):
     files = find_record_files([composed])
     Pipeline().run(files[3:])
     for file in files[:5]:
@@ -46,7 +46,7 @@ def test_another_backfill_is_refused_until_the_first_is_discarded(composed):
     assert LoadedRange.objects.get().files == 3
 
 
-def test_an_index_that_is_built_meanwhile_stays_and_a_column_that_is_added_makes_it_useless(composed):
+def test_new_index_survives_a_backfill_and_new_column_invalidates_it(composed):
     Pipeline().run(find_record_files([composed])[3:])
     plan.make(plan.parse("genesis", "head", str(composed)))
     change("create index of_an_upgrade on record_file (size)")
@@ -63,7 +63,7 @@ def test_an_index_that_is_built_meanwhile_stays_and_a_column_that_is_added_makes
         change("alter table topic drop if exists of_an_upgrade; drop index of_an_upgrade")
 
 
-def test_what_an_older_release_has_loaded_is_not_lost_while_it_is_not_listed(composed):
+def test_unlisted_files_of_an_older_release_are_not_lost(composed):
     files = find_record_files([composed])
     Pipeline().run(files[:2])
     LoadedRange.objects.all().delete()
@@ -82,7 +82,7 @@ def test_what_an_older_release_has_loaded_is_not_lost_while_it_is_not_listed(com
     assert whole() == before
 
 
-def test_a_gap_before_a_head_that_rests_on_balances_is_refused(composed):
+def test_gap_before_a_head_that_rests_on_balances_is_refused(composed):
     files = find_record_files([composed])
     Pipeline().run(files[4:])
     LoadedRange.objects.update(rests_on="balances")
@@ -93,7 +93,7 @@ def test_a_gap_before_a_head_that_rests_on_balances_is_refused(composed):
     assert plan.stored() is None
 
 
-def test_a_discard_that_was_killed_leaves_nothing_that_a_backfill_would_go_on_with(composed):
+def test_killed_discard_leaves_no_plan(composed):
     Pipeline().run(find_record_files([composed])[3:])
     wanted = plan.parse("genesis", "head", str(composed))
     plan.make(wanted)
@@ -109,7 +109,7 @@ def test_a_discard_that_was_killed_leaves_nothing_that_a_backfill_would_go_on_wi
     assert state.read() == state.State(wanted, running=False, in_all=6)
 
 
-def test_a_schema_of_others_with_the_name_is_refused_and_stays(composed):
+def test_schema_of_others_with_the_name_is_refused_and_stays(composed):
     Pipeline().run(find_record_files([composed])[3:])
     change("create schema history create table theirs ()")
     try:
@@ -138,7 +138,7 @@ def test_views_that_are_made_meanwhile_are_never_dropped(composed):
         change("drop view names_of_blocks")
 
 
-def test_an_empty_database_and_views_of_others_are_refused(composed):
+def test_empty_database_and_views_of_others_are_refused(composed):
     with pytest.raises(OperatorError, match="Nothing is loaded yet"):
         backfill("genesis", "head", composed)
     Pipeline().run(find_record_files([composed])[3:])

@@ -49,9 +49,7 @@ def months_of(model) -> list[int]:
     return sorted({5 + sum(time >= of_instant(f"2024-0{month}-01") for month in (6, 7, 8)) for time in times})
 
 
-def test_whole_months_that_are_older_than_the_period_go_and_others_stay(
-    four_months: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_whole_expired_months_are_dropped(four_months: None, capsys: pytest.CaptureFixture[str]) -> None:
     """From the first of July to the last block it is 50 days."""
     call_command("prune", period="51d", estimate=True)
     assert f"{GROWING} partitions of " in capsys.readouterr().out
@@ -80,7 +78,7 @@ def test_whole_months_that_are_older_than_the_period_go_and_others_stay(
     assert "nothing to drop" in capsys.readouterr().out
 
 
-def test_a_node_prunes_by_its_settings_after_a_backup_and_says_what_it_keeps(four_months: None) -> None:
+def test_node_prunes_by_its_settings_after_a_backup(four_months: None) -> None:
     said: list[str] = []
     stopping = threading.Event()
 
@@ -131,13 +129,13 @@ def test_tables_that_are_not_divided_are_refused_with_the_cure() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("options", [{"period": ""}, {"table": ["contract_action="]}], ids=["all", "a table"])
-def test_an_empty_period_is_refused_and_drops_nothing_by_the_settings(options) -> None:
+def test_empty_period_is_refused_and_drops_nothing_by_the_settings(options) -> None:
     with pytest.raises(InvalidSetting, match="'' is not a duration of a day or more"):
         call_command("prune", **options)
 
 
 @pytest.mark.parametrize("command", ["prune", "drop"])
-def test_an_estimate_opens_the_database_of_the_node_but_makes_none(command: str) -> None:
+def test_estimate_opens_the_database_of_the_node_but_makes_none(command: str) -> None:
     assert needs_database([command, "--estimate"])
     assert command in OF_STORED_DATA
 

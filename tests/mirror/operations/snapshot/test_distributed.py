@@ -36,7 +36,7 @@ def rows(folder: Path) -> dict[str, list[bytes]]:
     return {table: sorted(lines) for table, lines in found.items() if lines}
 
 
-def test_a_snapshot_goes_from_one_distributed_database_into_another(
+def test_snapshot_goes_from_one_distributed_database_into_another(
     ledger_tables: None, django_db_blocker: pytest_django.DjangoDbBlocker, url: str, tmp_path: Path
 ) -> None:
     with django_db_blocker.unblock(), settings(network="simulated"):

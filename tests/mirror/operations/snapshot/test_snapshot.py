@@ -96,9 +96,7 @@ def test_another_node_with_divided_tables_goes_on_where_a_snapshot_ends(loaded: 
     assert [each["last_block"] for each in done.ranges] == [BLOCKS - 1]
 
 
-def test_a_snapshot_of_an_account_answers_about_it_as_the_node_did_and_tells_that_it_is_not_all(
-    loaded: None, tmp_path: Path
-) -> None:
+def test_snapshot_of_an_account_answers_like_its_node_and_is_partial(loaded: None, tmp_path: Path) -> None:
     api = Api()
     ((account,),) = query(
         "select account_id from token_transfer where account_id > 1000 group by 1 "
@@ -136,9 +134,7 @@ def test_a_snapshot_of_an_account_answers_about_it_as_the_node_did_and_tells_tha
     assert [each["filters"] for each in done.ranges] == [{"snapshot.entities": f"0.0.{account}"}]
 
 
-def test_what_is_loaded_while_a_snapshot_is_saved_is_not_in_its_description(
-    loaded: None, tmp_path: Path
-) -> None:
+def test_rows_loaded_during_a_save_are_not_in_the_manifest(loaded: None, tmp_path: Path) -> None:
     def load_meanwhile(sentence: str) -> None:
         if "of tables are read" in sentence:
             load(blocks()[BLOCKS])
@@ -149,7 +145,7 @@ def test_what_is_loaded_while_a_snapshot_is_saved_is_not_in_its_description(
     assert done.block and done.times and done.times[1] == done.block.consensus_end
 
 
-def test_a_snapshot_has_nothing_of_the_node_and_its_people(loaded: None, tmp_path: Path) -> None:
+def test_snapshot_has_nothing_of_the_node_and_its_people(loaded: None, tmp_path: Path) -> None:
     ada = get_user_model().objects.create_superuser("ada", password=None)
     try:
         done = save(tmp_path / "snapshot")
@@ -163,7 +159,7 @@ def test_a_snapshot_has_nothing_of_the_node_and_its_people(loaded: None, tmp_pat
     assert not left_out & done.tables.keys()
 
 
-def test_a_snapshot_is_told_from_a_backup_and_belongs_to_a_network(loaded: None, tmp_path: Path) -> None:
+def test_snapshot_is_no_backup_and_belongs_to_a_network(loaded: None, tmp_path: Path) -> None:
     save(tmp_path / "snapshot")
 
     with pytest.raises(OperatorError, match=r"has a snapshot: `manage\.py snapshot load"):
@@ -179,7 +175,7 @@ def test_a_snapshot_is_told_from_a_backup_and_belongs_to_a_network(loaded: None,
         save(tmp_path / "snapshot")
 
 
-def test_a_damaged_file_of_a_snapshot_is_named(
+def test_damaged_file_of_a_snapshot_is_named(
     loaded: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "snapshot"

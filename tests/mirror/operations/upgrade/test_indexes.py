@@ -19,7 +19,7 @@ def definitions() -> dict[str, str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_index_that_is_built_later_is_the_same() -> None:
+def test_index_that_is_built_later_is_the_same() -> None:
     made = definitions()
     assert made.keys() == set(BUILDS.values())
     with connection.cursor() as cursor:

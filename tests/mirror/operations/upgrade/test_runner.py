@@ -32,7 +32,7 @@ def finished() -> set[str]:
 
 
 @pytest.mark.django_db
-def test_a_stop_between_two_pieces_loses_nothing_and_repeats_nothing() -> None:
+def test_stop_between_two_pieces_loses_nothing_and_repeats_nothing() -> None:
     build = Build()
     allow(build, CONTRACT, ROWS, granted=ROWS)
     for number in range(ROWS):
@@ -67,7 +67,7 @@ def spent() -> int:
 
 
 @pytest.mark.django_db
-def test_all_backfills_run_in_their_order_and_are_then_done_for_good() -> None:
+def test_all_backfills_run_once_in_their_order() -> None:
     put_ahead(*BACKFILLS)
     put_ahead(*(name for name in BACKFILLS if not isinstance(BACKFILLS[name], IndexBuild)))
     order: list[str] = []
@@ -82,7 +82,7 @@ def test_all_backfills_run_in_their_order_and_are_then_done_for_good() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_row_that_a_loader_holds_only_delays_its_piece() -> None:
+def test_row_that_a_loader_holds_only_delays_its_piece() -> None:
     log(START)
     put_ahead("synthetic_logs")
     loader = connection.copy()
@@ -137,7 +137,7 @@ def many_logs() -> Iterator[None]:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("many_logs")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
-def test_a_process_that_ends_amid_its_work_is_followed_by_one_that_goes_on(number: signal.Signals) -> None:
+def test_next_process_continues_the_work_of_a_killed_one(number: signal.Signals) -> None:
     put_ahead("synthetic_logs")
     first = Killed()
     wait_until(lambda: remaining.of("synthetic_logs").rows or first.process.poll() is not None)
@@ -160,7 +160,7 @@ def test_a_process_that_ends_amid_its_work_is_followed_by_one_that_goes_on(numbe
 
 
 @pytest.mark.django_db
-def test_the_status_says_what_is_left_and_who_does_it() -> None:
+def test_status_says_what_is_left_and_who_does_it() -> None:
     put_ahead("ethereum_weibars", "synthetic_logs")
 
     assert status.read().sentence.endswith(

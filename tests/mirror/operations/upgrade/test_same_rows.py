@@ -93,7 +93,7 @@ def unmarked(rows: list[str]) -> list[str]:
 
 
 @pytest.mark.usefixtures("ledger_tables")
-def test_an_upgraded_database_has_the_rows_of_a_new_one(tmp_path: Path) -> None:
+def test_upgraded_database_has_the_rows_of_a_new_one(tmp_path: Path) -> None:
     for _, block in History(blocks=BLOCKS, tps=TPS, seed=SEED).play(nodes()):
         block.write(tmp_path)
         load(block)

@@ -1,4 +1,4 @@
-"""The right to load into the database of this node."""
+"""The lock that lets one command load into the database of this node."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -16,19 +16,16 @@ Result = TypeVar("Result")
 
 
 @contextmanager
-def loading(stopping: threading.Event) -> Iterator[None]:
-    """Be the one loader of a whole database. Errors: OperatorError; IngestError; MakingWay."""
+def single_loader(stopping: threading.Event) -> Iterator[None]:
+    """Hold the loader's lock for the block. Errors: OperatorError; IngestError; TableSwapRequested."""
     with loader_lock(stopping=stopping):
-        # Since this process has looked, a restore may have begun and have been interrupted.
+        # A restore may have begun and been interrupted since this process checked.
         tables.check_restored()
         yield
 
 
-def making_way(load: Callable[[], Result], stopping: threading.Event) -> Result | None:
-    """Load; again whenever a backfill has put its tables in the place of those that were loaded into.
-
-    None if stopped while this made way.
-    """
+def retry_after_swap(load: Callable[[], Result], stopping: threading.Event) -> Result | None:
+    """Load, and again each time a backfill has swapped in its tables; None if stopped during a swap."""
     while True:
         try:
             return load()

@@ -1,0 +1,83 @@
+"""Single statements on this thread's connection, outside of requests, and advisory locks.
+
+Requests read by `mirror.core.db.reading`, which limits and schedules them.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from django.db import Error, connection
+
+#: A condition: some session holds the lock with this number.
+IS_LOCKED = """exists (
+        select from pg_locks l join pg_database d on d.oid = l.database
+        where l.locktype = 'advisory' and l.objsubid = 1 and d.datname = current_database() and l.granted
+            and (l.classid::bigint << 32) | l.objid::bigint = %s)"""
+
+_RETRY_SECONDS = 0.5
+
+Values = Sequence[Any] | Mapping[str, Any]
+
+
+def rows(statement: str, values: Values = ()) -> list[Any]:
+    """Return all rows of a statement. Errors: DatabaseError."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        found: list[Any] = cursor.fetchall()
+        return found
+
+
+def row(statement: str, values: Values = ()) -> Any:
+    """Return the first row of a statement, None without any. Errors: DatabaseError."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchone()
+
+
+def value(statement: str, values: Values = ()) -> Any:
+    """Return the first column of the first row, None without any row. Errors: DatabaseError."""
+    first = row(statement, values)
+    return first[0] if first else None
+
+
+def execute(statement: str, values: Values = ()) -> None:
+    """Execute a statement that returns no rows. Errors: DatabaseError."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+
+
+# ADVISORY LOCKS
+
+
+def is_locked(lock: int) -> bool:
+    """Return whether some session holds a lock."""
+    return bool(value(f"select {IS_LOCKED}", [lock]))
+
+
+@contextmanager
+def locked(
+    *locks: int, stopping: threading.Event | None = None, pause: float = _RETRY_SECONDS
+) -> Iterator[bool]:
+    """Hold advisory locks, taken in order, for the block; yield False if `stopping` is set before all are.
+
+    This tries repeatedly: a waiting statement would block an index that is built concurrently.
+    """
+    taken: list[int] = []
+    stopping = stopping or threading.Event()
+    try:
+        for lock in locks:
+            while not value("select pg_try_advisory_lock(%s)", [lock]):
+                if stopping.wait(pause):
+                    break
+            else:
+                taken.append(lock)
+                continue
+            break
+        yield len(taken) == len(locks)
+    finally:
+        # A session that was lost has lost its locks too.
+        with suppress(Error):
+            for lock in reversed(taken):
+                execute("select pg_advisory_unlock(%s)", [lock])

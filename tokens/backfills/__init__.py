@@ -1,1 +1,0 @@
-"""Changes of this app's rows that an older release has written."""
