@@ -12,7 +12,7 @@ INTERRUPTIBLE = trap 'kill -- -$$pid 2>/dev/null || kill $$pid; wait; rm -f $@; 
 # That shell removes this one itself, so that make prints no line about it.
 .PRECIOUS: $(BIN)/python
 
-.PHONY: up test checklist lint install install-dev block-node-api
+.PHONY: up test checklist lint install install-dev architecture block-node-api
 
 up: install
 	@trap 'kill $$pid' INT HUP TERM; \
@@ -27,6 +27,10 @@ test: lint
 # Every behaviour of loading (tests/checklist.toml) with the tests that show it; fails if one has no test.
 checklist: install-dev
 	$(BIN)/python -m tests.checklist
+
+# The picture of the layers, from those of import-linter.
+architecture: install-dev
+	$(BIN)/python -m tests.architecture
 
 # The messages of block nodes in Python, from their description.
 block-node-api: install-dev

@@ -82,6 +82,11 @@ def run(arguments: list[str]) -> None:
         if arguments[1:] in ([], ["help"], ["--help"], ["-h"]):
             show_overview()
             return
+        if arguments[1:] in (["version"], ["--version"]):
+            from django.conf import settings
+
+            print(f"Ledger Mirror {settings.VERSION}")
+            return
         check_use(arguments[1:])
         if needs_database(arguments[1:]):
             from mirror.node.start import database

@@ -1,6 +1,7 @@
 """Django's settings, derived from those of the operator in `mirror.core.config`."""
 
 import secrets
+import tomllib
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from mirror.node.admin import access
 from mirror.node.postgres.place import place
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 DATA_DIR = (BASE_DIR / config.value("data")).resolve()
 # The bucket folder of the node's own demo network, below DATA_DIR.
 DEMO_STREAM = "demo-stream"
@@ -48,7 +50,7 @@ REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "mirror.core.rest.schema.description.E
 SPECTACULAR_SETTINGS = {
     "TITLE": "Ledger Mirror",
     "DESCRIPTION": "The REST API of a mirror node for Hiero and Hedera networks.",
-    "VERSION": "1",
+    "VERSION": VERSION,
     "OAS_VERSION": "3.1.0",
     "DEFAULT_GENERATOR_CLASS": "mirror.core.rest.schema.description.Generator",
     "ENABLE_DJANGO_DEPLOY_CHECK": False,

@@ -4,6 +4,9 @@ Print it anew by `python -m mirror.core.metrics.table`.
 """
 
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 
 from mirror.core.metrics.kinds import METRICS
 
@@ -36,4 +39,6 @@ def _lines() -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    for module in iter_modules([str(Path(__file__).parent)]):
+        import_module(f"mirror.core.metrics.{module.name}")
     print(markdown())

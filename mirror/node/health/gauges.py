@@ -93,7 +93,7 @@ class Readings:
         yield from _of_disks()
         for kind, count in Counter(_kind(each.process) for each in deaths.recent(_HOUR)).items():
             yield node.DEATHS, (kind,), count
-        yield node.BUILD, (inventory.version(), platform.python_version(), config.value("network")), 1
+        yield node.BUILD, (settings.VERSION, platform.python_version(), config.value("network")), 1
 
     def _read_sizes(self) -> None:
         """Start to read the sizes if they are old; wait half a second for the first ones."""

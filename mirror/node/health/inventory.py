@@ -6,7 +6,6 @@ Rows are PostgreSQL's own estimates: counting them would read every table.
 import itertools
 import platform
 import shutil
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -285,7 +284,7 @@ def read(status: Status) -> Inventory:
         ),
         disk=disk(),
         versions={
-            "Ledger Mirror": version(),
+            "Ledger Mirror": settings.VERSION,
             "Python": platform.python_version(),
             "Django": django.__version__,
         },
@@ -353,12 +352,6 @@ def disk() -> Disk:
     folder = settings.DATA_DIR
     usage = shutil.disk_usage(folder if folder.exists() else folder.parent)
     return Disk(usage.free, usage.total, folder)
-
-
-def version() -> str:
-    """Return the version of this program. Source: pyproject.toml."""
-    with (settings.BASE_DIR / "pyproject.toml").open("rb") as file:
-        return str(tomllib.load(file)["project"]["version"])
 
 
 def _old(now: int, at: int) -> str:

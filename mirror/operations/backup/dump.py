@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from psycopg import Error
 from psycopg.errors import LockNotAvailable
 
@@ -23,7 +24,6 @@ from mirror.core.config.errors import OperatorError
 from mirror.core.config.settings import SETTINGS
 from mirror.core.processes.progress import ByteDisplay
 from mirror.core.values.human_readable import byte_size
-from mirror.node.health import inventory
 from mirror.operations.backup import demo
 from mirror.operations.backup.files import write_rows
 from mirror.operations.backup.manifest import (
@@ -277,7 +277,7 @@ def _manifest(first: Session, name: str, tables: dict[str, list[str]], files: li
     ).fetchone() or ("", 0)
     return Manifest(
         network=config.value("network"),
-        release=inventory.version(),
+        release=settings.VERSION,
         made=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         postgresql=postgresql,
         block=Block(*row) if row else None,

@@ -11,13 +11,13 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from mirror.core.rest.answers.errors import Unavailable
-from mirror.node.health import inventory
 
 _HEADERS = {
     "Content-Security-Policy": (
@@ -34,14 +34,15 @@ Allow: /$
 Allow: /docs/
 Disallow: /
 """
-_ICON = Path(__file__).parents[2] / "static/mirror/icon.svg"
+_MIRROR = Path(__file__).parents[2]
+_ICON = _MIRROR / "static/mirror/icon.svg"
+_ARCHITECTURE = _MIRROR / "docs/architecture.svg"
 _DAY_SECONDS = 86_400
-_version = cache(inventory.version)
 
 
 def html(template: str, context: Mapping[str, Any]) -> str:
     """Return a page. The version in the addresses of its files lets browsers fetch those of a new release."""
-    return render_to_string(f"mirror/pages/{template}", {**context, "version": _version()})
+    return render_to_string(f"mirror/pages/{template}", {**context, "version": settings.VERSION})
 
 
 def page(text: str, *, status: int = 200, max_age: int = 0) -> HttpResponse:
@@ -63,12 +64,17 @@ def robots(request: HttpRequest) -> HttpResponse:
 
 
 def icon(request: HttpRequest) -> HttpResponse:
-    return _file(_icon(), "image/svg+xml")
+    return _file(_text(_ICON), "image/svg+xml")
+
+
+def architecture(request: HttpRequest) -> HttpResponse:
+    """Return the picture of the page about the architecture."""
+    return _file(_text(_ARCHITECTURE), "image/svg+xml")
 
 
 @cache
-def _icon() -> str:
-    return _ICON.read_text()
+def _text(path: Path) -> str:
+    return path.read_text()
 
 
 def _file(text: str, content_type: str) -> HttpResponse:

@@ -15,6 +15,7 @@ def routes() -> list[URLPattern]:
         path("docs", RedirectView.as_view(url="/docs/", permanent=True)),
         path("docs/", documentation),
         path("docs/<slug:name>", documentation),
+        path("docs/architecture.svg", answer.architecture),
         # Links as they are written in the pages.
         re_path(r"^docs/(?P<name>[\w-]+)(?:\.md|/)\Z", RedirectView.as_view(url="/docs/%(name)s")),
         path("api/v1/docs", RedirectView.as_view(url="/api/v1/docs/", permanent=True)),

@@ -1,10 +1,13 @@
-"""The page about the house has every folder of the tree, and no other."""
+"""The page about the architecture: its picture, every folder of the tree, and where to find things."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 from django.conf import settings
+
+from tests.architecture import PICTURE, layers, picture
 
 PAGE = Path(settings.BASE_DIR, "mirror", "docs", "architecture.md").read_text()
 # The folders that every app has are listed once, in ledger.
@@ -48,8 +51,22 @@ def test_every_line_is_of_a_folder() -> None:
     assert [folder for folder in listed() if not Path(settings.BASE_DIR, folder).is_dir()] == []
 
 
-def test_everything_to_look_for_is_there() -> None:
+def test_paths_to_look_into_exist() -> None:
     paths = re.findall(r"\| `([\w/.]+)` \|$", PAGE, re.M)
 
-    assert len(paths) > 10
+    assert len(paths) >= 40
     assert [path for path in paths if not Path(settings.BASE_DIR, path).exists()] == []
+
+
+def test_picture_shows_the_layers_of_import_linter_in_their_order() -> None:
+    texts = [element.text for element in ElementTree.fromstring(PICTURE.read_text()).iter() if element.text]
+    modules = [module for layer in layers() for module in layer]
+
+    assert [text for text in texts if text in modules] == modules
+    assert PICTURE.read_text() == picture(), "draw it anew: make architecture"
+
+
+def test_page_at_docs_shows_the_picture(client) -> None:
+    assert '<img src="architecture.svg"' in client.get("/docs/architecture").content.decode()
+    shown = client.get("/docs/architecture.svg")
+    assert (shown.headers["content-type"], shown.content.decode()) == ("image/svg+xml", picture())

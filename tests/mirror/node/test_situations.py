@@ -61,7 +61,7 @@ HELD = Inventory(
     rows={"transaction": 432_000, "entity": 9_000},
     database=Database("18.1", True, 3 * GB),
     disk=Disk(40 * GB, 250 * GB, Path("/data")),
-    versions={"Ledger Mirror": "0.1.0", "Python": "3.11.7", "Django": "5.2"},
+    versions={"Ledger Mirror": "1.0.0", "Python": "3.11.7", "Django": "5.2"},
 )
 
 

@@ -93,8 +93,7 @@ class RequestScheduler:
         self._used: set[ConnectionLease] = set()
 
     def submit(self, work: Work, *, slow: bool = False) -> None:
-        """Have work done by a thread as soon as it has a lease: that of a slow request if the work is slow.
-        """
+        """Have a thread do the work once it has a lease: that of a slow request if the work is slow."""
         if slow:
             with self._lock:
                 lease = self._slow_lease()
