@@ -40,7 +40,7 @@ _RESULT_DATA = {
 class SidecarFacts:
     """Facts about a contract result that only the sidecars of its item have.
 
-    `gas_used` is that of the last action of depth 0; `contracts` are those whose state was touched.
+    `gas_used` is that of the last action of depth 0; `contracts` are those whose state was read or written.
     """
 
     creation: bool = False

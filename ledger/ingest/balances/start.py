@@ -34,7 +34,7 @@ _FILE = """
     values (%(at)s, %(count)s, %(hash)s, %(start)s, %(end)s, %(name)s, false, %(offset)s)"""
 
 # Of these accounts nothing is known but that they existed, and what they held. They may be contracts: the
-# first transaction that tells so corrects it.
+# first transaction that shows it corrects the row.
 _ACCOUNTS = """
     insert into entity (id, shard, realm, num, type, balance, balance_timestamp, timestamp_range, deleted)
     select account_id, (account_id >> 54) & 1023, (account_id >> 38) & 65535, account_id & 274877906943,

@@ -21,7 +21,7 @@ from mirror.core.db.writing.rows import Rows
 log = logs.logger(__name__)
 
 # Longer than any valid alias, which is a key of 33 bytes with its tags.
-MAX_ALIAS_TOLD = 40
+MAX_ALIAS_SHOWN = 40
 
 State = TypeVar("State")
 
@@ -200,11 +200,11 @@ class Batch(Rows):
     def account(self, item: RecordItem, account: Any, role: str) -> int | None:
         """Return the account that an AccountID of the body names, also by alias; 0 when it names none.
 
-        An alias that is not known gives None, and a recoverable problem that tells the account's `role`.
+        An alias that is not known gives None, and a recoverable problem that names the account's `role`.
         """
         entity = self.lookup.account(account)
         if not entity and account.WhichOneof("account") == "alias":
-            self.recoverable(item, f"the {role} is not known: alias {account.alias[:MAX_ALIAS_TOLD].hex()}")
+            self.recoverable(item, f"the {role} is not known: alias {account.alias[:MAX_ALIAS_SHOWN].hex()}")
             return None
         return entity
 

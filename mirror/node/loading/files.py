@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ledger.ingest.balances.start import Start
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
@@ -49,16 +49,15 @@ def import_files(
                 report.loading(progress)
 
             pipeline = Pipeline(
-                allow_gap=allow_gap,
+                options=LoadOptions(
+                    allow_gap=allow_gap, balances=balances, yield_to_backfill=True, require_archive=True
+                ),
                 trust=trust,
-                balances=balances,
                 report=show_and_report,
                 # The next attempt skips what an interrupted one has loaded, which counts once.
                 progress=replace(done, skipped=-done.files),
                 stopping=stopping,
                 readers=readers,
-                yield_to_backfill=True,
-                require_archive=True,
             )
             try:
                 done = pipeline.run(files)

@@ -16,8 +16,8 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate_bucket
 from ledger.ingest.following.configured_bucket import names_public_bucket, open_download
 from ledger.ingest.following.cutover import Choice, CutoverFollower, Follows, LastFile, Stream
-from ledger.ingest.following.follower import Follower
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.following.follower import Follower, Span
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
@@ -137,15 +137,8 @@ def _follow(
             lines = _Lines(say, report)
 
             def record_files() -> Follower:
-                return Follower(
-                    open_download(location),
-                    trust,
-                    report,
-                    stopping=stopping,
-                    start=first,
-                    until=last,
-                    within=balances is not None,
-                )
+                span = Span(start=first, until=last, within=balances is not None)
+                return Follower(open_download(location), trust, report, stopping=stopping, span=span)
 
             def blocks() -> Follows:
                 from ledger.ingest.following.block_follower import BlockFollower
@@ -155,12 +148,10 @@ def _follow(
 
             files = CutoverFollower(choice, {Stream.RECORD: record_files, Stream.BLOCK: blocks})
             pipeline = Pipeline(
+                options=LoadOptions(start=first, balances=balances, yield_to_backfill=True),
                 trust=trust,
-                start=first,
-                balances=balances,
                 report=lines.show,
                 progress=replace(before),
-                yield_to_backfill=True,
             )
             try:
                 finished = pipeline.run(files.files())

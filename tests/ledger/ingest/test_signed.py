@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.node_key import signing_nodes
@@ -34,8 +34,10 @@ NODES = signing_nodes(6)
 Settings = Callable[..., None]
 
 
-def load(folder: Path, book: bytes | None = None, **options: Any) -> Progress:
-    return Pipeline(trust=Trust(book), **options).run(find_record_files([folder]))
+def load(folder: Path, book: bytes | None = None, *, allow_gap: bool = False) -> Progress:
+    return Pipeline(options=LoadOptions(allow_gap=allow_gap), trust=Trust(book)).run(
+        find_record_files([folder])
+    )
 
 
 def with_sidecar() -> Any:

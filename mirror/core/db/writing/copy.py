@@ -139,7 +139,7 @@ def _pieces(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[bytes | 
 
 
 def row_transformer(columns: Sequence[Column]) -> Any:
-    """Return what turns the values of these columns into bytes, without a connection."""
+    """Return the encoder of the values of these columns, which needs no connection."""
     transformer, types = Transformer(_adapters()), psycopg.adapters.types
     transformer.set_dumper_types([types.get_oid(column.type) for column in columns], Format.BINARY)
     return transformer

@@ -45,13 +45,13 @@ def test_a_node_that_has_blocks_later_than_another_is_left_for_it(server, settin
         assert isinstance(source, BlockNodeSource)
         try:
             assert first(source, 7).number == 7
-            (used,) = [each["name"] for each in source.told()["nodes"] if each["used"]]
+            (used,) = [each["name"] for each in source.status()["nodes"] if each["used"]]
             for node in source.scheduler.ordered():
                 source.scheduler.measured(node, 0.5 if node.name == used else 0.1)
 
             assert first(source, 8).number == 8
             assert source.location == f"the block node {next(each for each in addresses if each != used)}"
-            assert source.told()["now"] == source.location
+            assert source.status()["now"] == source.location
         finally:
             source.close()
 
@@ -63,7 +63,7 @@ def test_a_node_that_is_set_aside_is_told_with_its_failure(server):
             assert first(source, 7).number == 7
             source.refuse("the chain is broken")
 
-        (told,) = source.told()["nodes"]
+        (told,) = source.status()["nodes"]
         assert (told["last_failure"], told["used"]) == ("the chain is broken", False)
         assert told["set_aside_until"] is not None
     finally:
@@ -78,10 +78,10 @@ def test_a_node_that_kept_failing_is_said_to_do_so_only_until_a_block_of_it_is_a
             source.refuse("the chain is broken")
 
         assert first(source, 7).number == 7
-        assert source.told()["why"] == SelectionReason.FORCED
+        assert source.status()["why"] == SelectionReason.FORCED
         assert first(source, 8).number == 8
-        assert source.told()["why"] == SelectionReason.ACCEPTED
-        assert source.told()["nodes"][0]["set_aside_until"] is None
+        assert source.status()["why"] == SelectionReason.ACCEPTED
+        assert source.status()["nodes"][0]["set_aside_until"] is None
     finally:
         source.close()
 
@@ -93,7 +93,7 @@ def test_while_no_node_can_be_used_it_is_told_why_not(server, settings_of):
         with pytest.raises(StreamFileError, match=r"block 500 \(127\.0\.0\.1:\d+ has blocks 7 to 9; "):
             source.next(500, 0)
 
-        has, away = source.told()["nodes"]
+        has, away = source.status()["nodes"]
         assert (has["answer"], has["blocks"]) == ("has blocks 7 to 9", (7, 9))
         assert (away["answer"], away["blocks"]) == ("connection refused", None)
         assert abs(away["answered"] - time.time()) < PATIENCE_SECONDS
@@ -109,7 +109,7 @@ def test_a_node_that_was_killed_is_told_with_what_it_answers_now(server):
         with pytest.raises(StreamFileError):
             first(source, 10)
         wait_until(lambda: refusal(source, 10).endswith("connection refused)"))
-        assert source.told()["nodes"][0]["answer"] == "connection refused"
+        assert source.status()["nodes"][0]["answer"] == "connection refused"
     finally:
         source.close()
 
@@ -134,7 +134,7 @@ def test_a_node_that_has_no_block_more_is_waited_for_and_has_not_failed(server):
         assert [source.next(10, 0) for _ in range(5)] == [None] * 5
         wait_no_longer_than(source, PATIENCE_SECONDS)
 
-        (told,) = source.told()["nodes"]
+        (told,) = source.status()["nodes"]
         assert (told["used"], told["last_failure"]) == (True, "")
         publish(server, 4)
         assert first(source, 10).number == 10
@@ -195,7 +195,7 @@ def test_a_node_that_ends_its_stream_as_it_has_nothing_new_has_not_failed_and_is
             polite.streams, began = 0, time.monotonic()
             wait_until(lambda: source.next(10, 0) or polite.streams >= 3)
             assert polite.streams <= 1 + (time.monotonic() - began) / NOTHING_NEW_SECONDS
-            (told,) = source.told()["nodes"]
+            (told,) = source.status()["nodes"]
             assert (told["last_failure"], told["set_aside_until"]) == ("", None)
 
             publish(polite, 4)
@@ -216,7 +216,7 @@ def test_a_node_that_ends_its_stream_without_a_block_that_it_has_has_failed(serv
         try:
             with pytest.raises(StreamFileError, match="ended the stream without block 7, which it has"):
                 first(source, 7)
-            assert source.told()["nodes"][0]["failures"] == 1
+            assert source.status()["nodes"][0]["failures"] == 1
         finally:
             source.close()
 
@@ -257,7 +257,7 @@ def test_blocks_that_are_accepted_between_failures_do_not_excuse_them(server, ca
             source.refuse(f"it has hash {number}a{number}b… and another chain")
             assert first(source, number).number == number
 
-        (told,) = source.told()["nodes"]
+        (told,) = source.status()["nodes"]
         assert told["failures"] == 3
         refused = [each["reason"] for each in events(caplog) if each["event"] == "block_refused"]
         assert refused == ["it has hash 7a7b… and another chain"]
@@ -278,7 +278,7 @@ def test_a_node_that_stalls_is_left_at_once_for_another_one_that_has_the_block(s
 
             assert first(source, 10).number == 10
             assert source.location == f"the block node 127.0.0.1:{other.port}"
-            assert source.told()["nodes"][0]["set_aside_until"] is not None
+            assert source.status()["nodes"][0]["set_aside_until"] is not None
         finally:
             source.close()
 
@@ -303,7 +303,7 @@ def test_a_failure_after_a_quiet_minute_is_no_stall(server):
         with pytest.raises(StreamFileError):
             first(source, 11)
 
-        (told,) = source.told()["nodes"]
+        (told,) = source.status()["nodes"]
         assert (told["failures"], told["set_aside_until"]) == (2, None)
     finally:
         source.close()
@@ -324,7 +324,7 @@ def test_a_node_owes_no_block_that_no_other_node_had_at_the_last_look(server, se
             with pytest.raises(StreamFileError, match=r"has block 10"):
                 source.next(10, 0)
 
-            told = source.told()["nodes"][0]
+            told = source.status()["nodes"][0]
             assert (told["failures"], told["set_aside_until"]) == (1, None)
         finally:
             source.close()
@@ -349,7 +349,7 @@ def test_a_quiet_node_is_left_for_another_one_that_has_the_block(server, setting
 
             assert first(source, 10).number == 10
             assert source.location == f"the block node 127.0.0.1:{other.port}"
-            assert source.told()["nodes"][0]["last_failure"] == ""
+            assert source.status()["nodes"][0]["last_failure"] == ""
         finally:
             source.close()
 
@@ -431,6 +431,6 @@ def test_how_soon_a_node_has_blocks_is_forgotten_when_one_of_them_is_refused(ser
         source.scheduler.measured(node, 0.001)
         source.refuse("another chain")
 
-        assert source.told()["nodes"][0]["latency_ms"] is None
+        assert source.status()["nodes"][0]["latency_ms"] is None
     finally:
         source.close()

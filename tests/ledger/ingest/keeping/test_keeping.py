@@ -18,7 +18,7 @@ from ledger.archive.originals import ArchiveSelection
 from ledger.archive.store import MARKER, FolderArchive, WrongPlace, open_place
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.configured_bucket import open_download
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.trust import Trust
 from ledger.stream.block.block_file import read_block_file
@@ -60,8 +60,10 @@ def open_keeper() -> Iterator[Archiver]:
         archiver.close()
 
 
-def load(network: Network, **options: Any) -> Any:
-    return Pipeline(trust=Trust(network.book), **options).run(find_record_files([network.folder]))
+def load(network: Network, *, readers: Readers | None = None, require_archive: bool = False) -> Any:
+    options = LoadOptions(require_archive=require_archive)
+    pipeline = Pipeline(options=options, trust=Trust(network.book), readers=readers)
+    return pipeline.run(find_record_files([network.folder]))
 
 
 def blocks(count: int) -> list[BlockFile]:
@@ -215,7 +217,7 @@ def test_a_block_on_the_disk_is_stored_as_it_is_there_and_kept_as_zstd(
 def test_files_that_other_processes_read_ahead_are_kept_as_well(kept, network, settings_of):
     with Readers(1) as readers:
         done = load(network, readers=readers)
-    assert done.ahead == 3
+    assert done.prefetched == 3
     ahead = files_of(kept)
     another = kept.with_name("another")
     settings_of({"importer.archive.location": str(another)})

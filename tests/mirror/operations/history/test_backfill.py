@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from ledger.ingest.errors import TableSwapRequested
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.source.local import find_record_files
 from ledger.stream.source.stream_file import StreamFile
@@ -70,8 +70,8 @@ def ordered(stream: Path, of_all: dict[str, dict[str, list[str]]]) -> dict[str, 
     return of_all["tables"]
 
 
-def load(files: Any, **options: Any) -> None:
-    Pipeline(trust=Trust(first_book()), **options).run(files)
+def load(files: Any, *, start: int | None = None) -> None:
+    Pipeline(options=LoadOptions(start=start), trust=Trust(first_book())).run(files)
 
 
 def in_small_batches(*words: Any) -> None:
@@ -237,7 +237,7 @@ def test_a_loader_makes_way_and_goes_on_and_no_reader_fails_meanwhile(composed):
 
     def load_on() -> None:
         def run() -> Progress:
-            return Pipeline(yield_to_backfill=True).run(published())
+            return Pipeline(options=LoadOptions(yield_to_backfill=True)).run(published())
 
         making_way(run, stopped)
         connection.close()
@@ -316,7 +316,7 @@ def test_a_loader_that_makes_way_can_be_stopped():
 
 def test_a_loader_that_has_begun_does_not_wait_for_the_backfill_that_waits_for_it(composed):
     with loading(threading.Event()), wanted_by_a_backfill(), pytest.raises(TableSwapRequested):
-        Pipeline(yield_to_backfill=True).run(find_record_files([composed]))
+        Pipeline(options=LoadOptions(yield_to_backfill=True)).run(find_record_files([composed]))
 
 
 def test_while_a_reader_holds_a_table_the_loader_goes_on_and_the_command_can_be_stopped(
