@@ -30,6 +30,8 @@ log = logs.logger(__name__)
 
 SECONDS_BETWEEN_WRITES = 1.0
 SECONDS_WITHOUT_NEWS = 30.0
+# A server that does not answer for so long is silent.
+_WRITE_SECONDS = 5.0
 # Rates are over the last minute.
 _RATE_SECONDS = 60.0
 _SECONDS_BETWEEN_SAMPLES = 0.5
@@ -129,6 +131,7 @@ class Reporting:
         self._samples: deque[tuple[float, int, int | None]] = deque()
         self._news = threading.Condition()
         self._changed, self._ending = True, False
+        self._write_until = 0.0
         self._thread = threading.Thread(target=self._write_until_end, name="report", daemon=True)
 
     def __enter__(self) -> Self:
@@ -188,6 +191,8 @@ class Reporting:
     # WRITING
 
     def _write_until_end(self) -> None:
+        # A loader waits for a silent server without end: this thread, which does not, reports that.
+        connection.is_gone = lambda: time.monotonic() > self._write_until  # type: ignore[attr-defined]
         try:
             ending = False
             while not ending:
@@ -195,6 +200,7 @@ class Reporting:
                     if not self._changed:
                         self._news.wait_for(lambda: self._changed, SECONDS_WITHOUT_NEWS)
                     values, ending, self._changed = self._snapshot(), self._ending, False
+                self._write_until = time.monotonic() + _WRITE_SECONDS
                 _write(values)
                 with self._news:
                     self._news.wait_for(lambda: self._ending, SECONDS_BETWEEN_WRITES)

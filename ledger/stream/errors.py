@@ -12,6 +12,8 @@ class StreamFileError(Exception):
     """
 
     kind = ingest.CONTENT
+    #: Whether it is an incident of its source already.
+    is_noted = False
 
     def __init__(
         self, file: str, position: int, cause: str, cure: str = "", *, kind: str | None = None

@@ -23,3 +23,10 @@ class Migration(migrations.Migration):
             ("passed_over", "skipped_transaction"),
         )
     ]
+    operations += [
+        migrations.RunSQL(
+            "alter index if exists kept_place_location_7ff446ed_like "
+            "rename to archive_location_location_9fe42dc5_like",
+            migrations.RunSQL.noop,
+        )
+    ]

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
-from mirror.core.processes import process_table, signals
+from mirror.core.processes import signals
 from mirror.web import server
 from mirror.web.requests import stalled_clients
 
@@ -61,7 +61,6 @@ def _is_this_machine(host: str) -> bool:
 def serve() -> None:
     """Pass on until SIGTERM, in a process that ends with its parent. Errors: OperatorError."""
     signals.end_with_parent()
-    process_table.name_this("ports of SDKs")
     asyncio.run(_serve())
 
 

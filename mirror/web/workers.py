@@ -37,8 +37,10 @@ class Server(MPServer):
             worker.inner.terminate()
         for worker in self.wrks:
             worker.inner.join(max(deadline - time.monotonic(), 0.001))
-            worker.inner.kill()
-            worker.inner.join()
+            if worker.inner.is_alive():
+                log.warning("worker_killed", process=worker.inner.pid, seconds=self.workers_kill_timeout)
+                worker.inner.kill()
+                worker.inner.join()
 
     def _respawn_workers(self, workers: list[int], *args: Any, **options: Any) -> None:
         pause = 0.0

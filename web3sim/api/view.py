@@ -33,6 +33,17 @@ def _envelope(problems: Iterable[Problem]) -> Mapping[str, Any]:
     return {"_status": {"messages": [problem._asdict() for problem in problems]}}
 
 
+def _problems(failure: Failure) -> Iterable[Problem]:
+    if isinstance(failure, Unsuccessful):
+        return failure.answered
+    if isinstance(failure, Unavailable):
+        texts = [problem.detail or "" for problem in failure.problems]
+    else:
+        hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        texts = [""] * len(failure.problems) if hidden else newer_texts(failure)
+    return [Problem(failure.status.phrase, text) for text in texts]
+
+
 # FAILURES
 class Unsuccessful(Failure):
     """A simulation that came to another status than 200."""
@@ -53,17 +64,11 @@ class SimulationView(NewerReadView):
     error = ContractCallErrorJson
 
     def failed(self, failure: Failure) -> Any:
-        if isinstance(failure, Unsuccessful):
-            return self.json(_envelope(failure.answered), failure.status)
-        if isinstance(failure, Unavailable):
-            texts = [problem.detail or "" for problem in failure.problems]
-        else:
-            hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-            texts = [""] * len(failure.problems) if hidden else newer_texts(failure)
-        problems = [Problem(failure.status.phrase, text) for text in texts]
-        response = self.json(_envelope(problems), failure.status)
+        response = self.json(_envelope(_problems(failure)), failure.status)
         if isinstance(failure, WrongMethod):
             response.headers["allow"] = "GET, HEAD" if "get" in self.actions else "POST"
+        if failure.retry_after:
+            response.headers["retry-after"] = str(failure.retry_after)
         return response
 
     def json(self, data: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:

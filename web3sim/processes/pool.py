@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from mirror.core import config, logs
 from mirror.core.db.availability import silence
+from mirror.core.db.reading import sql
 from mirror.core.db.replicas import block_requirement
 from mirror.core.db.replicas.board import NO_BLOCK
 from mirror.core.db.scheduling import request_scheduler
@@ -178,7 +179,7 @@ class Pool:
         simulation.WAITING.read_from(lambda: len(self._turns), self._name)
 
     def _acquire(self, deadline: float) -> tuple[WorkerProcess, float]:
-        """A process, and for how many seconds there was none at all: that time does not count."""
+        """A process, and for how many seconds of the wait one was starting: that time does not count."""
         with self._lock:
             # Nobody overtakes, or those who wait could wait for ever.
             late = self._wait(deadline) if self._turns or not self._idle else 0.0
@@ -199,7 +200,8 @@ class Pool:
         late = 0.0
         try:
             while self._turns[0] is not lease or not self._idle:
-                began, is_starting = time.monotonic(), not (self._idle or self._busy)
+                began = time.monotonic()
+                is_starting = len(self._idle) + len(self._busy) < self._size
                 lease.wait(self._patience(lease, deadline + late))
                 if is_starting:
                     late += time.monotonic() - began
@@ -212,7 +214,8 @@ class Pool:
 
     def _patience(self, lease: threading.Condition, deadline: float) -> float:
         """Return how many seconds to wait before looking again. Errors: Unanswered, ServerSilent."""
-        silence.check()
+        if not sql.reads_elsewhere():
+            silence.check()
         if self._failure and not (self._idle or self._busy):
             raise CallUnavailable(self._failure)
         left = deadline - time.monotonic()
@@ -246,7 +249,7 @@ def _lost(worker: WorkerProcess, error: OSError) -> CallUnavailable:
 
 
 class Pieces:
-    """The pieces of a long answer. Errors while they are read: Unanswered."""
+    """The pieces of a long answer. Errors while they are read: Unanswered, ServerSilent."""
 
     def __init__(self, pool: Pool, worker: WorkerProcess, last: float) -> None:
         self._pool, self._last = pool, last
@@ -262,6 +265,9 @@ class Pieces:
             if piece := self._worker.piece(self._last):
                 return piece
             complete, last = pickle.loads(self._worker.piece(self._last))
+        except silence.ServerSilent:
+            self.close()
+            raise
         except OSError as error:
             lost = _lost(self._worker, error)
             self.close()

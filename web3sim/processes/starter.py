@@ -18,6 +18,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config, logs
 from mirror.core.db.availability import silence
+from mirror.core.db.reading import sql
 from mirror.core.db.replicas import reading
 from mirror.core.processes import deaths
 from mirror.core.processes.backoff import Pauses
@@ -99,7 +100,8 @@ class WorkerProcess:
             except BlockingIOError:
                 if time.monotonic() >= last + _GRACE_SECONDS:
                     raise TimeoutError from None
-                silence.check()
+                if not sql.reads_elsewhere():
+                    silence.check()
                 if self.is_long and not self._slowed:
                     self._slow_down()
 

@@ -199,6 +199,10 @@ class Votes:
         """Note why a node's signature does not count."""
         self._refused[node_id] = reason
 
+    def problem(self, node_id: int) -> str | None:
+        """Return why a node's signature does not count, None if it does."""
+        return self._refused.get(node_id)
+
     @property
     def outcome(self) -> SignedHashes | None:
         """The hashes with the most stake, once that is enough."""

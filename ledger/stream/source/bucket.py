@@ -33,6 +33,8 @@ PAGE = 1000
 _GOOGLE = "https://storage.googleapis.com"
 _CONNECT_TIMEOUT = timedelta(seconds=5)
 _HREF = re.compile(r"""href\s*=\s*["']?([^"'?#>\s]+)""", re.IGNORECASE)
+# How a page begins that comes in place of a file, such as after a redirect to a login.
+_PAGE_BEGINS, _PAGE_BYTES = (b"<!doctype html", b"<html"), 100
 # What the index page of a folder without files says.
 _INDEX = re.compile(r"index of|directory listing|directory:", re.IGNORECASE)
 
@@ -143,7 +145,10 @@ class _Store:
 
     def read(self, path: str, *, most: int | None = None) -> bytes:
         with incidents.noted(path.rpartition("/")[0] or self.location, normal=NoSuchFile):
-            return self._read(path, MAX_STORED if most is None else most)
+            data = self._read(path, MAX_STORED if most is None else most)
+            if data[:_PAGE_BYTES].lstrip().lower().startswith(_PAGE_BEGINS):
+                raise BucketError(path, "the answer is an HTML page, not the file")
+            return data
 
     def _read(self, path: str, most: int) -> bytes:
         try:
@@ -211,7 +216,8 @@ class _Indexed(_Store):
 
     def names(self, folder: str, after: str) -> list[str]:
         try:
-            page = self.read(folder).decode("utf-8", "replace")
+            with incidents.noted(folder, normal=NoSuchFile):
+                page = self._read(folder, MAX_STORED).decode("utf-8", "replace")
         except BucketError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 return []
@@ -225,7 +231,7 @@ class _Indexed(_Store):
         return heapq.nsmallest(PAGE, (name for name in linked if name > after))
 
     def folders(self) -> list[str]:
-        page = self.read("").decode("utf-8", "replace")
+        page = self._read("", MAX_STORED).decode("utf-8", "replace")
         linked = (unquote(link) for link in _HREF.findall(page))
         folders = {link.strip("/").rpartition("/")[2] for link in linked if link.endswith("/")}
         return sorted(folders - {"", ".."})

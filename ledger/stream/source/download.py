@@ -15,6 +15,7 @@ from enum import StrEnum
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
 from ledger.stream.signature.quorum import Quorum, Votes, least_for_proofs
+from ledger.stream.source import incidents
 from ledger.stream.source.bucket import PAGE, Bucket
 from ledger.stream.source.stream_file import VerifiedFile, read_verified
 from mirror.core.metrics import ingest
@@ -191,11 +192,14 @@ class Download:
         }
         least = least_for_proofs(len(quorum.accounts)) if self._for_proofs else 0
         for future in as_completed(reading):
+            node_id = reading[future]
             try:
                 with ingest.stage("verify"):
-                    votes.add_file(reading[future], future.result())
+                    votes.add_file(node_id, future.result())
+                    if (cause := votes.problem(node_id)) is not None:
+                        incidents.note(f"{published.folders[node_id]}: {cause}")
             except StreamFileError as error:
-                votes.refuse(reading[future], error.cause)
+                votes.refuse(node_id, error.cause)
             if (outcome := votes.outcome) and len(outcome.signers) >= least:
                 break
         for future in reading:

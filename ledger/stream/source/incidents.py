@@ -1,4 +1,4 @@
-"""Incidents of a source of stream files: requests that failed or were slow, of the last ten minutes.
+"""Incidents of a source of stream files: requests that failed, were slow or brought garbage, of ten minutes.
 
 A request is repeated, and other nodes have the same file, so a source may fail often before loading is stuck.
 """
@@ -13,7 +13,8 @@ from ledger.stream.errors import StreamFileError
 
 #: How long an incident counts.
 LASTS_SECONDS = 600
-_SLOW_SECONDS = 2.0
+#: An answer that takes longer is slow.
+SLOW_SECONDS = 2.0
 _MOST, _MOST_SHOWN, _MOST_CHARACTERS = 1000, 10, 200
 
 
@@ -29,6 +30,13 @@ def note(cause: str) -> None:
     _incidents.append(_Incident(time.time(), cause[:_MOST_CHARACTERS]))
 
 
+def note_error(what: str, error: StreamFileError) -> None:
+    """Note an error, once however many catch it. `what` was requested."""
+    if not error.is_noted:
+        error.is_noted = True
+        note(f"{what}: {error.cause}")
+
+
 @contextmanager
 def noted(what: str, *, normal: type[StreamFileError]) -> Iterator[None]:
     """Note an incident if the block fails, but for a `normal` error, or takes long. `what` is requested."""
@@ -38,9 +46,9 @@ def noted(what: str, *, normal: type[StreamFileError]) -> Iterator[None]:
     except normal:
         raise
     except StreamFileError as error:
-        note(f"{what}: {error.cause}")
+        note_error(what, error)
         raise
-    if (seconds := time.monotonic() - began) > _SLOW_SECONDS:
+    if (seconds := time.monotonic() - began) > SLOW_SECONDS:
         note(f"{what}: the answer took {seconds:.0f} s")
 
 

@@ -11,6 +11,7 @@ from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.quorum import QuorumAt, SignedHashes, by_reason
+from ledger.stream.source import incidents
 
 # The node id of a file whose path does not tell the node.
 UNKNOWN_NODE = -1
@@ -121,6 +122,7 @@ def read_verified(signed: SignedHashes, copies: Iterable[NodeCopy], *, sidecars:
                 for metadata in (record.sidecars if sidecars else ())
             }
         except StreamFileError as error:
+            incidents.note_error(f"node {copy.node_id}", error)
             problems.append((copy.node_id, _reason(copy.name, error)))
             last = error
             continue

@@ -14,7 +14,7 @@ from multiprocessing.context import ForkProcess as Process
 
 from mirror.core import logs
 from mirror.core.config.errors import OperatorError
-from mirror.core.processes import deaths, signals
+from mirror.core.processes import deaths, process_table, signals
 from mirror.core.processes.backoff import Pauses
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.server import Server
@@ -75,7 +75,7 @@ class Part(_Watched):
 
     def _start(self) -> None:
         context = multiprocessing.get_context("fork")
-        process = context.Process(target=_run, args=(self._work,), name=self.name)
+        process = context.Process(target=_run, args=(self.name, self._work), name=self.name)
         with signals.held():
             process.start()
             self._process = process
@@ -91,7 +91,8 @@ class Part(_Watched):
             self._process.join()
 
 
-def _run(work: Callable[[], None]) -> None:
+def _run(name: str, work: Callable[[], None]) -> None:
+    process_table.name_this(name)
     signals.leave_to_supervisor()
     try:
         work()

@@ -7,6 +7,7 @@ Whitenoise would serve the same files by Python, and the pages' own HTML is made
 import re
 from collections.abc import Mapping
 from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.template.loader import render_to_string
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from mirror.core.rest.answers.errors import Unavailable
 from mirror.node.health import inventory
 
 _HEADERS = {
@@ -44,8 +46,10 @@ def html(template: str, context: Mapping[str, Any]) -> str:
 
 def page(text: str, *, status: int = 200, max_age: int = 0) -> HttpResponse:
     """Return the answer with a page, which browsers may keep for `max_age` seconds."""
-    kept = f"public, max-age={max_age}" if max_age else "no-store"
-    return HttpResponse(text, status=status, headers={**_HEADERS, "Cache-Control": kept})
+    headers = {**_HEADERS, "Cache-Control": f"public, max-age={max_age}" if max_age else "no-store"}
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers["Retry-After"] = str(Unavailable.retry_after)
+    return HttpResponse(text, status=status, headers=headers)
 
 
 def marked(text: str) -> SafeString:

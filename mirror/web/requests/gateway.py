@@ -26,7 +26,7 @@ from mirror.core.db.scheduling.slow_slot import SlowRequestSlot
 from mirror.core.metrics import http
 from mirror.web.requests import deadlines, disconnected_clients, refusals, stalled_clients
 from mirror.web.requests.expected_cost import Expected, names
-from mirror.web.requests.observer import ENVIRONMENT_ID, REQUEST_ID, Observer
+from mirror.web.requests.observer import ENVIRONMENT_ID, REQUEST_ID, UNKNOWN, Observer
 from mirror.web.requests.paths import LIVENESS, is_about_the_node, is_of_api, needs_no_database
 from mirror.web.requests.rate_limits import Limiter
 from mirror.web.requests.request_history import Minutes
@@ -43,6 +43,8 @@ _SWITCH_SECONDS = 0.0005
 # so many at work or waiting.
 _THREADS_ABOUT_THE_NODE = 2
 _MOST_ABOUT_THE_NODE = 100
+# How the paths of requests that simulate end.
+_CALLS = ("/contracts/call", "/opcodes")
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 _ENVIRONMENT = {
     "SCRIPT_NAME": "",
@@ -73,7 +75,8 @@ def started(
         gateway.deadlines.watch,
         disconnected_clients.Watch(gateway.scheduler).watch,
         Minutes().keep,
-        *(watching.watches() or [partial(silence.watch, gateway.deadlines.has)]),
+        partial(silence.watch, gateway.deadlines.has),
+        *watching.watches(),
     ):
         threading.Thread(target=_kept_on, args=(watch,), daemon=True).start()
     # Granian's own wrapper would answer in the thread that it calls.
@@ -124,20 +127,20 @@ class Gateway:
         self._pages = _Beside(1)
 
     def __call__(self, protocol: Any, environment: dict[str, Any]) -> None:
-        arrived = time.monotonic()
+        arrived, path = time.monotonic(), environment["PATH_INFO"]
         request_id = self.observer.begin(environment)
         if environment["SERVER_PROTOCOL"] == "HTTP/2":
             self.headers.of_http2.add(environment["REMOTE_ADDR"])
         # What every answer to the request has.
         common = [(REQUEST_ID, request_id)]
         if (refusal := refusals.host_problem(environment)) is not None:
-            self._refuse(protocol, environment, refusal, common, arrived)
+            self.refuse(protocol, environment, refusal, common, arrived)
             return
         if self._limiter is not None and (verdict := self._limiter.verdict(environment)) is not None:
             common += self._limiter.limits.headers(verdict)
             if not verdict.admitted:
-                refusal = refusals.too_many(environment["PATH_INFO"], verdict.retry_seconds)
-                self._refuse(protocol, environment, refusal, common, arrived)
+                refusal = refusals.too_many(path, verdict.retry_seconds)
+                self.refuse(protocol, environment, refusal, common, arrived)
                 return
         is_short = environment["REQUEST_METHOD"] in _WITHOUT_BODY
         if is_short and self._at_once is not None and (kept := self._at_once(environment)):
@@ -145,12 +148,9 @@ class Gateway:
             protocol.response_bytes(200, [*headers.items(), *common], body)
             self.observer.end(environment, 200, arrived, len(body))
             return
-        beside = self._beside(environment["PATH_INFO"])
-        # A page that is refused an answer to OPTIONS may not even read why, and these take no time.
-        most = self._most_waiting * (2 if environment["REQUEST_METHOD"] == "OPTIONS" else 1)
-        if self.scheduler.waiting >= most and beside is None:
-            refusal = refusals.busy(environment["PATH_INFO"])
-            self._refuse(protocol, environment, refusal, common, arrived)
+        beside = self._beside(environment)
+        if self.scheduler.waiting >= self._most_waiting and beside is None:
+            self.refuse(protocol, environment, refusals.busy(path), common, arrived)
             return
         if not is_short:
             environment["wsgi.input"] = self.readers.read(environment)
@@ -159,19 +159,22 @@ class Gateway:
         if beside is not None:
             if not beside.submit(exchange):
                 self.deadlines.discard(exchange)
-                refusal = refusals.busy(environment["PATH_INFO"])
-                self._refuse(protocol, environment, refusal, common, arrived)
+                self.refuse(protocol, environment, refusals.busy(path), common, arrived)
             return
         is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
         self.scheduler.submit(exchange, slow=is_slow)
 
-    def _beside(self, path: str) -> "_Beside | None":
+    def _beside(self, environment: dict[str, Any]) -> "_Beside | None":
         """Return the threads that answer a request without a turn."""
+        path: str = environment["PATH_INFO"]
         if is_about_the_node(path):
             return self._alive if path == LIVENESS else self._about_the_node
-        return self._pages if needs_no_database(path) else None
+        is_preflight = environment["REQUEST_METHOD"] == "OPTIONS" and is_of_api(path)
+        if needs_no_database(path) or is_preflight or self.observer.route(path) == UNKNOWN:
+            return self._pages
+        return None
 
-    def _refuse(
+    def refuse(
         self,
         protocol: Any,
         environment: dict[str, Any],
@@ -184,8 +187,9 @@ class Gateway:
         self.observer.end(environment, status, arrived, len(body))
 
     def _ended(self, work: Work, seconds: float) -> None:
-        if (names := cast(Exchange, work).names) is not None:
-            self._expected.note(names, seconds)
+        exchange = cast(Exchange, work)
+        if exchange.names is not None and exchange.has_answered:
+            self._expected.note(exchange.names, seconds)
 
 
 class _Beside:
@@ -193,7 +197,7 @@ class _Beside:
 
     def __init__(self, threads: int) -> None:
         self._places = threading.BoundedSemaphore(_MOST_ABOUT_THE_NODE)
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="about the node")
+        self._threads = ThreadPoolExecutor(threads, "about the node", scheduler.need_none)
 
     def submit(self, exchange: "Exchange") -> bool:
         """Have a request answered, and return True; False if too many wait for that."""
@@ -218,6 +222,8 @@ class Exchange:
         "client",
         "arrived",
         "environment",
+        "has_answered",
+        "is_call",
         "names",
     )
 
@@ -230,6 +236,8 @@ class Exchange:
         self._status: tuple[int, list[tuple[str, str]]] = (500, [])
         # Popped by the one who answers: this, or the watch of deadlines.
         self._claims = [True]
+        #: Whether this has answered.
+        self.has_answered = False
         # Of the body; None once it comes in pieces.
         self._size: int | None = 0
         # When the answer was ready, if its client did not get it at once.
@@ -238,6 +246,7 @@ class Exchange:
         self.arrived = time.monotonic()
         self.client: str = environment["REMOTE_ADDR"]
         path: str = environment["PATH_INFO"]
+        self.is_call = path.endswith(_CALLS)
         #: What may be known of requests like this one; nothing of pages for people.
         self.names = names(path, environment.get("QUERY_STRING", "")) if is_of_api(path) else None
 
@@ -255,15 +264,17 @@ class Exchange:
             self._send(b"")
         finally:
             self._gateway.deadlines.discard(self)
-        self._gateway.observer.end(
-            self.environment,
-            self._status[0],
-            self.arrived,
-            self._size,
-            began=began,
-            ready=self._ready,
-            noted=statements.end(),
-        )
+        noted = statements.end()
+        if self.has_answered:
+            self._gateway.observer.end(
+                self.environment,
+                self._status[0],
+                self.arrived,
+                self._size,
+                began=began,
+                ready=self._ready,
+                noted=noted,
+            )
         logs.REQUEST_ID.set(None)
 
     def _answer(self) -> None:
@@ -278,7 +289,8 @@ class Exchange:
             # Its pieces are passed on as fast as the client takes them.
             scheduler.end()
             self._size, self._ready = None, time.monotonic()
-            if not self._claim():
+            self.has_answered = self._claim()
+            if not self.has_answered:
                 response.close()
                 return
             self._protocol.response_iter(*self._status, _Pieces(response, self._sent))
@@ -294,7 +306,8 @@ class Exchange:
         self._send(body)
 
     def _send(self, body: bytes) -> None:
-        if self._claim():
+        self.has_answered = self._claim()
+        if self.has_answered:
             self._size = len(body)
             self._protocol.response_bytes(*self._status, body)
 
@@ -306,11 +319,12 @@ class Exchange:
             return False
 
     def refuse(self) -> bool:
-        """Answer 503 in place of the thread that is at work on the request, or that never came to it."""
+        """Answer 503 in place of the thread that works on the request, which ends, or never came to it."""
         if not self._claim():
             return False
-        status, headers, body = refusals.overdue(self.environment["PATH_INFO"])
-        self._protocol.response_bytes(status, [*headers, *self._common], body)
+        refusal = refusals.overdue(self.environment["PATH_INFO"])
+        self._gateway.refuse(self._protocol, self.environment, refusal, self._common, self.arrived)
+        self._gateway.scheduler.shut(self)
         return True
 
     def _sent(self, size: int) -> None:

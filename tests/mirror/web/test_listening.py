@@ -10,7 +10,7 @@ import pytest
 
 from mirror.core.config.errors import OperatorError
 from mirror.web import server
-from tests.node import Node
+from tests.node import Node, children
 from tests.waiting import wait_until
 
 
@@ -28,6 +28,16 @@ def test_no_connection_is_refused_while_a_killed_web_server_starts_again(node: N
     wait_until(lambda: answers() and node.web_server() not in (0, killed))
 
     assert "is started again" in node.said
+
+
+def test_a_worker_that_does_not_end_is_killed_and_named(node: Node, tables: None) -> None:
+    node.start("serve")
+    (worker, *_) = children(node.web_server())
+    os.kill(worker, signal.SIGSTOP)
+
+    assert node.stop(signal.SIGTERM) == 0
+    assert f"process={worker}" in node.said
+    assert "worker_killed" in node.said
 
 
 def test_a_port_that_is_taken_is_refused(settings_of) -> None:

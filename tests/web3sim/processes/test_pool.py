@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from mirror.core.db.availability import outage, silence
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 from tests.build import Build
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -149,6 +150,28 @@ def test_the_time_in_which_a_process_starts_is_not_taken_from_a_call(pool):
         finally:
             os.kill(first, signal.SIGCONT)
         assert call.result().result == WORD_42
+
+
+def test_the_start_of_one_process_counts_for_no_call_while_another_is_busy(ledger):
+    pool = Pool(2, 4)
+    wait_until(lambda: len(pool._idle) == 2)
+    assert pool._starter._process is not None
+    first = pool._starter._process.pid
+    with ThreadPoolExecutor(2) as threads:
+        busy = threads.submit(ask_without_end, pool)
+        wait_until(lambda: pool._busy and pool._idle)
+        stop(first)
+        try:
+            os.kill(pool._idle[0].pid, signal.SIGKILL)
+            wait_until(lambda: not pool._idle)
+            call = threads.submit(ask, pool, seconds=3)
+            time.sleep(3.5)
+        finally:
+            os.kill(first, signal.SIGCONT)
+        assert call.result().result == WORD_42
+        pool.close()
+        with pytest.raises(CallUnavailable):
+            busy.result()
 
 
 def test_a_call_is_refused_with_the_reason_while_no_process_can_be_started(ledger, monkeypatch):
@@ -418,6 +441,17 @@ def test_pieces_end_in_time_also_if_they_are_taken_slowly(pool):
         # The second piece is there, but whoever reads comes too late.
         with pytest.raises(CallUnavailable):
             next(Pieces(pool, worker, soon(-10)))
+    assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
+
+
+def test_pieces_that_a_silent_database_holds_up_end_their_process(pool, monkeypatch):
+    process = subprocess.Popen(["sleep", "600"])
+    ours, theirs = socket.socketpair()
+    silent = threading.Event()
+    silent.set()
+    monkeypatch.setattr(outage, "silent", silent)
+    with theirs, pytest.raises(silence.ServerSilent):
+        next(Pieces(pool, WorkerProcess(ours, process.pid), soon()))
     assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
 
 

@@ -20,8 +20,9 @@ SETTINGS = (
             "postgresql://mirror_reader:password@host:5432/name. `manage.py grant` makes it; the node's own "
             "database gets it by itself. Without it they have the role that owns the tables.", secret=True),
     Setting("db.silentAfter", "2s",
-            "A database that takes so long to answer while requests wait is silent: stopped, out of reach, "
-            "or with a disk that hangs. Until it answers, requests that need it get 503.",
+            "A database is silent (stopped, out of reach, or with a disk that hangs) if, while requests "
+            "wait, it answers neither of two probes, each within half of this. Until it answers, requests "
+            "that need it get 503.",
             unit="duration", low=0.1, high=3600),
     Setting("db.distributed", False,
             "The database of DATABASE_URL is a coordinator of Citus, PostgreSQL with tables that are "

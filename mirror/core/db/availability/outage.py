@@ -35,6 +35,9 @@ ERRORS = (DjangoError, psycopg.Error)
 # ended a session that rested for too long, outside or within a transaction.
 _STATES = ("08", "57P01", "57P02", "57P03", "53300", "57P05", "25P03")
 _LOOK_SECONDS, _REMIND_SECONDS = 0.5, 60.0
+#: Set while the database is silent, in a process that watches for that
+#: (`mirror.core.db.availability.silence`).
+silent = threading.Event()
 # A server that does not answer for so long does not answer.
 _ANSWER_SECONDS = 5.0
 # A loader that waits goes on at most so long after the database is back.
@@ -100,7 +103,7 @@ class _OutageLog:
 
     def _write(self, file: int, reason: str, is_certain: bool) -> None:
         began = reminded = time.monotonic()
-        if not is_certain and answers():
+        if not (is_certain or silent.is_set()) and answers():
             log.warning("database_connection_lost", reason=reason)
         else:
             database.OUTAGES.add()

@@ -1,7 +1,7 @@
 """Silence of the database: its server accepts statements and answers none, as when it is stopped.
 
-PostgreSQL's own timeouts end nothing then. While a request takes long, each web worker probes the server on a
-connection of its own. Unless the probe is answered, the worker shuts its connections, which ends their
+PostgreSQL's own timeouts end nothing then. While a request takes long, each web worker probes the server on
+new connections. Unless one of two probes is answered, the worker shuts its connections, which ends their
 statements, and opens no other one until a later probe is answered. A server that is gone refuses connections
 by itself, and replicas have a watcher of their own (`mirror.core.db.replicas.watching`).
 """
@@ -22,16 +22,17 @@ from mirror.core import config
 from mirror.core.db.availability import outage
 from mirror.core.db.reading import bounded_query
 
-#: The setting with the seconds after which a server that does not answer a probe is silent.
+#: The setting with the seconds after which a server that answers neither of two probes is silent.
 SETTING = "db.silentAfter"
+_PROBES = 2
 # A request that is at work for so long is reason for a probe; the time between two probes.
-_LONG_SECONDS, _PAUSE_SECONDS, _LOOK_SECONDS = 0.5, 1.0, 0.2
-# A connection that is being made can't be shut.
-_CONNECT_SECONDS = 4
+_LONG_SECONDS, _PAUSE_SECONDS, _LOOK_SECONDS = 0.25, 0.5, 0.1
+# A connection that is being made can't be shut. Each host of the address has so long, the least of libpq.
+_CONNECT_SECONDS = 2
 
 _connections: "weakref.WeakSet[psycopg.Connection[Any]]" = weakref.WeakSet()
 _lock = threading.Lock()
-_silent, _watched = threading.Event(), threading.Event()
+_watched = threading.Event()
 
 
 class ServerSilent(psycopg.OperationalError):
@@ -41,14 +42,9 @@ class ServerSilent(psycopg.OperationalError):
         super().__init__(f"the server has not answered within {config.value(SETTING):g} s")
 
 
-def is_silent() -> bool:
-    """Return whether the server has not answered the last probe of this process."""
-    return _silent.is_set()
-
-
 def check() -> None:
     """Raise ServerSilent instead of waiting for a silent server."""
-    if _silent.is_set():
+    if outage.silent.is_set():
         raise ServerSilent
 
 
@@ -68,20 +64,26 @@ def watch(is_at_work: Callable[[float], object]) -> None:
     _watched.set()
     while True:
         time.sleep(_LOOK_SECONDS)
-        if not (_silent.is_set() or is_at_work(_LONG_SECONDS)):
+        was_silent = outage.silent.is_set()
+        if not (was_silent or is_at_work(_LONG_SECONDS)):
             continue
-        if _answers():
-            _silent.clear()
+        if any(_answers() for _ in range(_PROBES)):
+            outage.silent.clear()
             time.sleep(_PAUSE_SECONDS)
-        elif not _silent.is_set():
-            _silent.set()
+            continue
+        outage.silent.set()
+        # Each time, as some were being made the last time.
+        with _lock:
+            opened = list(_connections)
+        for each in opened:
+            shut(each)
+        if not was_silent:
             outage.report(ServerSilent(), is_certain=True)
-            _shut_connections()
 
 
 def _answers() -> bool:
     try:
-        bounded_query.ask(_select, config.value(SETTING))
+        bounded_query.ask(_select, config.value(SETTING) / _PROBES)
     except bounded_query.NoAnswer:
         return False
     except outage.ERRORS:
@@ -95,10 +97,7 @@ def _select() -> None:
         cursor.execute("select 1")
 
 
-def _shut_connections() -> None:
-    with _lock:
-        opened = list(_connections)
-    for each in opened:
-        # Their threads close them.
-        with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(each.fileno())) as shut:
-            shut.shutdown(socket.SHUT_RDWR)
+def shut(opened: "psycopg.Connection[Any]") -> None:
+    """End what a connection waits for; the thread that waits closes it."""
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(opened.fileno())) as other:
+        other.shutdown(socket.SHUT_RDWR)

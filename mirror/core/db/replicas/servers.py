@@ -43,10 +43,12 @@ def configured() -> list[Server]:
 
 def connection_to(server: Server) -> Any:
     """Return a new connection of Django's to a server, not opened yet."""
-    wrapper = connections.create_connection(DEFAULT_DB_ALIAS)
+    wrapper: Any = connections.create_connection(DEFAULT_DB_ALIAS)
     limits = {"connect_timeout": _CONNECT_SECONDS, "tcp_user_timeout": _UNCONFIRMED_MILLISECONDS}
     options = limits | server.settings.get("OPTIONS", {})
     wrapper.settings_dict = {**server.settings, "OPTIONS": options}
+    # The watcher of all servers says which one is away.
+    wrapper.is_bounded = True
     # Threads hand it on.
     wrapper.inc_thread_sharing()
     return wrapper

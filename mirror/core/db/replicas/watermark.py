@@ -7,6 +7,7 @@ Computed answers need it only as the least that they rest on, so one request in 
 from mirror.core.db.availability import outage
 from mirror.core.db.replicas import block_requirement
 from mirror.core.db.replicas.board import NO_BLOCK, Board
+from mirror.core.db.scheduling import request_scheduler
 from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, TooManySlowRequests
 
 _RECENT_SECONDS = 0.05
@@ -23,7 +24,10 @@ def refreshed(*, for_cached: bool) -> int:
     """
     if board is None:
         return NO_BLOCK
-    if not (board.is_looked_after if for_cached else board.seconds_since_look < _RECENT_SECONDS):
+    # What is answered without a turn needs no database, and does not wait for it.
+    if not request_scheduler.needs_none() and not (
+        board.is_looked_after if for_cached else board.seconds_since_look < _RECENT_SECONDS
+    ):
         board.looked()
         try:
             board.answer_from(block_requirement.latest())

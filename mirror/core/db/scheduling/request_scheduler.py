@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config, logs
+from mirror.core.db.availability import silence
 from mirror.core.db.reading import budget
 from mirror.core.db.scheduling.connection_lease import ConnectionLease, Refused, ThreadHandoff, Work
 from mirror.core.db.scheduling.slow_slot import SlowRequestSlot
@@ -58,6 +59,7 @@ class _Slow(NamedTuple):
 class _Local(threading.local):
     turns: "RequestScheduler"
     lease: ConnectionLease | None = None
+    needs_none = False
 
 
 _local = _Local()
@@ -136,6 +138,16 @@ class RequestScheduler:
             if lease.work is work:
                 lease.abandoned = True
                 lease.interrupt()
+
+    def shut(self, work: Work) -> None:
+        """End work that nobody waits for, and whose server may not even take a cancellation."""
+        for lease, its in self.used_for(0.0):
+            with lease.lock:
+                if its is work and lease.work is work:
+                    lease.abandoned = lease.interrupted = lease.spoiled = True
+                    for wrapper in (lease.connection, lease.reads):
+                        if wrapper is not None and wrapper.connection is not None:
+                            silence.shut(wrapper.connection)
 
     def watch(self) -> None:
         """Keep slow requests from holding up quick ones, for ever."""
@@ -417,6 +429,16 @@ def own_connection() -> "DatabaseWrapper":
     if lease is not None and lease.connection is not None:
         return lease.connection
     return cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
+
+
+def need_none() -> None:
+    """Have this thread work without a turn, on what needs no database."""
+    _local.needs_none = True
+
+
+def needs_none() -> bool:
+    """Return whether this thread works on what needs no database."""
+    return _local.needs_none
 
 
 @contextmanager

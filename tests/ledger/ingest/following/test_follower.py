@@ -1,6 +1,7 @@
 """Following a bucket: which of the published files are loaded, and what keeps a file waiting."""
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
+from ledger.stream.errors import StreamFileError
 from ledger.stream.record.names import signature_name
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import NoAddressBook
+from ledger.stream.source import incidents
 from ledger.stream.source.download import PathType
 from mirror.core.values.hapi.messages import FileUpdateTransactionBody, TransactionBody
 from mirror.demo.streams.record_files import Composer, Layout
@@ -320,3 +323,27 @@ def test_without_an_address_book_it_says_so_at_once(network: Network) -> None:
 
     with pytest.raises(NoAddressBook, match="no address book of the network demo is known"):
         Pipeline().run(followed.files())
+
+
+def test_garbage_of_a_node_is_an_incident(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    noted: deque[incidents._Incident] = deque()
+    monkeypatch.setattr(incidents, "_incidents", noted)
+    network.happen(2)
+    # Of the first block all copies are garbage, and of the second one all signatures.
+    signed = network.signature(0, 1).read_bytes()
+    for node in range(len(NODES)):
+        name = network.files[0]
+        (copy,) = (each for each in network.of_node(node).glob(f"{name}*") if "_sig" not in each.name)
+        copy.write_bytes(b"garbage")
+        network.signature(node, 1).write_bytes(signed if node else b"garbage")
+    quorum = Trust(network.book).latest()
+    source = download(str(network.folder))
+
+    for published in source.listing(quorum, "").files:
+        with pytest.raises(StreamFileError):
+            source.fetch(published, quorum)
+
+    causes = " ".join(each.cause for each in noted)
+    assert "broken gzip data" in causes
+    assert "recordstreams/record0.0.3: " in causes
+    assert "recordstreams/record0.0.4: a signature that is not by its key" in causes

@@ -165,10 +165,23 @@ def test_a_page_that_is_no_listing_is_an_incident(tmp_path: Path, monkeypatch: p
         assert bucket.names("nowhere", "") == []
         with pytest.raises(BucketError):
             bucket.read("missing")
+        with pytest.raises(BucketError, match="an HTML page, not the file"):
+            bucket.read("login")
     with pytest.raises(BucketError):
         bucket.names("login", "")
 
     known: Any = incidents.recent()
-    assert known["count"] == 2
-    assert known["last"][1]["cause"] == "login: the answer is no index page of a folder"
+    assert known["count"] == 3
+    assert known["last"][2]["cause"] == "login: the answer is no index page of a folder"
+    assert known["last"][1]["cause"].endswith("the answer is an HTML page, not the file")
     assert "can't be had" in known["last"][0]["cause"]
+
+
+def test_a_slow_answer_is_an_incident(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incidents, "_incidents", deque())
+    monkeypatch.setattr(incidents, "SLOW_SECONDS", 0.0)
+
+    assert bucket.read(f"{FOLDER}/{NAMES[0]}")
+
+    known: Any = incidents.recent()
+    assert known["last"][0]["cause"] == f"{FOLDER}: the answer took 0 s"

@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from mirror.core.processes import process_table as running
 from mirror.node.postgres.cluster import DATABASE
 from mirror.node.postgres.place import PORT
 from tests.node import BLOCKS, Node, children
@@ -51,8 +52,12 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
         assert (node.folder / secret).stat().st_mode & 0o777 == 0o600
     password = (node.folder / "admin-password").read_text()
 
+    assert b'mirror_processes{role="web server"} 1' in node.get("/metrics")[1]
+
     assert node.stop(signal.SIGTERM) == 0
     assert node.processes() == []
+    assert "killing worker" not in node.said.lower()
+    assert "worker_killed" not in node.said
 
     # The port of another node that is not started.
     other = Node(node.folder)
@@ -98,6 +103,8 @@ def test_a_live_demo_network_goes_on_after_it_was_killed_too(node, tables):
         node.start("up", "--live")
         node.wait_for(lambda began=began, least=first + 2: number_since(began) >= least)
         first = number_since(began)
+        roles = {running.command(pid).strip() for pid in node.processes()}
+        assert roles >= {f"mirror: {role}" for role in ("web server", "web worker", "demo network")}
         for pid in node.processes():
             with suppress(ProcessLookupError):  # it ended with one that was killed before it
                 os.kill(pid, signal.SIGKILL)

@@ -72,7 +72,7 @@ def _fails() -> None:
 
 
 def test_a_part_that_fails_as_nobody_expects_says_why_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
-    process = begun(supervisor._run, _fails)
+    process = begun(supervisor._run, "part", _fails)
     process.join()
 
     first, *trace = capfd.readouterr().err.splitlines()

@@ -56,19 +56,19 @@ def ask(settings_of: Callable[..., None]) -> Iterator[Callable[..., bytes]]:
         return protocol.answer()
 
     # The times of a connection count from its second use.
-    ask("/api/v1/one")
+    ask("/api/v1/blocks/one")
     yield ask
     for slow in (False, True):
         gateway.scheduler.submit(lambda: connection.close(), slow=slow)
 
 
 def test_a_request_like_one_that_took_long_gets_the_turn_of_a_slow_one(ask):
-    assert ask("/api/v1/million", "account.id=0.0.5") == b"quick"
+    assert ask("/api/v1/blocks/million", "account.id=0.0.5") == b"quick"
     # A request has the turn of another one once that has ended.
-    assert ask("/api/v1/one", "account.id=0.0.6") == b"quick"
+    assert ask("/api/v1/blocks/one", "account.id=0.0.6") == b"quick"
 
-    assert ask("/api/v1/million", "account.id=0.0.6") == b"slow"
-    assert ask("/api/v1/million") == b"quick"
+    assert ask("/api/v1/blocks/million", "account.id=0.0.6") == b"slow"
+    assert ask("/api/v1/blocks/million") == b"quick"
 
 
 def test_pages_for_people_are_always_begun_as_quick_ones(ask):

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from mirror.core.metrics import http
 from mirror.web.requests import rate_limits, refusals
 from mirror.web.requests.gateway import Gateway
 from tests.memory import memory_kept_by
@@ -160,13 +161,55 @@ def test_whether_the_node_is_alive_is_answered_while_whether_it_is_ready_has_to_
     assert {each.answer()[0] for each in waiting} == {200}
 
 
-@pytest.mark.parametrize("path", ["/health/wealth", "/health/", "/metrics/all"])
+@pytest.mark.parametrize("path", ["/health/wealth", "/health/", "/admin/all"])
 def test_a_path_that_only_looks_like_one_about_the_node_waits_for_its_turn(settings_of, path):
     settings_of({"web.threads": 1, "web.maxWaiting": 0})
     held = _Held()
     gateway = Gateway(held, [])
 
     assert _ask(gateway, path).answer()[0] == 503
+
+
+def test_what_needs_no_database_is_answered_while_all_turns_hang(settings_of):
+    settings_of({"web.threads": 1})
+    held = _Held()
+
+    def application(environment: dict[str, Any], start: Any) -> Iterable[bytes]:
+        if environment["REQUEST_METHOD"] == "GET" and environment["PATH_INFO"] == BLOCKS:
+            return held(environment, start)
+        start("204 No Content", [])
+        return []
+
+    gateway = Gateway(application, [])
+    hanging = _ask(gateway)
+
+    assert _ask(gateway, BLOCKS, "OPTIONS").answer()[0] == 204
+    assert _ask(gateway, "/api/v1/nonsense").answer()[0] == 204
+    assert not hanging.has_answer
+    held.going.set()
+
+
+def _counted() -> int:
+    """Return how many requests for blocks were answered 503."""
+    return int(sum(http.REQUESTS.values().get((BLOCKS, "GET", "503"), [0.0])[1:]))
+
+
+def test_an_overdue_request_is_counted_once_and_teaches_nothing(settings_of):
+    settings_of({"web.threads": 1, "web.slowAfter": 0.01})
+    held = _Held()
+    gateway = Gateway(held, [])
+    before = _counted()
+    protocol = _ask(gateway)
+    (overdue,) = gateway.deadlines._older_than(0)
+
+    assert overdue.refuse()
+    assert protocol.answer()[0] == 503
+    assert _counted() == before + 1
+    held.going.set()
+    # The turn is free once the late end is over.
+    assert _ask(gateway).answer()[0] == 200
+    assert _counted() == before + 1
+    assert not gateway._expected._seconds
 
 
 def test_an_answer_that_fails_has_the_id_of_its_request():
