@@ -170,7 +170,7 @@ def _recipient(item: RecordItem, batch: Batch, action: Any) -> dict[str, Any]:
 def _known(
     item: RecordItem, batch: Batch, role: str, encoded: Callable[[Any], int], message: Any
 ) -> int | None:
-    """Return and mention the id of an account or contract; None, and a problem, if it is impossible."""
+    """Return and mention the id of an account or contract; None, and a problem, if it is out of range."""
     entity = encoded(message)
     if isinstance(entity, OutOfRangeEntityId):
         batch.recoverable(item, f"the {role} of a contract action is impossible: {entity.problem}")

@@ -26,7 +26,7 @@ from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile
 
 SAMPLED = 50
 # A bucket is sampled at so many times, with the files of so many nodes each.
-PLACES, _NODES_ASKED = 40, 3
+PLACES, _NODES_SAMPLED = 40, 3
 
 AnyFile = TypeVar("AnyFile")
 
@@ -133,7 +133,7 @@ def estimate_bucket(
     """
     folders = [
         folder
-        for node in nodes[:_NODES_ASKED]
+        for node in nodes[:_NODES_SAMPLED]
         for folder in (layout.account_folder(node.account_id), layout.node_folder(node.node_id))
     ]
     sample, files, fetching = _Sample(), 0.0, _Fetching()

@@ -69,7 +69,7 @@ class Signatures:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """The reason why a loader can't go on: file, position in it, cause, cure, and who signed the file."""
+    """Why a loader can't continue: file, position in it, cause, cure, and who signed the file."""
 
     file: str
     position: str = ""
@@ -175,7 +175,7 @@ class Reporting:
             self._set_activity(Activity.WAITING)
 
     def stuck(self, problem: Problem) -> None:
-        """Report that the loader can't go on for now, and tries again. Its `since` is in seconds."""
+        """Report that the loader waits and tries again. Its `since` is in seconds."""
         with self._news:
             before = self._values["problem"]
             since = before["since"] if before else int(time.time())

@@ -2,8 +2,8 @@
 
 from django.db import connection
 
-from ledger.ingest.balances.offsets import offset_of
 from ledger.ingest.balances.reconciliation import Compared, reconcile
+from ledger.ingest.balances.staging import offset_of
 from ledger.ingest.trust import Trust
 from ledger.stream.source.balances import BalanceDownload, PublishedBalances
 from mirror.core import config

@@ -12,8 +12,7 @@ from enum import IntEnum
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.balances.offsets import offset_of
-from ledger.ingest.balances.staging import stage
+from ledger.ingest.balances.staging import offset_of, stage
 from ledger.ingest.computed.balance_snapshots import TREASURY_NUM
 from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
 from mirror.core import config

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.balances.offsets import offset_of
-from ledger.ingest.balances.staging import stage
+from ledger.ingest.balances.staging import offset_of, stage
 from ledger.ingest.rows.persist import Persist
 from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
 from mirror.core import logs

@@ -98,7 +98,7 @@ class Batch(Rows):
         """Do `work` in the database when all rows of the file being read are written, and none of later
         files.
 
-        What is computed from tables so comes out the same in whatever batches files are loaded.
+        So what is computed from tables does not depend on the batches that files are loaded in.
         """
         self._after_file.append(work)
 
@@ -209,7 +209,7 @@ class Batch(Rows):
         return entity
 
     def warning(self, item: RecordItem, problem: str) -> None:
-        """Log something odd about an item that is no problem to anyone."""
+        """Log an anomaly of an item, which is no problem."""
         self.note(item.consensus_timestamp, problem, recoverable=False)
 
     def recoverable(self, item: RecordItem, problem: str) -> None:

@@ -108,7 +108,7 @@ class FileRows:
                 return
             item.entity_id = entity_of(item, batch)
             if isinstance(item.entity_id, OutOfRangeEntityId):
-                _note_impossible(item, batch, item.entity_id)
+                _note_out_of_range(item, batch, item.entity_id)
             if not self._selection.everything and not self._selection.takes(item):
                 return
             for step in self._before:
@@ -251,8 +251,8 @@ def _note_disorder(batch: Batch, file: RecordFile) -> None:
         ) from error
 
 
-def _note_impossible(item: RecordItem, batch: Batch, entity: OutOfRangeEntityId) -> None:
-    """Note an impossible entity id, unless the network refused the transaction for that very reason.
+def _note_out_of_range(item: RecordItem, batch: Batch, entity: OutOfRangeEntityId) -> None:
+    """Note an entity id out of range, unless the network refused the transaction for that very reason.
 
     Contract ids may also come from the code of contracts, which may name anything.
     """

@@ -153,7 +153,7 @@ def test_reading_many_transactions_takes_as_many_queries_as_reading_few() -> Non
 
 
 @pytest.mark.checklist("CFG-01")
-def test_what_is_kept_by_default() -> None:
+def test_what_is_stored_by_default() -> None:
     prefix = "importer.parser.record.entity.persist."
 
     def kept(name: str) -> Any:

@@ -66,7 +66,7 @@ def test_a_start_in_the_middle_rests_on_nothing_and_a_gap_begins_another_range(t
     ]
 
 
-def test_other_filters_begin_another_range_that_goes_on_after_the_first(tmp_path):
+def test_other_filters_begin_a_range_after_the_first(tmp_path):
     files = stream(tmp_path, 4)
 
     Pipeline().run(files[:2])

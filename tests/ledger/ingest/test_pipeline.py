@@ -195,7 +195,7 @@ def test_both_bucket_layouts_are_read(tmp_path: Path, layout: Layout) -> None:
 
 
 @pytest.mark.checklist("FILE-03", "FILE-08")
-def test_a_missing_file_breaks_the_chain_and_what_precedes_it_is_kept(tmp_path: Path) -> None:
+def test_files_before_a_missing_one_stay_loaded(tmp_path: Path) -> None:
     stream(tmp_path, blocks=4)
     names = sorted(tmp_path.iterdir())
     names[2].unlink()
@@ -235,7 +235,7 @@ def test_nothing_of_a_corrupt_file_is_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.checklist("FILE-01", "FILE-05")
-def test_loading_goes_on_where_it_stopped_once_the_file_is_whole(tmp_path: Path) -> None:
+def test_loading_continues_once_the_damaged_file_is_whole(tmp_path: Path) -> None:
     stream(tmp_path, blocks=4)
     broken = sorted(tmp_path.iterdir())[2]
     whole = broken.read_bytes()
@@ -324,7 +324,7 @@ def test_a_second_loader_is_turned_away(tmp_path: Path, monkeypatch: pytest.Monk
         other.close()
 
 
-def test_a_loader_is_known_to_those_it_keeps_out(tmp_path: Path) -> None:
+def test_refused_loader_names_the_loader_that_runs(tmp_path: Path) -> None:
     stream(tmp_path, blocks=1)
     seen: list[tuple[str]] = []
     lock = (

@@ -144,7 +144,7 @@ def test_the_stream_ends_before_the_first_file_too_few_signed(tmp_path: Path) ->
     assert len(names()) == 1
 
 
-def test_a_published_file_nobody_signed_is_refused(tmp_path: Path) -> None:
+def test_published_file_without_signatures_is_refused(tmp_path: Path) -> None:
     composer = publish(tmp_path)
     for node in range(4):
         nth(tmp_path, node, "*_sig", 0).unlink()

@@ -96,7 +96,7 @@ def columns_of(model: type[models.Model]) -> tuple[Column, ...]:
 class RowOrder:
     """The columns of a table with very many rows, which are added as lists or tuples of their values.
 
-    `names` are all columns in the model's order, so that whoever adds a row sees what stands where.
+    `names` are all columns in the model's order, so that the code that adds a row shows them.
     """
 
     def __init__(self, model: type[models.Model], *names: str) -> None:

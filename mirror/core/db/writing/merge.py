@@ -449,17 +449,17 @@ class Merge:
             order.append(rule.defaults[column.name])
         return f"coalesce({', '.join(order)})"
 
-    def _same_key(self, one: str, other: str) -> str:
-        return " and ".join(f"{one}.{_quoted(n)} = {other}.{_quoted(n)}" for n in self.rule.key)
+    def _same_key(self, left: str, right: str) -> str:
+        return " and ".join(f"{left}.{_quoted(n)} = {right}.{_quoted(n)}" for n in self.rule.key)
 
 
 def _hex(value: bytes) -> str:
     return f"\\x{value.hex()}"
 
 
-def added_up(one: str, other: str) -> str:
+def added_up(left: str, right: str) -> str:
     """Return SQL for the sum of two amounts, which stays within 64 bits."""
-    return f"least(greatest({one}::numeric + {other}, {-(1 << 63)}), {(1 << 63) - 1})::bigint"
+    return f"least(greatest({left}::numeric + {right}, {-(1 << 63)}), {(1 << 63) - 1})::bigint"
 
 
 def _quoted(name: str) -> str:

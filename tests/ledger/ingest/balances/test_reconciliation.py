@@ -58,7 +58,7 @@ def test_a_node_that_has_loaded_all_equals_every_balance_file_of_its_network(tmp
     assert {(account, token) for account, token, *_ in differences()} == {(800, 0)}
 
 
-def test_differences_are_kept_once_and_go_when_they_are_gone():
+def test_differences_are_stored_once_and_removed_when_resolved():
     stream = Stream()
     stream.create(1001, 500)
     at = stream.send({1001: -5, 2: 5}, payer=1001)

@@ -37,7 +37,7 @@ def started(folder: Path, files: Sequence[Any], trust: Trust | None = None) -> S
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["between blocks", "within a block"])
-def test_balances_go_on_from_the_file_and_say_what_they_rest_on(tmp_path, half):
+def test_balances_continue_from_the_file_and_name_it(tmp_path, half):
     stream = Stream()
     stream.create(1001, 500)
     stream.block()

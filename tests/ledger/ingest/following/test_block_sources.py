@@ -56,7 +56,7 @@ def test_a_node_that_has_blocks_later_than_another_is_left_for_it(server, settin
             source.close()
 
 
-def test_a_node_that_is_set_aside_is_told_with_its_failure(server):
+def test_status_has_the_failure_of_a_node_set_aside(server):
     source = open_block_source()
     try:
         for _ in range(3):
@@ -70,7 +70,7 @@ def test_a_node_that_is_set_aside_is_told_with_its_failure(server):
         source.close()
 
 
-def test_a_node_that_kept_failing_is_said_to_do_so_only_until_a_block_of_it_is_accepted(server):
+def test_failing_node_is_reported_until_its_block_is_accepted(server):
     source = open_block_source()
     try:
         for _ in range(3):
@@ -86,7 +86,7 @@ def test_a_node_that_kept_failing_is_said_to_do_so_only_until_a_block_of_it_is_a
         source.close()
 
 
-def test_while_no_node_can_be_used_it_is_told_why_not(server, settings_of):
+def test_status_says_why_no_node_can_be_used(server, settings_of):
     settings_of({"importer.block.nodes": (f"127.0.0.1:{server.port}", "127.0.0.1:1 priority=1")})
     source = open_block_source()
     try:
@@ -101,7 +101,7 @@ def test_while_no_node_can_be_used_it_is_told_why_not(server, settings_of):
         source.close()
 
 
-def test_a_node_that_was_killed_is_told_with_what_it_answers_now(server):
+def test_status_of_a_killed_node_has_its_present_answer(server):
     source = open_block_source()
     try:
         assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
@@ -183,9 +183,7 @@ class Polite(BlockNodeServer):
         return super().subscribe(request, context)
 
 
-def test_a_node_that_ends_its_stream_as_it_has_nothing_new_has_not_failed_and_is_not_asked_all_the_time(
-    server, settings_of
-):
+def test_node_that_ends_its_stream_without_news_has_not_failed(server, settings_of):
     with Polite() as polite:
         publish(polite)
         settings_of({"importer.block.nodes": (f"127.0.0.1:{polite.port}",)})
@@ -221,9 +219,7 @@ def test_a_node_that_ends_its_stream_without_a_block_that_it_has_has_failed(serv
             source.close()
 
 
-def test_a_quiet_node_that_ends_its_stream_when_asked_for_the_block_that_it_has_has_failed(
-    server, settings_of
-):
+def test_quiet_node_that_ends_its_stream_without_its_block_has_failed(server, settings_of):
     asked = threading.Semaphore(0)
 
     class EndingWhenAsked(Polite):
@@ -383,7 +379,7 @@ def asked_together(server: BlockNodeServer, settings_of: Any) -> Iterator[list[T
         yield nodes
 
 
-def test_all_nodes_are_asked_at_once_and_the_first_in_order_that_has_the_block_is_chosen(asked_together):
+def test_all_nodes_are_queried_at_once_and_the_first_with_the_block_chosen(asked_together):
     for node in asked_together[1:]:
         publish(node, 4)
     source = open_block_source()
@@ -409,7 +405,7 @@ def test_a_node_that_is_slow_to_tell_what_it_has_comes_before_those_after_it_in_
         source.close()
 
 
-def test_all_others_are_asked_at_once_for_a_block_that_a_quiet_node_lacks(server, asked_together):
+def test_all_others_are_queried_at_once_for_the_block_of_a_quiet_node(server, asked_together):
     source = open_block_source()
     try:
         assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]

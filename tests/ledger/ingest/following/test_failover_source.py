@@ -108,7 +108,7 @@ def test_a_source_without_a_new_block_is_left_for_the_other_once_that_has_it():
     assert source.status()["why"] == "the other source has nothing new"
 
 
-def test_a_quiet_source_is_kept_while_the_other_fails():
+def test_quiet_source_stays_in_use_while_the_other_fails():
     source = FailoverBlockSource(Holding("nodes", fails=False), Failing("bucket"), patience=0)
 
     assert [source.next(7, 0) for _ in range(5)] == [None] * 5
