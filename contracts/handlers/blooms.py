@@ -15,7 +15,7 @@ _TOPICS = ("topic0", "topic1", "topic2", "topic3")
 
 
 class Blooms:
-    """The logs of a file that lack their bloom, and its contract results by consensus timestamp."""
+    """The logs of a file without their bloom, and its contract results by consensus timestamp."""
 
     def __init__(self) -> None:
         self.results: dict[int, dict[str, Any]] = {}
@@ -49,8 +49,8 @@ class Blooms:
     def _complete(self, block: dict[str, Any]) -> None:
         for message, row, logs in self._told_later:
             row |= {"bloom": message.bloom, "function_result": message.SerializeToString()}
-            for log, told in zip(logs, message.logInfo, strict=True):
-                log[0] = told.bloom
+            for log, logged in zip(logs, message.logInfo, strict=True):
+                log[0] = logged.bloom
         if self._logs:
             self._complete_synthetic(block)
 

@@ -134,7 +134,7 @@ def contract_delete(item: RecordItem, batch: Batch) -> None:
 
 
 def implicit_key(contract: int) -> Any:
-    """Return the key of a contract without an admin key: its own id, so that nobody can change it."""
+    """Return the key of a contract without an admin key: its own id, so that it can't be changed."""
     shard, realm, num = entity_id.decode(contract)
     return Key(contractID=ContractID(shardNum=shard, realmNum=realm, contractNum=num))
 
@@ -167,7 +167,7 @@ def _code(item: RecordItem, batch: Batch) -> dict[str, Any]:
     runtime = None
     bytecode = _bytecode(item)
     if bytecode is not None:
-        # A block that lacks the code has the same sidecar as one of a contract without code.
+        # A block without the code has the same sidecar as one of a contract without code.
         runtime = bytecode.runtime_bytecode or (None if item.from_block else b"")
         if initcode is None and bytecode.initcode:
             initcode = bytecode.initcode

@@ -40,7 +40,7 @@ _RESULT_DATA = {
 class SidecarFacts:
     """Facts about a contract result that only the sidecars of its item have.
 
-    `gas_used` is that of the last action of depth 0; `contracts` are those whose state was touched.
+    `gas_used` is that of the last action of depth 0; `contracts` are those whose state was read or written.
     """
 
     creation: bool = False
@@ -170,7 +170,7 @@ def _recipient(item: RecordItem, batch: Batch, action: Any) -> dict[str, Any]:
 def _known(
     item: RecordItem, batch: Batch, role: str, encoded: Callable[[Any], int], message: Any
 ) -> int | None:
-    """Return and mention the id of an account or contract; None, and a problem, if it is impossible."""
+    """Return and mention the id of an account or contract; None, and a problem, if it is out of range."""
     entity = encoded(message)
     if isinstance(entity, OutOfRangeEntityId):
         batch.recoverable(item, f"the {role} of a contract action is impossible: {entity.problem}")

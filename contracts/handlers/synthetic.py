@@ -41,6 +41,19 @@ OF_CONTRACT = b"\1"
 FEW_LISTS = 2
 
 
+class _Log(NamedTuple):
+    """What a log says: the token, the topics and the data."""
+
+    token: int
+    topic0: bytes
+    topic1: bytes
+    topic2: bytes
+    topic3: bytes | None = None
+    data: bytes = ZERO
+    # Whether only this node makes it.
+    synthetic: bool = False
+
+
 class _Call(NamedTuple):
     """The contract call that a log belongs to."""
 
@@ -75,7 +88,7 @@ def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
                 sender = account_topic(entity_id.of_account(transfer.senderAccountID))
                 receiver = account_topic(entity_id.of_account(transfer.receiverAccountID))
                 number = number_bytes(transfer.serialNumber)
-                _add(item, batch, token, TRANSFER, sender, receiver, topic3=number)
+                _add(item, batch, _Log(token, TRANSFER, sender, receiver, number))
     if persist.synthetic_contract_results and not of_contract:
         _add_result(item, batch, entity_id.of_token(lists[0].token), _TRANSFER_CALL)
 
@@ -97,21 +110,22 @@ def allowance_logs(item: RecordItem, batch: Batch) -> None:
             if (owner, spender, token) not in granted:
                 granted.add((owner, spender, token))
                 amount = number_bytes(allowance.amount)
-                _add(item, batch, token, APPROVAL, account_topic(owner), account_topic(spender), data=amount)
+                topics = APPROVAL, account_topic(owner), account_topic(spender)
+                _add(item, batch, _Log(token, *topics, data=amount))
     if batch.persist.synthetic_contract_results:
         _add_result(item, batch, 0, _APPROVE_CALL)
 
 
 @handles("CRYPTODELETEALLOWANCE")
 def deleted_allowance_logs(item: RecordItem, batch: Batch) -> None:
-    """Log approvals of nobody. Source: body.cryptoDeleteAllowance. Rows: contract_log insert."""
+    """Log approvals without a spender. Source: body.cryptoDeleteAllowance. Rows: contract_log insert."""
     if not batch.persist.synthetic_contract_logs or item.record.WhichOneof("body") is not None:
         return
     for allowance in item.body.cryptoDeleteAllowance.nftAllowances:
         owner = entity_id.of_account(allowance.owner) or item.payer_account_id
         token = entity_id.of_token(allowance.token_id)
         for serial in allowance.serial_numbers:
-            _add(item, batch, token, APPROVAL, account_topic(owner), b"", topic3=number_bytes(serial))
+            _add(item, batch, _Log(token, APPROVAL, account_topic(owner), b"", number_bytes(serial)))
 
 
 def _units_moved(item: RecordItem, batch: Batch, token: int, transfers: Any) -> None:
@@ -140,7 +154,7 @@ def moves(transaction_type: int, moved: Sequence[tuple[int, int]]) -> Iterator[t
 def _pairs(moved: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
     """Yield sender, receiver and amount of the transfers that a record of many parties may consist of.
 
-    Who gave to whom is not known: whoever gave most gives to whoever got most.
+    The pairs are not known: the largest sender is paired with the largest receiver, and so on.
     """
     by_amount = sorted(moved, key=lambda transfer: (-abs(transfer[1]), transfer[0] & _UNSIGNED))
     senders = [[account, -amount] for account, amount in reversed(by_amount) if amount <= 0]
@@ -159,7 +173,7 @@ def _add_transfer(
     item: RecordItem, batch: Batch, token: int, sender: int, receiver: int, amount: int
 ) -> None:
     sides = account_topic(sender), account_topic(receiver)
-    log = _add(item, batch, token, TRANSFER, *sides, data=number_bytes(amount), synthetic=True)
+    log = _add(item, batch, _Log(token, TRANSFER, *sides, data=number_bytes(amount), synthetic=True))
     _add_bloom(item, batch, log)
     if batch.persist.synthetic_evm_addresses:
         for column, account in (("topic1", sender), ("topic2", receiver)):
@@ -172,22 +186,18 @@ def _serials_approved(item: RecordItem, batch: Batch, allowances: Any) -> None:
     serials: set[tuple[int, int]] = set()
     for allowance, owner in _owned(item, batch, allowances):
         spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
+        sides = account_topic(owner), account_topic(spender)
         has_for_all = allowance.HasField("approved_for_all")
         if has_for_all and (owner, spender, token) not in for_all:
             for_all.add((owner, spender, token))
             data = b"\1" if allowance.approved_for_all.value else b"\0"
-            _add(
-                item, batch, token, APPROVAL_FOR_ALL, account_topic(owner), account_topic(spender), data=data
-            )
+            _add(item, batch, _Log(token, APPROVAL_FOR_ALL, *sides, data=data))
         for serial in allowance.serial_numbers:
             if (token, serial) in serials:
                 continue
             serials.add((token, serial))
             if not has_for_all:
-                number = number_bytes(serial)
-                _add(
-                    item, batch, token, APPROVAL, account_topic(owner), account_topic(spender), topic3=number
-                )
+                _add(item, batch, _Log(token, APPROVAL, *sides, number_bytes(serial)))
 
 
 def _owned(item: RecordItem, batch: Batch, allowances: Any) -> Iterator[tuple[Any, int]]:
@@ -202,19 +212,8 @@ def _owned(item: RecordItem, batch: Batch, allowances: Any) -> Iterator[tuple[An
         yield allowance, owner or item.payer_account_id
 
 
-def _add(
-    item: RecordItem,
-    batch: Batch,
-    token: int,
-    topic0: bytes,
-    topic1: bytes,
-    topic2: bytes,
-    *,
-    topic3: bytes | None = None,
-    data: bytes = ZERO,
-    synthetic: bool = False,
-) -> dict[str, Any]:
-    at, hash, contract, root = _call(item, batch, token)
+def _add(item: RecordItem, batch: Batch, log: _Log) -> dict[str, Any]:
+    at, hash, contract, root = _call(item, batch, log.token)
     if item.transaction_type == SUBMIT_MESSAGE:
         batch.state(TransactionsWithLogs).add(at)
     return batch.insert(
@@ -222,15 +221,15 @@ def _add(
         bloom=ZERO,
         consensus_timestamp=at,
         contract_id=contract,
-        data=data,
+        data=log.data,
         index=batch.state(LogIndex).take(),
         payer_account_id=item.payer_account_id,
         root_contract_id=root,
-        synthetic=synthetic,
-        topic0=topic0,
-        topic1=topic1,
-        topic2=topic2,
-        topic3=topic3,
+        synthetic=log.synthetic,
+        topic0=log.topic0,
+        topic1=log.topic1,
+        topic2=log.topic2,
+        topic3=log.topic3,
         transaction_hash=hash,
         transaction_index=batch.state(Positions).of_log(item, batch),
     )

@@ -5,19 +5,3 @@ from contracts.models.hook import Hook, HookHistory, HookStorage, HookStorageCha
 from contracts.models.log import ContractLog
 from contracts.models.result import ContractResult, ContractTransaction, ContractTransactionHash
 from contracts.models.state import ContractState, ContractStateChange
-
-__all__ = [
-    "Contract",
-    "ContractAction",
-    "ContractLog",
-    "ContractResult",
-    "ContractState",
-    "ContractStateChange",
-    "ContractTransaction",
-    "ContractTransactionHash",
-    "EthereumTransaction",
-    "Hook",
-    "HookHistory",
-    "HookStorage",
-    "HookStorageChange",
-]

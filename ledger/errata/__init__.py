@@ -1,4 +1,4 @@
-"""The errata of mainnet: what its stream of files lacks, and what it has too much.
+"""The errata of mainnet: what is missing from its stream of files, and what is too much.
 
 Nothing of it is bundled: an operator names a folder with files. How many there have to be is known.
 """

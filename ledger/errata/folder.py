@@ -59,7 +59,7 @@ def check(folder: Path) -> None:
 
 def missing_transactions(folder: Path) -> list[MissingTransaction]:
     """Return the transactions in the order of their times, each once. Errors: StreamFileError."""
-    found: dict[int, MissingTransaction] = {}
+    by_timestamp: dict[int, MissingTransaction] = {}
     for path in _files(folder, "*.bin"):
         content = _content(path)
         reader = Reader(path.name, content)
@@ -71,7 +71,7 @@ def missing_transactions(folder: Path) -> list[MissingTransaction]:
                 raise StreamFileError(
                     path.name, start, "there is no transaction with the hash that its record names", _CURE
                 )
-            found[item.consensus_timestamp] = MissingTransaction(path.name, item)
+            by_timestamp[item.consensus_timestamp] = MissingTransaction(path.name, item)
     for path in _files(folder, "*.pb"):
         try:
             both = messages.parse(RecordStreamItem, _content(path))
@@ -82,8 +82,8 @@ def missing_transactions(folder: Path) -> list[MissingTransaction]:
             raise StreamFileError(
                 path.name, 0, "there is no transaction with the hash that its record names", _CURE
             )
-        found[item.consensus_timestamp] = MissingTransaction(path.name, item)
-    return [found[at] for at in sorted(found)]
+        by_timestamp[item.consensus_timestamp] = MissingTransaction(path.name, item)
+    return [by_timestamp[at] for at in sorted(by_timestamp)]
 
 
 def _item(path: Path, start: int, transaction: bytes, record: bytes) -> RecordItem | None:

@@ -183,8 +183,8 @@ def _write_made(cursor: CursorWrapper, made: set[int], snapshots: list[int]) -> 
 def set_offsets(cursor: CursorWrapper, late: set[int]) -> list[int]:
     """Set the offsets of the network's balance files; return the times of those that have one."""
     cursor.execute(_OFFSETS)
-    found = [at for (at,) in cursor.fetchall()]
+    times = [at for (at,) in cursor.fetchall()]
     if late:
         cursor.execute(_LISTED_OFFSETS, [sorted(late)])
-        found += [at for (at,) in cursor.fetchall()]
-    return found
+        times += [at for (at,) in cursor.fetchall()]
+    return times

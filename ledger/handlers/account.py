@@ -7,16 +7,20 @@ from typing import Any
 
 from ledger.handlers.columns import changed_staking, keys, staking, text
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.registry import handles, names_entity
+from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import Entity, LiveHash
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import alias as aliases
 from mirror.core.values import entity_id, timestamp
 
-
-@names_entity("CRYPTOCREATEACCOUNT")
-def created_account(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_account(item.record.receipt.accountID)
+names_entities(
+    entity_id.of_account,
+    CRYPTOCREATEACCOUNT="record.receipt.accountID",
+    CRYPTOUPDATEACCOUNT="body.cryptoUpdateAccount.accountIDToUpdate",
+    CRYPTODELETE="body.cryptoDelete.deleteAccountID",
+    CRYPTOADDLIVEHASH="body.cryptoAddLiveHash.liveHash.accountId",
+    CRYPTODELETELIVEHASH="body.cryptoDeleteLiveHash.accountOfLiveHash",
+)
 
 
 @handles("CRYPTOCREATEACCOUNT")
@@ -57,11 +61,6 @@ def crypto_create(item: RecordItem, batch: Batch) -> None:
         item, id=item.entity_id, type="ACCOUNT", created_timestamp=at, deleted=False, **columns
     )
     set_nonces(item, batch)
-
-
-@names_entity("CRYPTOUPDATEACCOUNT")
-def updated_account(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_account(item.body.cryptoUpdateAccount.accountIDToUpdate)
 
 
 @handles("CRYPTOUPDATEACCOUNT")
@@ -106,11 +105,6 @@ def set_nonces(item: RecordItem, batch: Batch) -> None:
             batch.upsert(Entity, id=account, ethereum_nonce=nonce)
 
 
-@names_entity("CRYPTODELETE")
-def deleted_account(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_account(item.body.cryptoDelete.deleteAccountID)
-
-
 @handles("CRYPTODELETE")
 def crypto_delete(item: RecordItem, batch: Batch) -> None:
     """Delete an account; `obtainer_id` received its balance.
@@ -124,11 +118,6 @@ def crypto_delete(item: RecordItem, batch: Batch) -> None:
     batch.change_entity(item, id=item.entity_id, type="ACCOUNT", deleted=True, obtainer_id=obtainer or None)
 
 
-@names_entity("CRYPTOADDLIVEHASH")
-def live_hash_account(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_account(item.body.cryptoAddLiveHash.liveHash.accountId)
-
-
 @handles("CRYPTOADDLIVEHASH")
 def add_live_hash(item: RecordItem, batch: Batch) -> None:
     """Attach a hash to an account, if configured. Source: body.cryptoAddLiveHash. Rows: live_hash insert."""
@@ -138,8 +127,3 @@ def add_live_hash(item: RecordItem, batch: Batch) -> None:
             consensus_timestamp=item.consensus_timestamp,
             livehash=item.body.cryptoAddLiveHash.liveHash.hash,
         )
-
-
-@names_entity("CRYPTODELETELIVEHASH")
-def deleted_live_hash_account(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_account(item.body.cryptoDeleteLiveHash.accountOfLiveHash)

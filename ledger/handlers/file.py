@@ -5,7 +5,7 @@ from typing import Any
 from ledger.handlers.columns import keys, text
 from ledger.ingest.lookup.file_contents import Chunk
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.registry import handles, names_entity
+from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import FileData
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import entity_id, timestamp
@@ -15,9 +15,13 @@ LAST_SYSTEM_FILE = 999
 ADDRESS_BOOKS = (101, 102)
 
 
-@names_entity("FILECREATE")
-def created_file(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_file(item.record.receipt.fileID)
+names_entities(
+    entity_id.of_file,
+    FILECREATE="record.receipt.fileID",
+    FILEAPPEND="body.fileAppend.fileID",
+    FILEUPDATE="body.fileUpdate.fileID",
+    FILEDELETE="body.fileDelete.fileID",
+)
 
 
 @handles("FILECREATE")
@@ -36,20 +40,10 @@ def file_create(item: RecordItem, batch: Batch) -> None:
     _store_content(item, batch, body.contents)
 
 
-@names_entity("FILEAPPEND")
-def appended_file(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_file(item.body.fileAppend.fileID)
-
-
 @handles("FILEAPPEND")
 def file_append(item: RecordItem, batch: Batch) -> None:
     """Append to a file; the entity does not change. Source: body.fileAppend. Rows: file_data insert."""
     _store_content(item, batch, item.body.fileAppend.contents)
-
-
-@names_entity("FILEUPDATE")
-def updated_file(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_file(item.body.fileUpdate.fileID)
 
 
 @handles("FILEUPDATE")
@@ -64,11 +58,6 @@ def file_update(item: RecordItem, batch: Batch) -> None:
         columns["memo"] = text(body.memo.value)
     batch.change_entity(item, id=item.entity_id, type="FILE", deleted=False, **columns)
     _store_content(item, batch, body.contents)
-
-
-@names_entity("FILEDELETE")
-def deleted_file(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_file(item.body.fileDelete.fileID)
 
 
 @handles("FILEDELETE")

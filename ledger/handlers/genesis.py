@@ -14,7 +14,7 @@ from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi.messages import Timestamp
 from mirror.core.values.hapi.transaction_types import NUMBERS
 
-# Content as of a moment is like that of an update, which replaces all.
+# Content as of a time is like that of an update, which replaces all.
 _FILE_UPDATE = NUMBERS["FILEUPDATE"]
 
 

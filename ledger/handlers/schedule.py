@@ -6,7 +6,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from ledger.handlers.columns import keys, text
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.registry import Order, every_item, handles, names_entity
+from ledger.ingest.rows.registry import Order, every_item, handles, names_entities
 from ledger.models import Schedule, TransactionSignature
 from ledger.stream.record.item import RecordItem
 from mirror.core.db.distribution import is_distributed
@@ -20,10 +20,13 @@ ETHEREUM_TRANSACTION = NUMBERS["ETHEREUMTRANSACTION"]
 _SIGNATURE_TYPES = {field.name: field.number for field in SignaturePair.DESCRIPTOR.oneofs[0].fields}
 
 
-@names_entity("SCHEDULECREATE")
-def created_schedule(item: RecordItem, batch: Batch) -> int:
-    """Return the schedule of the receipt; a failed transaction names the identical schedule that existed."""
-    return entity_id.of_schedule(item.record.receipt.scheduleID)
+names_entities(
+    entity_id.of_schedule,
+    # In the receipt of a failed transaction: the identical schedule that existed.
+    SCHEDULECREATE="record.receipt.scheduleID",
+    SCHEDULEDELETE="body.scheduleDelete.scheduleID",
+    SCHEDULESIGN="body.scheduleSign.scheduleID",
+)
 
 
 @handles("SCHEDULECREATE")
@@ -71,20 +74,10 @@ def _creator(item: RecordItem) -> int:
     return item.payer_account_id
 
 
-@names_entity("SCHEDULEDELETE")
-def deleted_schedule(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_schedule(item.body.scheduleDelete.scheduleID)
-
-
 @handles("SCHEDULEDELETE")
 def schedule_delete(item: RecordItem, batch: Batch) -> None:
     """Delete a schedule that was not executed; its row in schedule stays. Rows: entity version."""
     batch.change_entity(item, id=item.entity_id, type="SCHEDULE", deleted=True)
-
-
-@names_entity("SCHEDULESIGN")
-def signed_schedule(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_schedule(item.body.scheduleSign.scheduleID)
 
 
 @every_item(Order.SCHEDULE_EXECUTION)

@@ -9,7 +9,7 @@ from typing import Any
 from ledger.handlers.columns import text
 from ledger.handlers.custom_fees import replace_topic_fees
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.registry import handles, names_entity
+from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import Topic, TopicMessage
 from ledger.stream.record.item import RecordItem
 from mirror.core.db.writing.copy import RowOrder
@@ -35,9 +35,13 @@ _MESSAGE = RowOrder(
 )
 
 
-@names_entity("CONSENSUSCREATETOPIC")
-def created_topic(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_topic(item.record.receipt.topicID)
+names_entities(
+    entity_id.of_topic,
+    CONSENSUSCREATETOPIC="record.receipt.topicID",
+    CONSENSUSUPDATETOPIC="body.consensusUpdateTopic.topicID",
+    CONSENSUSDELETETOPIC="body.consensusDeleteTopic.topicID",
+    CONSENSUSSUBMITMESSAGE="body.consensusSubmitMessage.topicID",
+)
 
 
 @handles("CONSENSUSCREATETOPIC")
@@ -70,11 +74,6 @@ def topic_create(item: RecordItem, batch: Batch) -> None:
         replace_topic_fees(item, batch, body.custom_fees)
 
 
-@names_entity("CONSENSUSUPDATETOPIC")
-def updated_topic(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_topic(item.body.consensusUpdateTopic.topicID)
-
-
 @handles("CONSENSUSUPDATETOPIC")
 def topic_update(item: RecordItem, batch: Batch) -> None:
     """Change what the body sets of a topic; an empty list of keys or fees clears the list.
@@ -104,21 +103,10 @@ def topic_update(item: RecordItem, batch: Batch) -> None:
             replace_topic_fees(item, batch, body.custom_fees.fees)
 
 
-@names_entity("CONSENSUSDELETETOPIC")
-def deleted_topic(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_topic(item.body.consensusDeleteTopic.topicID)
-
-
 @handles("CONSENSUSDELETETOPIC")
 def topic_delete(item: RecordItem, batch: Batch) -> None:
     """Delete a topic; its keys stay. Rows: entity version."""
     batch.change_entity(item, id=item.entity_id, type="TOPIC", deleted=True)
-
-
-@names_entity("CONSENSUSSUBMITMESSAGE")
-def topic_of_message(item: RecordItem, batch: Batch) -> int:
-    """Return the topic of the body, whether or not it exists."""
-    return entity_id.of_topic(item.body.consensusSubmitMessage.topicID)
 
 
 @handles("CONSENSUSSUBMITMESSAGE")

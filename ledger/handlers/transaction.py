@@ -97,7 +97,7 @@ def transaction(item: RecordItem, batch: Batch) -> None:
 
 
 def _max_custom_fees(item: RecordItem, batch: Batch) -> list[bytes] | None:
-    """Return the fee limits of the body, without those that name an impossible account or token."""
+    """Return the fee limits of the body, without those that name an account or token out of range."""
     limits = []
     for limit in item.body.max_custom_fees:
         entities = [entity_id.of_account(limit.account_id)]

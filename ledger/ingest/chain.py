@@ -45,7 +45,7 @@ _BLOCK_AROUND = (
 
 
 def chained(previous_hash: str, last_hash: str) -> bool:
-    """Tell if a file with this previous hash may follow the one of `last_hash`, which may be unknown."""
+    """Return whether a file may follow the one of `last_hash`, which may be unknown."""
     return last_hash in ("", NO_HASH) or previous_hash == last_hash
 
 
@@ -97,13 +97,13 @@ class Position:
         return cls(file.name, file.consensus_end, file.hash, index, file.version, wrapper_hash)
 
     def reaches(self, source: StreamFile) -> bool:
-        """Tell if the stream has come as far as a file, by its name: the file is loaded or left out."""
+        """Return whether the stream has reached a file, by its name: the file is loaded or left out."""
         if source.number is None:
             return source.instant <= self.consensus_end
         return source.number <= self.index
 
     def is_followed_by(self, file: RecordFile) -> bool:
-        """Tell if a file goes on with the chain after this one."""
+        """Return whether a file continues the chain after this one."""
         try:
             self.require_next(file)
         except IngestError:
@@ -149,7 +149,7 @@ class Position:
         )
 
     def is_right_before(self, file: RecordFile) -> bool:
-        """Tell if a file has the next block number, as far as neither number was counted."""
+        """Return whether a file has the next block number, as far as neither number was counted."""
         return self.has_own_number and file.block_number == self.index + 1
 
     def _require_first_block(self, file: RecordFile) -> None:
@@ -213,10 +213,27 @@ class Position:
         return self.wrapper_hash is not None or self.version >= _NUMBERED
 
 
+@dataclass(frozen=True, slots=True)
+class ChainedFile:
+    """A file with its block number, and its place in the chain.
+
+    `last` is the last file before it, and `follows` says whether it continues that one's chain.
+    `block_offset` is to be added to the numbers counted so far, and `wrapper_problem` says how the block
+    around it does not follow the one around `last`.
+    """
+
+    file: RecordFile
+    last: Position | None
+    index: int
+    follows: bool = False
+    block_offset: int = 0
+    wrapper_problem: str = ""
+
+
 class LoadedFiles:
     """The files that the database has.
 
-    Ask in the order of the stream, and only about files that the stream has reached. `last` is the last file
+    Calls come in the order of the stream, for files that the stream has reached. `last` is the last file
     read, which need not be stored yet.
     """
 
@@ -225,7 +242,7 @@ class LoadedFiles:
         self._compared = False
 
     def has(self, source: StreamFile, last: Position) -> bool:
-        """Tell if the database has this file, by its name.
+        """Return whether the database has this file, by its name.
 
         The first file is compared as a whole, as files of another stream may have the same names. Errors:
         StreamFileError.
@@ -237,7 +254,7 @@ class LoadedFiles:
         return has
 
     def has_content(self, file: RecordFile, last: Position) -> bool:
-        """Tell if the database has this very file."""
+        """Return whether the database has this very file."""
         if (file.consensus_end, file.hash) == (last.consensus_end, last.hash):
             return True
         with connection.cursor() as cursor:

@@ -5,14 +5,14 @@ Rows: loaded_range.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.balances.start import Start
-from ledger.ingest.chain import NO_HASH, Position
+from ledger.ingest.chain import NO_HASH, ChainedFile, Position
 from ledger.stream.record.record_file import RecordFile
 from mirror.core import config
 from mirror.core.config.settings import SETTINGS
@@ -98,20 +98,17 @@ class Coverage:
     def after(
         self,
         last: Range | None,
-        file: RecordFile,
+        chained: ChainedFile,
         count: int,
-        index: int,
         *,
         signed: bool,
-        before: Position | None,
-        follows: bool,
         balances: Start | None = None,
     ) -> Range:
         """Return the range that a file with `count` transactions lies in: `last`, longer by it, or a new one.
 
-        `before` is the last file before it, and `follows` says that this one goes on with its chain. The
-        first file of all may rest on `balances`.
+        The first file of all may rest on `balances`.
         """
+        file, before, index, follows = chained.file, chained.last, chained.index, chained.follows
         filters = self._filters if balances and not before else self._filters_of(file)
         if last and follows and (last.signed, last.filters) == (signed, filters):
             return last.with_next(file, count, index)
@@ -146,28 +143,14 @@ class Coverage:
 
 
 def begins_network(file: RecordFile) -> bool:
-    """Tell if a file is the first that its network has written."""
+    """Return whether a file is the first that its network has written."""
     return file.block_number == 0 or file.previous_hash in ("", NO_HASH)
 
 
 def write(cursor: CursorWrapper, ranges: Iterable[Range]) -> None:
     """Write ranges that have become longer, and new ones."""
     for each in ranges:
-        cursor.execute(
-            _WRITE,
-            [
-                each.consensus_start,
-                each.consensus_end,
-                each.first_block,
-                each.last_block,
-                each.files,
-                each.transactions,
-                each.signed,
-                each.filters,
-                each.rests_on,
-                each.basis,
-            ],
-        )
+        cursor.execute(_WRITE, astuple(each))
 
 
 def filters_in_force() -> str:

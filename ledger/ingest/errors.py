@@ -19,8 +19,8 @@ class IngestError(Exception):
 
 
 class TableSwapRequested(Exception):
-    """A backfill puts its tables in the place of those that a run loads into. Another run goes on in them."""
+    """A backfill is ready to swap its tables in: the run ends, and another one continues in them."""
 
 
 class RecoverableError(Exception):
-    """A problem of one transaction that is logged and passed over, unless the operator wants it to stop."""
+    """A problem of one transaction that is logged and skipped, unless the operator wants it to stop."""

@@ -25,8 +25,8 @@ from ledger.stream.source.local import FileOnDisk
 from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile
 
 SAMPLED = 50
-# A bucket is sampled at so many places, and so many nodes are asked for files there.
-PLACES, _NODES_ASKED = 40, 3
+# A bucket is sampled at so many times, with the files of so many nodes each.
+PLACES, _NODES_SAMPLED = 40, 3
 
 AnyFile = TypeVar("AnyFile")
 
@@ -39,7 +39,7 @@ LOADING = 2.0
 
 @dataclass(frozen=True)
 class Fetched:
-    """What is fetched from a bucket beside the record files. `latency`: the seconds that a request takes."""
+    """What is fetched from a bucket besides the record files. `latency`: the seconds that a request takes."""
 
     sidecars: int
     sidecar_bytes: int
@@ -133,7 +133,7 @@ def estimate_bucket(
     """
     folders = [
         folder
-        for node in nodes[:_NODES_ASKED]
+        for node in nodes[:_NODES_SAMPLED]
         for folder in (layout.account_folder(node.account_id), layout.node_folder(node.node_id))
     ]
     sample, files, fetching = _Sample(), 0.0, _Fetching()
@@ -204,7 +204,7 @@ def _listed(bucket: Bucket, folders: Iterable[str], begin: int) -> tuple[str, li
 
 
 def _read(bucket: Bucket, folder: str, signature_name: str, fetching: _Fetching) -> "_Published":
-    """Read the record file of a signature, compressed or not: the name of the signature does not tell."""
+    """Read the record file of a signature, compressed or not, which its name does not show."""
     plain = signature_name.removesuffix("_sig")
     try:
         data = fetching.read(bucket, f"{folder}/{plain}.gz")

@@ -76,7 +76,7 @@ class Selection:
         return [item for item in items if self._start <= item.consensus_timestamp <= self._end]
 
     def takes(self, item: RecordItem) -> bool:
-        """Tell if the filters let an item in; what is excluded stays out whatever is included.
+        """Return whether the filters let an item in; what is excluded stays out whatever is included.
 
         Changes of the nodes are always let in: the signatures of later files are verified by them.
         """

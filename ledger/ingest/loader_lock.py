@@ -37,17 +37,17 @@ _HOLDER = """
 
 @contextmanager
 def loader_lock(lock: int = LOADER_LOCK, stopping: threading.Event | None = None) -> Iterator[None]:
-    """Be the one loader of the database. Errors: IngestError when another holds the lock; MakingWay.
+    """Be the one loader of the database. Errors: IngestError when another holds the lock; TableSwapRequested.
 
-    A loader that was killed keeps the lock until the server ends its session. Take it before reporting, so
-    that a refused loader never reports; a session may take it twice. While a backfill puts its tables in
-    place, this waits, and raises MakingWay once `stopping` is set. A backfill has a `lock` of its own.
+    A killed loader holds the lock until the server ends its session. Take the lock before reporting, so that
+    a refused loader never reports; a session may take it twice. While a backfill swaps its tables in, this
+    waits, and raises TableSwapRequested once `stopping` is set. A backfill has a `lock` of its own.
     """
     with connection.cursor() as cursor:
         deadline = time.monotonic() + LOADER_LOCK_SECONDS
         while True:
             # The backfill waits for a session that has the lock already.
-            if lock == LOADER_LOCK and is_wanted(cursor) and not _is_held_here(cursor):
+            if lock == LOADER_LOCK and swap_requested(cursor) and not _is_held_here(cursor):
                 if stopping and stopping.is_set():
                     raise TableSwapRequested
                 deadline = time.monotonic() + LOADER_LOCK_SECONDS
@@ -69,8 +69,8 @@ def loader_lock(lock: int = LOADER_LOCK, stopping: threading.Event | None = None
             cursor.execute("reset application_name")
 
 
-def is_wanted(cursor: CursorWrapper) -> bool:
-    """Tell if a backfill in another session waits for the loader to make way."""
+def swap_requested(cursor: CursorWrapper) -> bool:
+    """Return whether a backfill in another session waits to swap its tables in."""
     cursor.execute(_REPLACING, [REPLACING_LOCK >> 32, REPLACING_LOCK & 0xFFFFFFFF])
     return bool(cursor.fetchone()[0])
 

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, Self
@@ -69,7 +69,7 @@ class Signatures:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """The reason why a loader can't go on: file, position in it, cause, cure, and who signed the file."""
+    """Why a loader can't continue: file, position in it, cause, cure, and who signed the file."""
 
     file: str
     position: str = ""
@@ -79,7 +79,7 @@ class Problem:
 
     @classmethod
     def of(cls, error: BaseException) -> "Problem":
-        """Return the problem that an exception tells; of a foreign exception its type and text."""
+        """Return the problem that an exception describes; of a foreign exception its type and text."""
         if isinstance(error, IngestError):
             return cls(file=error.file, position=error.position, cause=error.cause, cure=error.cure)
         if isinstance(error, StreamFileError):
@@ -156,7 +156,7 @@ class Reporting:
             if not self._samples or now - self._samples[-1][0] >= _SECONDS_BETWEEN_SAMPLES:
                 end = progress.last.consensus_end if progress.last else None
                 self._samples.append((now, progress.transactions, end))
-            self._turn_to(Activity.LOADING)
+            self._set_activity(Activity.LOADING)
 
     def newest(self, consensus_time: int) -> None:
         """Report the time (ns) of the newest file that the source has."""
@@ -164,7 +164,7 @@ class Reporting:
             self._values["newest"] = consensus_time
 
     def block_source_from(self, read: Callable[[], dict[str, Any]] | None) -> None:
-        """Have `read` called for what is known of the source of blocks; None if none is followed any more."""
+        """Report the status of the source of blocks that `read` returns; None: no blocks are followed."""
         with self._news:
             self._block_source = read
             self._changed = True
@@ -172,16 +172,16 @@ class Reporting:
     def waiting(self) -> None:
         """Report that everything the source has is loaded and any problem is over."""
         with self._news:
-            self._turn_to(Activity.WAITING)
+            self._set_activity(Activity.WAITING)
 
     def stuck(self, problem: Problem) -> None:
-        """Report that the loader can't go on for now, and tries again. Its `since` is in seconds."""
+        """Report that the loader waits and tries again. Its `since` is in seconds."""
         with self._news:
             before = self._values["problem"]
             since = before["since"] if before else int(time.time())
-            self._turn_to(Activity.STUCK, asdict(problem) | {"since": since})
+            self._set_activity(Activity.STUCK, asdict(problem) | {"since": since})
 
-    def _turn_to(self, activity: str, problem: dict[str, Any] | None = None) -> None:
+    def _set_activity(self, activity: str, problem: dict[str, Any] | None = None) -> None:
         urgent = (activity, problem) != (self._values["activity"], self._values["problem"])
         self._values |= {"activity": activity, "problem": problem}
         self._changed = True
@@ -211,20 +211,18 @@ class Reporting:
         now = time.monotonic()
         while self._samples and now - self._samples[0][0] > _RATE_SECONDS:
             self._samples.popleft()
-        told: dict[str, Any] = {"block_source": self._block_source()} if self._block_source else {}
-        told["incidents"] = incidents.recent()
-        return self._values | {"reported": datetime.now(UTC)} | _rates(self._samples) | told
+        values = self._values | _rates(self._samples)
+        values |= {"reported": datetime.now(UTC), "incidents": incidents.recent()}
+        return values | {"block_source": self._block_source()} if self._block_source else values
 
 
-def _rates(samples: Iterable[tuple[float, int, int | None]]) -> dict[str, float | None]:
-    taken = list(samples)
-    if len(taken) < 2:
-        return {"transaction_rate": None, "stream_rate": None}
-    (began, some, since), (ended, more, until) = taken[0], taken[-1]
-    seconds = ended - began
-    rates: dict[str, float | None] = {"transaction_rate": (more - some) / seconds, "stream_rate": None}
-    if since is not None and until is not None:
-        rates["stream_rate"] = (until - since) / NANOS_PER_SECOND / seconds
+def _rates(samples: Sequence[tuple[float, int, int | None]]) -> dict[str, float | None]:
+    rates: dict[str, float | None] = {"transaction_rate": None, "stream_rate": None}
+    if len(samples) >= 2:
+        (began, transactions, start), (ended, more_transactions, end) = samples[0], samples[-1]
+        rates["transaction_rate"] = (more_transactions - transactions) / (ended - began)
+        if start is not None and end is not None:
+            rates["stream_rate"] = (end - start) / NANOS_PER_SECOND / (ended - began)
     return rates
 
 

@@ -1,6 +1,6 @@
 """The network whose ledger the database holds: its first loader stores the name, later ones have to match it.
 
-Files do not tell their network, and accounts of different networks have the same numbers.
+Files do not name their network, and accounts of different networks have the same numbers.
 """
 
 from django.db import connection

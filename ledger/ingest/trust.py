@@ -20,8 +20,8 @@ from mirror.core.values.timestamp import MAX
 _BOOK_FILES = (101, 102)
 _CURRENT_BOOK_FILE = 102
 _CHANGES_A_FILE = frozenset(NUMBERS[name] for name in ("FILECREATE", "FILEUPDATE", "FILEAPPEND"))
-# Networks whose first address books come with the program. If their first blocks were believed by their own
-# word, blocks of any network could be loaded as theirs. Demo networks can't be mistaken for anything else.
+# Networks whose first address books come with the program. If their first blocks were trusted without
+# proof, blocks of any network could be loaded as theirs. Demo networks can't be mistaken for anything else.
 KNOWN_NETWORKS = frozenset(PUBLIC_BUCKETS) - {"demo"}
 _CHANGE_NODES = frozenset((NUMBERS["NODESTAKEUPDATE"], NUMBERS["LEDGERIDPUBLICATION"]))
 
@@ -62,13 +62,13 @@ class Trust:
         self._latest: Quorum | None = None
 
     def quorum(self) -> Quorum:
-        """Return the quorum as the tables tell it now. Errors: NoAddressBook."""
+        """Return the quorum of the tables as they are now. Errors: NoAddressBook."""
         latest = self.latest()
         latest.require_nodes("signatures")
         return latest
 
     def latest(self) -> Quorum:
-        """Return the quorum as the tables tell it now; blocks may need none of the nodes."""
+        """Return the quorum of the tables as they are now; blocks may need none of the nodes."""
         if self._latest is None:
             self._latest = self.quorum_at(MAX)
         return self._latest
@@ -78,7 +78,7 @@ class Trust:
         return self.latest()
 
     def forget(self) -> None:
-        """Read the tables again when next asked: they may say something else now."""
+        """Read the tables again at the next call: they may have changed."""
         self._latest = None
 
     def quorum_at(self, at: int) -> Quorum:
@@ -134,7 +134,7 @@ def _published(at: int, *, before: bool) -> LedgerIdentity | None:
 
 
 def changes_nodes(item: RecordItem) -> bool:
-    """Tell if a transaction changes the nodes or their stakes, once it is stored. Needs `item.entity_id`."""
+    """Return whether a transaction changes the nodes or their stakes once stored. Needs `item.entity_id`."""
     kind = item.transaction_type
     if kind in _CHANGE_NODES:
         return True

@@ -10,36 +10,3 @@ from ledger.models.topic import Topic, TopicHistory, TopicMessage, TopicMessageL
 from ledger.models.transaction import Transaction, TransactionHash, TransactionSignature
 from ledger.models.transfer import CryptoTransfer, NonFeeTransfer, StakingRewardTransfer
 from ledger.models.utility import LiveHash, NetworkFreeze, Prng
-
-__all__ = [
-    "AccountBalance",
-    "AccountBalanceFile",
-    "BalanceDifference",
-    "CryptoAllowance",
-    "CryptoAllowanceHistory",
-    "CryptoTransfer",
-    "CustomFee",
-    "CustomFeeHistory",
-    "Entity",
-    "EntityHistory",
-    "EntityStake",
-    "EntityStakeHistory",
-    "EntityTransaction",
-    "FileData",
-    "LiveHash",
-    "NetworkFreeze",
-    "NonFeeTransfer",
-    "Prng",
-    "ReconciliationJob",
-    "RecordFile",
-    "Schedule",
-    "SidecarFile",
-    "StakingRewardTransfer",
-    "Topic",
-    "TopicHistory",
-    "TopicMessage",
-    "TopicMessageLookup",
-    "Transaction",
-    "TransactionHash",
-    "TransactionSignature",
-]

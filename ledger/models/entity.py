@@ -18,7 +18,7 @@ _COLUMNS_OF_MOVE = 3
 class EntityRule(MergeRule):
     """The merge rule of entities, whose versions in a batch remember what a stored row would show.
 
-    Accounts start with nonce 0, and an account that becomes a contract keeps it. Transfers of an entity of
+    Accounts start with nonce 0, and an account that becomes a contract retains it. Transfers of an entity of
     unknown type, which has no balance, do not count once the type is known. Those in the same file before the
     version that creates the entity count, unless the entity is stored already.
     """
@@ -37,7 +37,7 @@ class EntityRule(MergeRule):
             target.given.update(("balance", "balance_timestamp"))
 
     def carry(self, columns: dict[str, Any], before: Mapping[str, Any]) -> None:
-        """Let a transfer before the creation of an entity, such as its parent's, tell its balance's time."""
+        """Let a transfer before the creation of an entity, such as its parent's, set its balance's time."""
         super().carry(columns, before)
         columns["stated_balance_timestamp"] = columns.pop("balance_timestamp", None)
 
@@ -242,7 +242,7 @@ class EntityStakeHistory(KeylessTable, EntityStakeColumns):
 class EntityTransaction(GrowingTable, models.Model):
     """One entity's part in one transaction, whatever the part was.
 
-    Written by every transaction, when the setting asks for it.
+    Written by every transaction, if the setting says so.
     """
 
     pk = models.CompositePrimaryKey("entity_id", "consensus_timestamp")

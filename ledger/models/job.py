@@ -1,4 +1,4 @@
-"""Jobs of the node beside ingest."""
+"""Jobs of the node other than ingest."""
 
 from django.db import models
 

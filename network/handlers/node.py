@@ -7,7 +7,7 @@ same transactions.
 from typing import Any
 
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.registry import handles, names_entity
+from ledger.ingest.rows.registry import handles, names_entities
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import entity_id
 from network.handlers.address_book import ip_address
@@ -17,9 +17,11 @@ from network.models import Node
 NO_ENDPOINT = -1
 
 
-@names_entity("NODECREATE")
-def created_node_account(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_account(item.body.nodeCreate.account_id)
+names_entities(
+    entity_id.of_account,
+    NODECREATE="body.nodeCreate.account_id",
+    NODEUPDATE="body.nodeUpdate.account_id",
+)
 
 
 @handles("NODECREATE")
@@ -39,11 +41,6 @@ def node_create(item: RecordItem, batch: Batch) -> None:
         deleted=False,
         **columns,
     )
-
-
-@names_entity("NODEUPDATE")
-def updated_node_account(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_account(item.body.nodeUpdate.account_id)
 
 
 @handles("NODEUPDATE")

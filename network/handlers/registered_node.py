@@ -103,7 +103,7 @@ def _kind(endpoint: Any) -> Kind:
 
 
 def _endpoint(endpoint: Any) -> dict[str, Any]:
-    """Return the JSON of a RegisteredServiceEndpoint, without members for what it lacks."""
+    """Return the JSON of a RegisteredServiceEndpoint, without members for what is absent."""
     stored: dict[str, Any] = {"port": endpoint.port, "requires_tls": endpoint.requires_tls}
     address = endpoint.WhichOneof("address")
     if address == "domain_name":

@@ -3,16 +3,3 @@ from network.models.ledger import Ledger
 from network.models.node import Node, NodeHistory
 from network.models.registered_node import RegisteredNode, RegisteredNodeHistory
 from network.models.stake import NetworkStake, NodeStake
-
-__all__ = [
-    "AddressBook",
-    "AddressBookEntry",
-    "AddressBookServiceEndpoint",
-    "Ledger",
-    "NetworkStake",
-    "Node",
-    "NodeHistory",
-    "NodeStake",
-    "RegisteredNode",
-    "RegisteredNodeHistory",
-]

@@ -52,7 +52,7 @@ def _measure(stream: Path, points: int, blocks: int) -> None:
 
     from ledger.ingest.balances import choosing
     from ledger.ingest.balances.reconciliation import reconcile
-    from ledger.ingest.pipeline import Pipeline
+    from ledger.ingest.pipeline import LoadOptions, Pipeline
     from ledger.ingest.trust import Trust
     from ledger.stream.balance.files import find_balance_files
     from ledger.stream.source.local import find_record_files
@@ -73,7 +73,7 @@ def _measure(stream: Path, points: int, blocks: int) -> None:
             cursor.execute(f"truncate {rows(_TABLES)[0][0]} cascade")
         create_partitions_ahead()
         began = time.process_time()
-        Pipeline(trust=Trust(first_book()), balances=start).run(files)
+        Pipeline(options=LoadOptions(balances=start), trust=Trust(first_book())).run(files)
         return time.process_time() - began
 
     balances = BalanceWriter(stream, nodes(), 15)

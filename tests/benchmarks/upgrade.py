@@ -293,7 +293,7 @@ class Loading(threading.Thread):
     def run(self) -> None:
         from django.db import connections
 
-        from ledger.ingest.pipeline import Pipeline
+        from ledger.ingest.pipeline import LoadOptions, Pipeline
         from ledger.stream.source.local import find_record_files
         from mirror.demo.keys.nodes import nodes
         from mirror.demo.publish.history import History
@@ -303,7 +303,7 @@ class Loading(threading.Thread):
                 if self._over.is_set():
                     break
                 block.write(Path(folder))
-                Pipeline(allow_gap=True).run(find_record_files([Path(folder)]))
+                Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([Path(folder)]))
                 shutil.rmtree(folder)
                 Path(folder).mkdir()
                 self.blocks += 1

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.registry import Order, every_item, handles, names_entity
+from ledger.ingest.rows.registry import Order, every_item, handles, names_entities, names_entity
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS, name
@@ -33,9 +33,7 @@ _STATUSES = {
 }
 
 
-@names_entity(*_BODIES)
-def account_of_body(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_account(getattr(item.body, _BODIES[name(item.transaction_type)]).account)
+names_entities(entity_id.of_account, **{kind: f"body.{field}.account" for kind, field in _BODIES.items()})
 
 
 @handles("TOKENASSOCIATE")

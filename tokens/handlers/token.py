@@ -5,11 +5,11 @@ from typing import Any
 from ledger.handlers.columns import keys, text
 from ledger.handlers.custom_fees import replace_token_fees
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.registry import handles, names_entity
+from ledger.ingest.rows.registry import handles, names_entities
 from ledger.stream.record.item import RecordItem
 from mirror.core.db.schema.enums import TokenPauseStatus, TokenSupplyType, TokenType
 from mirror.core.values import entity_id, timestamp
-from mirror.core.values.hapi.transaction_types import NUMBERS, name
+from mirror.core.values.hapi.transaction_types import NUMBERS
 from tokens.handlers.relationship import (
     FROZEN,
     GRANTED,
@@ -38,9 +38,19 @@ _TYPES = {0: TokenType.FUNGIBLE_COMMON, 1: TokenType.NON_FUNGIBLE_UNIQUE}
 _SUPPLY_TYPES = {0: TokenSupplyType.INFINITE, 1: TokenSupplyType.FINITE}
 
 
-@names_entity("TOKENCREATION")
-def created_token(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_token(item.record.receipt.tokenID)
+names_entities(
+    entity_id.of_token,
+    TOKENCREATION="record.receipt.tokenID",
+    TOKENFEESCHEDULEUPDATE="body.token_fee_schedule_update.token_id",
+    TOKENUPDATE="body.tokenUpdate.token",
+    TOKENDELETION="body.tokenDeletion.token",
+    TOKENMINT="body.tokenMint.token",
+    TOKENBURN="body.tokenBurn.token",
+    TOKENWIPE="body.tokenWipe.token",
+    TOKENPAUSE="body.token_pause.token",
+    TOKENUNPAUSE="body.token_unpause.token",
+    TOKENUPDATENFTS="body.token_update_nfts.token",
+)
 
 
 @handles("TOKENCREATION")
@@ -204,30 +214,8 @@ def token_pause(item: RecordItem, batch: Batch) -> None:
     )
 
 
-@names_entity("TOKENFEESCHEDULEUPDATE")
-def fee_schedule_token(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_token(item.body.token_fee_schedule_update.token_id)
-
-
 @handles("TOKENFEESCHEDULEUPDATE")
 def token_fee_schedule_update(item: RecordItem, batch: Batch) -> None:
     """Replace all custom fees. Source: body.token_fee_schedule_update. Rows: custom_fee version."""
     if batch.persist.tokens and item.entity_id:
         replace_token_fees(item, batch, item.entity_id, item.body.token_fee_schedule_update.custom_fees)
-
-
-_BODIES = {
-    "TOKENUPDATE": "tokenUpdate",
-    "TOKENDELETION": "tokenDeletion",
-    "TOKENMINT": "tokenMint",
-    "TOKENBURN": "tokenBurn",
-    "TOKENWIPE": "tokenWipe",
-    "TOKENPAUSE": "token_pause",
-    "TOKENUNPAUSE": "token_unpause",
-    "TOKENUPDATENFTS": "token_update_nfts",
-}
-
-
-@names_entity(*_BODIES)
-def token_of_body(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_token(getattr(item.body, _BODIES[name(item.transaction_type)]).token)

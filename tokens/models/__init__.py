@@ -5,21 +5,3 @@ from tokens.models.nft import Nft, NftHistory
 from tokens.models.relationship import TokenAccount, TokenAccountHistory
 from tokens.models.token import Token, TokenHistory
 from tokens.models.transfer import AssessedCustomFee, TokenTransfer
-
-__all__ = [
-    "AssessedCustomFee",
-    "Nft",
-    "NftAllowance",
-    "NftAllowanceHistory",
-    "NftHistory",
-    "Token",
-    "TokenAccount",
-    "TokenAccountHistory",
-    "TokenAirdrop",
-    "TokenAirdropHistory",
-    "TokenAllowance",
-    "TokenAllowanceHistory",
-    "TokenBalance",
-    "TokenHistory",
-    "TokenTransfer",
-]

@@ -1,7 +1,7 @@
 """Calls of hooks during a transfer (HIP-1195), and the storage they change.
 
 A transfer names the hooks to call. Each call is a child transaction to the hook system contract. Its state
-sidecar lists the storage it touched but not the hook. The network calls hooks in a fixed order, so the n-th
+sidecar lists the storage it used but not the hook. The network calls hooks in a fixed order, so the n-th
 state change belongs to the n-th call. Blocks name the hook of each call.
 """
 

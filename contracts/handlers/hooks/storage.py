@@ -22,7 +22,7 @@ def hook_owner(item: RecordItem, batch: Batch) -> int:
 
 @handles("HOOKSTORE")
 def hook_store(item: RecordItem, batch: Batch) -> None:
-    """Set storage of a hook, as its owner asks. Source: body.hook_store.
+    """Set storage of a hook, for its owner. Source: body.hook_store.
 
     Rows: hook_storage_change insert, hook_storage upsert.
     """
@@ -77,7 +77,7 @@ class StorageChanges:
 def add_updates(item: RecordItem, batch: Batch, owner: int, hook_id: int, updates: Any) -> None:
     """Store the slots and entries of mappings that a transaction sets.
 
-    Source: EvmHookStorageUpdate messages. They lack the old value, so the new one counts as read too.
+    Source: EvmHookStorageUpdate messages. They have no old value, so the new one counts as read too.
     """
     slots: dict[bytes, bytes] = {}
     for update in updates:
@@ -100,7 +100,7 @@ def _slots(item: RecordItem, batch: Batch, update: Any) -> Iterator[tuple[bytes,
                 key = keccak256(entry.preimage)
             else:
                 key = entry.key.rjust(KEY_LENGTH, b"\0")
-            # Where Solidity keeps the value of a mapping's key.
+            # Where Solidity stores the value of a mapping's key.
             yield keccak256(key + slot), entry.value
     else:
         batch.recoverable(item, "an update of hook storage is neither a slot nor a mapping's entries")

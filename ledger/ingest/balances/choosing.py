@@ -30,7 +30,7 @@ class NoBalances(Exception):
 
 
 def wanted() -> bool:
-    """Tell if a start in the middle is to begin with the balances of a file, by the setting."""
+    """Return whether a start in the middle is to begin with the balances of a file, by the setting."""
     return str(config.value(SETTING)) == "auto"
 
 
@@ -61,7 +61,7 @@ def from_bucket(download: BalanceDownload, trust: Trust, until: int) -> Start:
 def from_folders(paths: Iterable[Path], files: Iterable[StreamFile], trust: Trust | None) -> Start | None:
     """Return the start after the first balance file that is not older than the first of these files.
 
-    An older one would lack what happened between the two. None for files that begin with the network.
+    An older one is without what happened between the two. None for files that begin with the network.
     Errors: NoBalances; NoAddressBook; StreamFileError for a first file that is damaged.
     """
     first = next(iter(files))

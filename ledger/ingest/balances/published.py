@@ -2,8 +2,8 @@
 
 from django.db import connection
 
-from ledger.ingest.balances.offsets import offset_of
 from ledger.ingest.balances.reconciliation import Compared, reconcile
+from ledger.ingest.balances.staging import offset_of
 from ledger.ingest.trust import Trust
 from ledger.stream.source.balances import BalanceDownload, PublishedBalances
 from mirror.core import config
@@ -16,7 +16,7 @@ _BASES = (LoadedRange.RestsOn.GENESIS, LoadedRange.RestsOn.BALANCES)
 
 
 def is_comparable() -> bool:
-    """Tell if the newest blocks can have the balances of the network, and the comparison is not dear.
+    """Return whether the newest blocks can have the balances of the network, and the comparison is not dear.
 
     Otherwise every balance of the network might differ at every file, or all transfers be summed.
     """

@@ -12,8 +12,7 @@ from enum import IntEnum
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.balances.offsets import offset_of
-from ledger.ingest.balances.staging import stage
+from ledger.ingest.balances.staging import offset_of, stage
 from ledger.ingest.computed.balance_snapshots import TREASURY_NUM
 from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
 from mirror.core import config
@@ -27,7 +26,7 @@ _BASE = """
     select b.consensus_timestamp, b.consensus_timestamp + coalesce(f.time_offset, 0)
     from account_balance b left join account_balance_file f using (consensus_timestamp)
     where b.account_id = %s and b.consensus_timestamp < %s order by b.consensus_timestamp desc limit 1"""
-# Errata tell the offset of some files only after these are loaded. Index: the primary key.
+# The offset of some files is known by errata only after these are loaded. Index: the primary key.
 _OFFSET = """
     select time_offset from account_balance_file
     where consensus_timestamp = %s and not synthetic and time_offset <> 0"""

@@ -1,11 +1,15 @@
-"""The content of a balance file in a temporary table: balances may be millions, and are worked on by SQL."""
+"""The content of a balance file in a temporary table, for SQL over millions of balances; its time offset."""
 
 from collections.abc import Iterator
 
 from django.db.backends.utils import CursorWrapper
 
 from ledger.stream.balance.balance_file import BalanceFile
+from mirror.core import config
 from mirror.core.db.writing.copy import Column, copy_rows
+
+# For these consensus timestamps (ns) the nodes of mainnet wrote files whose time is 53 ns early.
+_LATE_FIRST, _LATE_LAST, _LATE = 1_658_420_100_626_004_000, 1_666_368_000_880_378_770, 53
 
 # A row without a token holds the tinybars of an account.
 _TABLE = """
@@ -16,6 +20,16 @@ _COLUMNS = (
     Column("token_id", "int8", None),
     Column("balance", "int8", None),
 )
+
+
+def offset_of(consensus_timestamp: int) -> int:
+    """Return the offset of a balance file (ns): it includes all transactions up to its timestamp plus this.
+
+    0 except for some files of mainnet.
+    """
+    if config.value("network") == "mainnet" and _LATE_FIRST <= consensus_timestamp <= _LATE_LAST:
+        return _LATE
+    return 0
 
 
 def stage(cursor: CursorWrapper, file: BalanceFile) -> None:

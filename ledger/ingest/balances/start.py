@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.balances.offsets import offset_of
-from ledger.ingest.balances.staging import stage
+from ledger.ingest.balances.staging import offset_of, stage
 from ledger.ingest.rows.persist import Persist
 from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
 from mirror.core import logs
@@ -34,7 +33,7 @@ _FILE = """
     values (%(at)s, %(count)s, %(hash)s, %(start)s, %(end)s, %(name)s, false, %(offset)s)"""
 
 # Of these accounts nothing is known but that they existed, and what they held. They may be contracts: the
-# first transaction that tells so corrects it.
+# first transaction that shows it corrects the row.
 _ACCOUNTS = """
     insert into entity (id, shard, realm, num, type, balance, balance_timestamp, timestamp_range, deleted)
     select account_id, (account_id >> 54) & 1023, (account_id >> 38) & 65535, account_id & 274877906943,

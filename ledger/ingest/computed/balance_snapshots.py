@@ -1,4 +1,4 @@
-"""Balance snapshots: the balances of accounts and token relationships, kept for questions about the past.
+"""Balance snapshots: the balances of accounts and token relationships, stored for queries about the past.
 
 A snapshot is taken at the end of a record file, in the database transaction that stores the file, once enough
 time of the stream has passed since the last one. So snapshots depend on the stream alone. The first of a

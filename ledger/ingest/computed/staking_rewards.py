@@ -5,8 +5,8 @@ the state of the accounts at that time and the figures of the period before. Amo
 earns per whole hbar. Nothing is earned for longer than a year: from then on, each new period takes the reward
 of the one a year before with it.
 
-A period is computed in the transaction that stores its end, so nobody sees it half done. It is computed in
-chunks of accounts; the pauses between them leave the disk to others.
+A period is computed in the transaction that stores its end, so it is never visible half done. It is computed
+in chunks of accounts; the pauses between them leave the disk to others.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """The follower of a block stream: its blocks in order, verified, as they appear.
 
-Each has to go on with the chain of hashes and to be signed, so nothing is passed over: what is not is
-refused, and asked for again, from another source if there is one.
+Each has to continue the hash chain and to be signed, so none is skipped: any other block is refused and
+requested again, from another source if there is one.
 """
 
 import threading
@@ -19,9 +19,9 @@ from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 
-# A block that is not there is waited for in pieces of this length, so that the loader may be stopped.
+# Waiting for a block is divided into waits of this length, so that the loader may be stopped.
 _LOOK_SECONDS = 0.5
-# Another source may have a block that one lacks, and blocks are new every other second.
+# Another source may have the block, and there is a new one every other second.
 _LONGEST_PAUSE = 2.0
 
 
@@ -48,7 +48,7 @@ class BlockFollower:
         self._last: Position | None = None
         self._number = 0
         self._retry = RetryState(self._frequency, _LONGEST_PAUSE, report)
-        # How long to wait before the source is asked again, and for the block in it once nothing else is due.
+        # How long to wait before the next look into the source, and in the source for the block (seconds).
         self._wait = self._look = 0.0
 
     @property
@@ -58,14 +58,14 @@ class BlockFollower:
 
     @property
     def fetching(self) -> bool:
-        """A block that was found is yielded at once."""
+        """False, as each block is yielded at once."""
         return False
 
     def files(self) -> Iterator[StreamFile | None]:
         """Yield the blocks in order, None whenever the next is not there yet, until stopped or at `until`."""
         self._begin()
         if self._report:
-            self._report.block_source_from(self._source.told)
+            self._report.block_source_from(self._source.status)
         try:
             while not self._stopping.is_set():
                 block = self._next()
@@ -88,10 +88,9 @@ class BlockFollower:
         self._number = self._last.index + 1 if self._last else start
 
     def _next(self) -> StreamFile | None:
-        """Return the next block of the chain, None while there is none; a refused one is asked for again.
+        """Return the next block of the chain, None while there is none or after a refused one.
 
-        Only what is not there at once is waited for, and only the next time: what came before is stored
-        first.
+        The first look does not wait, so that the blocks before are stored first; the next one does.
         """
         began, look, self._look = time.monotonic(), self._look, 0.0
         try:
@@ -111,7 +110,7 @@ class BlockFollower:
         return None
 
     def _accepted(self, block: FetchedBlock) -> StreamFile:
-        """Return a block that goes on with the chain and is signed. Errors: StreamFileError, IngestError."""
+        """Return the block, verified as the next of the chain. Errors: StreamFileError, IngestError."""
         file = block.file
         try:
             if self._last:

@@ -26,6 +26,7 @@ from ledger.stream.source.block_node.scheduler import (
     STALL_SECONDS,
     BlockNodeClients,
     NodeSelection,
+    Rules,
     Scheduler,
     SelectionReason,
 )
@@ -36,9 +37,9 @@ from mirror.core.metrics import ingest
 log = logs.logger(__name__)
 
 EARLIEST = -1
-#: After a stream without a block, from a node that has none, no stream is asked for during this time.
+#: After a stream without a block, from a node that has none, the next stream waits for this time.
 NOTHING_NEW_SECONDS = 0.5
-# A block that is older than this when it arrives tells nothing of the node's latency.
+# A block that is older than this when it arrives is no measure of the node's latency.
 _NEW_SECONDS = 60.0
 # What differs in a cause from block to block.
 _NUMBERS = re.compile(r"\b[0-9a-f…]*\d[0-9a-f…]*")
@@ -47,7 +48,7 @@ _NUMBERS = re.compile(r"\b[0-9a-f…]*\d[0-9a-f…]*")
 class BlockSource(Protocol):
     @property
     def location(self) -> str:
-        """Where blocks come from, in words."""
+        """Where blocks come from, for messages."""
         ...
 
     def next(self, number: int, seconds: float) -> FetchedBlock | None:
@@ -58,11 +59,11 @@ class BlockSource(Protocol):
         ...
 
     def refuse(self, reason: str = "") -> None:
-        """Note that the last block was not what it should be."""
+        """Note that the last block was rejected."""
         ...
 
-    def told(self) -> dict[str, Any]:
-        """Return what an operator wants to know: `LoaderState.block_source`. Any thread may ask."""
+    def status(self) -> dict[str, Any]:
+        """Return what operators see: `LoaderState.block_source`. Thread-safe."""
         ...
 
     def close(self) -> None: ...
@@ -88,7 +89,7 @@ class BucketBlockSource:
     def refuse(self, reason: str = "") -> None:
         pass
 
-    def told(self) -> dict[str, Any]:
+    def status(self) -> dict[str, Any]:
         return {"now": self.location, "why": "", "nodes": []}
 
     def close(self) -> None:
@@ -97,7 +98,7 @@ class BucketBlockSource:
 
 @dataclass(frozen=True)
 class WaitLimits:
-    """How long a block node is waited for (s)."""
+    """How long to wait for a block node (s)."""
 
     block: float
     status: float
@@ -110,70 +111,68 @@ class BlockNodeSource:
     def __init__(
         self,
         nodes: Callable[[], list[BlockNode]],
-        make_scheduler: Callable[
-            [Callable[[], list[BlockNode]], Callable[[BlockNode], BlockNodeClients]], Scheduler
-        ],
+        rules: Rules,
         limits: Limits,
-        patience: WaitLimits,
+        waits: WaitLimits,
         measuring: Measuring,
     ) -> None:
         self.location = "block nodes"
-        self._limits, self._patience, self._measuring = limits, patience, measuring
+        self._limits, self._waits, self._measuring = limits, waits, measuring
         self._clients: dict[BlockNode, BlockNodeClient] = {}
         self._lock = threading.Lock()
-        self.scheduler = make_scheduler(nodes, self._ask)
+        self.scheduler = Scheduler(nodes, self._ask, rules)
         self._chosen: NodeSelection | None = None
         self._subscription: Subscription | None = None
         self._meter: LatencyMeter | None = None
-        # Whether the last block was so new that its arrival tells the latency of its node.
+        # Whether the last block was new enough for its arrival to measure the latency of its node.
         self._is_new = False
         # That latency (s), until the block is accepted.
         self._latency: float | None = None
-        # The number that the subscription is asked for next.
-        self._asked = EARLIEST
-        # When the last block was given away (monotonic seconds): loading it takes until the next is wanted.
-        self._given = 0.0
-        # Since when the next block has been waited for, and when others are asked for it (monotonic seconds).
+        # The number of the next block of the subscription.
+        self._next_number = EARLIEST
+        # When the last block was returned (monotonic seconds): loading it takes until the next call.
+        self._returned = 0.0
+        # When waiting for the next block began, and when other nodes are looked at (monotonic seconds).
         self._since = self._next_look = 0.0
-        # What refused blocks were warned of: the node, and the cause without its hashes and numbers.
+        # The warnings of refused blocks: the node, and the cause without its hashes and numbers.
         self._warned: set[tuple[str, str]] = set()
-        # When the next stream may be asked for (monotonic seconds).
+        # When the next stream may begin (monotonic seconds).
         self._next_stream = 0.0
 
     def next(self, number: int, seconds: float) -> FetchedBlock | None:
-        if self._given:
+        if self._returned:
             self._since = time.monotonic()
         self._note_success(number)
-        self._leave_for_a_sooner_one()
+        self._leave_for_faster_node()
         if self._subscription is None and not self._may_begin_within(seconds):
             return None
-        if self._subscription is None or self._asked != number:
+        if self._subscription is None or self._next_number != number:
             self._begin(number)
         assert self._subscription and self._chosen
         node = self._chosen.node
         try:
             block = self._subscription.next(seconds)
             if block is None and self._subscription.is_quiet:
-                block = self._owed(node, self._subscription)
+                block = self._overdue(node, self._subscription)
             elif block is None:
                 self._require_no_stall(node, self._subscription)
             if self._subscription and self._subscription.has_ended:
                 self._note_end(self._chosen, self._subscription)
         except StreamFileError as error:
             self._fail(error.cause, error.waited if isinstance(error, BlockNodeStall) else 0.0)
-            # The connection may lead nowhere any more, which TCP notices after a quarter of an hour.
+            # The connection may be dead, which TCP notices after a quarter of an hour.
             self._client(node).close()
             raise
         if block is None:
-            self._given = 0.0
+            self._returned = 0.0
             return None
-        self._asked = block.number + 1
+        self._next_number = block.number + 1
         latency = latency_of(block)
         self._is_new = latency is not None and latency < _NEW_SECONDS
         self._latency = latency if self._is_new else None
         if latency is None:
             self.scheduler.missed(node)
-        self._given = time.monotonic()
+        self._returned = time.monotonic()
         return block
 
     def refuse(self, reason: str = "") -> None:
@@ -185,7 +184,7 @@ class BlockNodeSource:
                 log.warning("block_refused", node=warned[0], reason=reason)
         self._fail(reason or "its block was refused")
 
-    def told(self) -> dict[str, Any]:
+    def status(self) -> dict[str, Any]:
         chosen, now = self._chosen, time.time()
         return {
             "now": f"the block node {chosen.node.name}" if chosen else "no block node",
@@ -209,7 +208,7 @@ class BlockNodeSource:
 
     def close(self) -> None:
         if self._meter:
-            self._meter.close(self._patience.shutdown)
+            self._meter.close(self._waits.shutdown)
             self._meter = None
         self._close_subscription()
         with self._lock:
@@ -218,8 +217,8 @@ class BlockNodeSource:
             self._clients.clear()
 
     def _note_success(self, number: int) -> None:
-        """Note that the last block was what it should be, and how soon it came, if the next one is wanted."""
-        if self._given and self._chosen and number == self._asked:
+        """Note that the last block was accepted, and its latency, if `number` is the next one."""
+        if self._returned and self._chosen and number == self._next_number:
             if self._chosen.why is SelectionReason.FORCED:
                 self._chosen = self._chosen._replace(why=SelectionReason.ACCEPTED)
             if self._latency is not None:
@@ -227,7 +226,7 @@ class BlockNodeSource:
         self._latency = None
 
     def _may_begin_within(self, seconds: float) -> bool:
-        """Wait until a stream may be asked for, if that is not longer; return whether it may be now."""
+        """Wait up to `seconds` until a stream may begin; return whether it may."""
         pause = self._next_stream - time.monotonic()
         if pause > 0:
             time.sleep(min(pause, seconds))
@@ -250,8 +249,8 @@ class BlockNodeSource:
             self._next_stream = time.monotonic() + NOTHING_NEW_SECONDS
         self._close_subscription()
 
-    def _owed(self, node: BlockNode, quiet: Subscription) -> FetchedBlock | None:
-        """Return the block that a quiet node turns out to have, None if it has none; leave it if another has.
+    def _overdue(self, node: BlockNode, quiet: Subscription) -> FetchedBlock | None:
+        """Return the block that a quiet node has after all, None if it has none; leave it if another has.
 
         Errors: BlockNodeFailure if it has the block and does not send it, or does not answer.
         """
@@ -261,8 +260,8 @@ class BlockNodeSource:
                 node.name, "the block node sends nothing and does not tell what it has", waited
             )
         if available.has(number):
-            # It may just have got it.
-            block = quiet.next(self._patience.status)
+            # It may have arrived just now.
+            block = quiet.next(self._waits.status)
             if block is None and quiet.is_quiet:
                 raise BlockNodeStall(
                     node.name, f"the block node has not sent block {number} in time, which it has", waited
@@ -293,26 +292,26 @@ class BlockNodeSource:
                 max(now - self._since, STALL_SECONDS) if is_first_look else 0.0,
             )
 
-    def _leave_for_a_sooner_one(self) -> None:
-        processing = time.monotonic() - self._given if self._given else 0.0
-        if self._chosen and (sooner := self.scheduler.better_than(self._chosen.node, processing)):
-            log.info("block_node_left", node=self._chosen.node.name, sooner=sooner.name)
+    def _leave_for_faster_node(self) -> None:
+        processing = time.monotonic() - self._returned if self._returned else 0.0
+        if self._chosen and (faster := self.scheduler.better_than(self._chosen.node, processing)):
+            log.info("block_node_left", node=self._chosen.node.name, sooner=faster.name)
             self._close_subscription()
 
     def _begin(self, number: int) -> None:
         """Subscribe to a node from a block on. Errors: StreamFileError."""
         self._close_subscription()
         chosen = self.scheduler.choose(None if number == EARLIEST else number)
-        self._asked = number
+        self._next_number = number
         self.location = f"the block node {chosen.node.name}"
         self._subscription = self._client(chosen.node).subscribe(
-            chosen.number, seconds_per_block=self._patience.block
+            chosen.number, seconds_per_block=self._waits.block
         )
         self._chosen, self._since = chosen, time.monotonic()
         log.info("block_node_chosen", node=chosen.node.name, block=chosen.number, reason=chosen.why.value)
         if self._meter is None:
             self._meter = LatencyMeter(
-                self.scheduler, self._available, self._client, self._told_by_stream, self._measuring
+                self.scheduler, self._available, self._client, self._node_measured_by_stream, self._measuring
             )
 
     def _fail(self, reason: str, waited: float = 0.0) -> None:
@@ -330,14 +329,14 @@ class BlockNodeSource:
         if self._subscription:
             self._subscription.close()
         self._subscription = self._chosen = self._latency = None
-        self._given = 0.0
+        self._returned = 0.0
 
-    def _told_by_stream(self) -> BlockNode | None:
+    def _node_measured_by_stream(self) -> BlockNode | None:
         chosen = self._chosen
         return chosen.node if chosen and self._is_new else None
 
     def _ask(self, node: BlockNode) -> BlockNodeClients:
-        return self._client(node).ask(self._patience.status)
+        return self._client(node).ask(self._waits.status)
 
     def _available(self, node: BlockNode) -> Available | None:
         answer = self._ask(node).answer()
@@ -348,6 +347,6 @@ class BlockNodeSource:
         with self._lock:
             if node not in self._clients:
                 self._clients[node] = BlockNodeClient(
-                    node, self._limits, seconds_of_shutdown=self._patience.shutdown
+                    node, self._limits, seconds_of_shutdown=self._waits.shutdown
                 )
             return self._clients[node]

@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from contextlib import closing, suppress
 from typing import Any
 
 from django.db import DatabaseError, connection
@@ -15,11 +16,13 @@ from ledger.ingest.following.block_sources import (
     WaitLimits,
 )
 from ledger.ingest.following.failover_source import FailoverBlockSource
+from ledger.stream.errors import StreamFileError
+from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.block_bucket import BlockBucket
 from ledger.stream.source.block_node.assembly import Limits
-from ledger.stream.source.block_node.client import BlockNode, Endpoint
+from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
 from ledger.stream.source.block_node.latency import Measuring
-from ledger.stream.source.block_node.scheduler import BlockNodeClients, Order, Rules, Scheduler
+from ledger.stream.source.block_node.scheduler import Order, Rules
 from ledger.stream.source.configured import NoBucket, block_bucket
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
@@ -31,7 +34,7 @@ DEFAULT_PORT = 40840
 _BLOCK = "importer.block."
 _STREAM = _BLOCK + "stream."
 _ENDPOINT = re.compile(r"(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/]+)(:(?P<port>\d{1,5}))?")
-# Registered nodes change seldom, and to read them takes a millisecond.
+# Registered nodes change seldom, and reading them takes a millisecond.
 _DISCOVERY_HOLDS_SECONDS = 10.0
 _NODE_WORDS = ("priority", "status")
 _BLOCK_NODE = 1
@@ -81,13 +84,10 @@ def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> BlockNodeSource:
         most_processing=config.value(_BLOCK + "scheduler.maxPostProcessingLatency"),
     )
 
-    def make(known: Callable[[], list[BlockNode]], ask: Callable[[BlockNode], BlockNodeClients]) -> Scheduler:
-        return Scheduler(known, ask, rules)
-
     return BlockNodeSource(
         nodes,
-        make,
-        limits(originals=config.value(_BLOCK + "writeFiles") or config.value(_BLOCK + "persistBytes")),
+        rules,
+        _limits(originals=config.value(_BLOCK + "writeFiles") or config.value(_BLOCK + "persistBytes")),
         WaitLimits(
             block=config.value("importer.downloader.timeout"),
             status=config.value(_STREAM + "responseTimeout"),
@@ -101,8 +101,8 @@ def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> BlockNodeSource:
     )
 
 
-def limits(*, originals: bool) -> Limits:
-    """Return the limits of what block nodes may send; `originals` if blocks are to be kept."""
+def _limits(*, originals: bool) -> Limits:
+    """Return the limits of what block nodes may send; `originals` if the bytes that came are of use."""
     return Limits(
         items=config.value(_STREAM + "maxBlockItems"),
         block_bytes=config.value(_STREAM + "maxBlockSize"),
@@ -127,11 +127,11 @@ class Nodes:
             try:
                 self._discovered = discovered()
             except DatabaseError as error:
-                # Whoever loads meets the database next, and knows what to do if it is away.
+                # The loader uses the database next, and handles an outage.
                 log.warning("block_nodes_not_discovered", reason=str(error).strip())
                 self._discovered = []
-        found = {frozenset((node.status, node.stream)) for node in self._discovered}
-        own = [node for node in self._configured if frozenset((node.status, node.stream)) not in found]
+        registered = {frozenset((node.status, node.stream)) for node in self._discovered}
+        own = [node for node in self._configured if frozenset((node.status, node.stream)) not in registered]
         return list(dict.fromkeys((*own, *self._discovered)))
 
 
@@ -146,7 +146,7 @@ def discovered() -> list[BlockNode]:
 def registered_node(endpoints: Any) -> BlockNode | None:
     """Return the block node at some endpoints of `registered_node.service_endpoints`; None if it is none.
 
-    A node that takes blocks from consensus nodes (PUBLISH) has all of them; of others nothing is known.
+    A node that consensus nodes publish to (PUBLISH) has all blocks; other nodes may have any.
     """
     offers: list[tuple[Endpoint, set[str]]] = []
     for each in endpoints or ():
@@ -165,6 +165,33 @@ def registered_node(endpoints: Any) -> BlockNode | None:
     status = next((endpoint for endpoint, apis in offers if "STATUS" in apis), None)
     stream = next((endpoint for endpoint, apis in offers if "SUBSCRIBE_STREAM" in apis), None)
     return BlockNode(status, stream) if status and stream else None
+
+
+# A BLOCK OF THE PAST
+
+
+def fetch_block(number: int, block_hash: str) -> bytes | None:
+    """Return the block of a hash (hex) as a file has it, from the first block node that sends it; else None.
+
+    The hash is compared, as a node may send any other block under that number. Errors: OperatorError.
+    """
+    for node in Nodes()():
+        with closing(BlockNodeClient(node, _limits(originals=True))) as client, suppress(StreamFileError):
+            file = _fetch_from(client, number)
+            if file is not None and (file.wrapper or file).hash == block_hash:
+                return file.original
+    return None
+
+
+def _fetch_from(client: BlockNodeClient, number: int) -> RecordFile | None:
+    """Errors: StreamFileError."""
+    available = client.available(config.value(_STREAM + "responseTimeout"))
+    if available is None or not available.has(number):
+        return None
+    seconds = config.value("importer.downloader.timeout")
+    with closing(client.subscribe(number, number, seconds_per_block=seconds)) as subscription:
+        block = subscription.next(seconds)
+        return None if block is None else block.file
 
 
 # SETTINGS

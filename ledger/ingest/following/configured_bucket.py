@@ -42,7 +42,7 @@ def open_balance_download(location: str = "") -> BalanceDownload:
 
 
 def names_public_bucket() -> bool:
-    """Tell if the settings name the bucket of a public network, whose stream began years ago.
+    """Return whether the settings name the bucket of a public network, whose stream began years ago.
 
     The demonstration streams end, and any other bucket is the operator's own choice.
     """
@@ -54,6 +54,6 @@ def names_public_bucket() -> bool:
 
 
 def is_paid(location: str = "") -> bool:
-    """Tell if requests to `location`, or else to the configured bucket, may cost who makes them something."""
+    """Return whether requests to `location`, or else to the configured bucket, may cost money."""
     scheme = (location or stream_location()).partition("://")[0]
     return scheme in SCHEMES.values() and not config.value(_DOWNLOADER + "allowAnonymousAccess")

@@ -1,9 +1,9 @@
-"""Going over from record files to blocks (HIP-1193): which of the two streams to follow, moment by moment.
+"""The cutover from record files to blocks (HIP-1193): which of the two streams to follow.
 
-A network ends its record stream and goes on with blocks, and nobody tells a mirror node when. So from some
-version of the network on both are looked for in turn, until the first block is verified; from then on there
-are only blocks. In a stage before that, record files may come wrapped in blocks; they are read there as long
-as they come in time.
+A network ends its record stream and continues with blocks at a time that is not announced. So from some
+version of the network on, both streams are tried alternately until the first block is verified; from then on
+there are only blocks. In a stage before that, record files may come wrapped in blocks; they are read there
+while they come in time.
 """
 
 import time
@@ -28,7 +28,7 @@ log = logs.logger(__name__)
 _BLOCK = "importer.block."
 _CUTOVER = _BLOCK + "cutover."
 _FIRST_STAGE = _CUTOVER + "firstStage."
-# Networks that are going over.
+# Networks that have a cutover ahead.
 _EXPECTED = ("mainnet", "testnet")
 
 # Index: the primary key (consensus_end).
@@ -51,13 +51,13 @@ class _Stage(StrEnum):
     PLAIN = "plain"
     # Record files in blocks, and record files when these are late.
     FIRST = "first"
-    # Both in turn, until the first block.
-    TURNS = "turns"
+    # Both alternately, until the first block.
+    ALTERNATING = "alternating"
 
 
 @dataclass(frozen=True)
 class LastFile:
-    """The last file that is stored: its format, the HAPI version if it tells one, its end (ns)."""
+    """The last file that is stored: its format, its HAPI version if it has one, its end (ns)."""
 
     version: int
     hapi_version: HapiVersion | None
@@ -95,7 +95,7 @@ class Follows(Protocol):
 
 
 class Choice:
-    """Which stream to follow, by the settings, the last file, and what has come lately."""
+    """Which stream to follow, by the settings, the last file, and what was found lately."""
 
     def __init__(
         self,
@@ -130,11 +130,11 @@ class Choice:
         self._decide()
 
     def idle(self, *, fetching: bool = False) -> None:
-        """Note that the stream that is followed has nothing at the moment; this may change the stream.
+        """Note that the stream that is followed has nothing new; this may change the stream.
 
-        With `fetching` it has something, which is on its way.
+        With `fetching`, a file was found that is being fetched.
         """
-        if self._stage is _Stage.TURNS and self._clock() - self._since >= self._threshold:
+        if self._stage is _Stage.ALTERNATING and self._clock() - self._since >= self._threshold:
             self._change(self.stream.other)
         elif self._stage is _Stage.FIRST:
             if fetching and self._clock() - self._since < self._threshold:
@@ -146,7 +146,7 @@ class Choice:
                 self._change(Stream.RECORD)
 
     def late(self) -> bool:
-        """Tell if record files in blocks are late, so that the record stream is read once."""
+        """Return whether record files in blocks are late, so that the record stream is read once."""
         if self._stage is not _Stage.FIRST or self.stream is not Stream.BLOCK or self._last is None:
             return False
         elapsed = self._clock() - self._measured
@@ -168,11 +168,11 @@ class Choice:
         if not self._expected or self._blocks == "true" or (last and last.version >= block_file.VERSION):
             return _Stage.PLAIN
         if last is None:
-            return _Stage.PLAIN if self._begins_at_time else _Stage.TURNS
+            return _Stage.PLAIN if self._begins_at_time else _Stage.ALTERNATING
         version = last.hapi_version or (0, 0, 0)
         if config.value(_FIRST_STAGE + "enabled") and version >= self._first:
             return _Stage.FIRST
-        return _Stage.TURNS if version >= self._single else _Stage.PLAIN
+        return _Stage.ALTERNATING if version >= self._single else _Stage.PLAIN
 
     def _first_of_stage(self) -> Stream:
         if self._stage is _Stage.PLAIN:
@@ -211,13 +211,14 @@ class CutoverFollower:
             stream = self._choice.stream
             follower = self._make[stream]()
             with closing(cast(Generator[StreamFile | None], follower.files())) as files:
-                given = False
+                after_block = False
                 for file in files:
                     yield file
                     self.problem = follower.problem
-                    # After a block, the first None is a chance to store it: nothing was waited for yet.
-                    stores, given = given and file is None, file is not None and stream is Stream.BLOCK
-                    if stores:
+                    # After a block, the first None is a chance to store it: nothing has been waited for yet.
+                    may_store = after_block and file is None
+                    after_block = file is not None and stream is Stream.BLOCK
+                    if may_store:
                         continue
                     if file:
                         self._choice.advanced(file.record_file())
@@ -228,7 +229,7 @@ class CutoverFollower:
                         break
                 else:
                     return
-            # All that was given is stored when this is asked for the second time after it.
+            # All files are stored when the second of these is consumed.
             yield None
             yield None
 

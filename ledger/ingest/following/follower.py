@@ -1,7 +1,7 @@
-"""The follower of a bucket: its files in order, verified, as they appear. Downloads run ahead of loading.
+"""The follower of a bucket: its files in order, verified, as they appear. Files are prefetched.
 
-Every file has to continue the hash chain, so nothing is passed over: a file that can't be downloaded or
-verified is tried again, after growing pauses, until it can.
+Every file has to continue the hash chain, so none is skipped: a file that can't be downloaded or verified is
+tried again, after growing pauses, until it can.
 """
 
 import threading
@@ -29,7 +29,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 log = logs.logger(__name__)
 
 LONGEST_PAUSE = 30.0
-# A file may appear so long after its time: wait for it at the end of the wanted time.
+# A file may appear so long after its time: at the end of the time to follow, wait for it.
 _SECONDS_OF_GRACE = 120
 
 _WAITING_SECONDS = 1.0
@@ -46,13 +46,20 @@ class _Wanted:
     file: Future[VerifiedFile]
 
 
-class Follower:
-    """Follows a bucket from where the tables end, or from `start` (ns) if that is later, to `until`.
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """The time to follow (ns): from where the tables end, or from `start` if that is later, to `until`.
 
-    With `within`, the file that holds the time before `start` comes first, if it lasts until then.
-
-    `stop()` or setting `stopping` ends it at the next file, from any thread or signal handler.
+    `within`: begin with the file that holds the time before `start`, if it lasts until then.
     """
+
+    start: int | None = None
+    until: int | None = None
+    within: bool = False
+
+
+class Follower:
+    """Follows a bucket. `stop()` or setting `stopping` ends it at the next file, from any thread."""
 
     def __init__(
         self,
@@ -61,23 +68,19 @@ class Follower:
         report: Reporting | None = None,
         *,
         stopping: threading.Event | None = None,
-        start: int | None = None,
-        until: int | None = None,
-        within: bool = False,
+        span: Span | None = None,
     ) -> None:
         self._download = download
         self._trust = trust
         self._report = report
-        self._start = start
-        self._until = until
-        self._within = within
-        self._ahead: int = config.value("importer.downloader.batchSize")
+        self._span = span or Span()
+        self._prefetched: int = config.value("importer.downloader.batchSize")
         self._stopping = stopping or threading.Event()
-        self._fetching = ThreadPoolExecutor(self._ahead, thread_name_prefix="fetch")
+        self._fetching = ThreadPoolExecutor(self._prefetched, thread_name_prefix="fetch")
         self._listed: deque[Published] = deque()
         self._wanted: deque[_Wanted] = deque()
-        # Downloaded after a file that could not be had; by name.
-        self._kept: dict[str, _Wanted] = {}
+        # Downloaded after a file that could not be; by name.
+        self._downloaded: dict[str, _Wanted] = {}
         self._after = ""
         self._hash = ""
         self._retry = RetryState(config.value("importer.downloader.record.frequency"), LONGEST_PAUSE, report)
@@ -122,21 +125,21 @@ class Follower:
             self._download.close()
 
     def _begin(self) -> None:
-        last = Position.stored()
-        if last and (self._start is None or self._start <= last.consensus_end):
+        last, start = Position.stored(), self._span.start
+        if last and (start is None or start <= last.consensus_end):
             self._after = _after(last)
             self._hash = last.hash
-        elif self._start:
-            self._after = names.parse(names.record_name(self._start - 1)).after
-            if self._within:
-                self._after = self._before(self._start)
+        elif start:
+            self._after = names.parse(names.record_name(start - 1)).after
+            if self._span.within:
+                self._after = self._before(start)
 
     def _before(self, start: int) -> str:
-        """Return where a listing goes on that begins with the last file that begins before a time."""
+        """Return after which name to list so that the last file that begins before a time comes first."""
         after, quorum = names.parse(names.record_name(start - _LONGEST_FILE)).after, self._trust.quorum()
         before = [names.parse(names.record_name(start - 1)).after]
         while files := self._download.listing(quorum, after).files:
-            before += [each.name for each in files if each.instant < start]
+            before += [file.name for file in files if file.instant < start]
             after = files[-1].after
             if files[-1].instant >= start:
                 break
@@ -144,7 +147,7 @@ class Follower:
         return before[0] if len(before) == 1 else names.parse(before[-1]).time
 
     def _list(self) -> bool:
-        """Look for new files, and tell if there are any."""
+        """Look for new files, and return whether there are any."""
         listing = self._download.listing(self._trust.quorum(), self._after)
         self._listed.extend(listing.files)
         if listing.files:
@@ -160,14 +163,16 @@ class Follower:
         return False
 
     def _ended(self) -> bool:
-        if self._until is None or self.problem is not None:
+        until = self._span.until
+        if until is None or self.problem is not None:
             return False
-        return time.time() > self._until / 1e9 + _SECONDS_OF_GRACE
+        return time.time() > until / 1e9 + _SECONDS_OF_GRACE
 
     def _fill(self) -> bool:
-        """Download ahead. Return False when the next file is after the wanted time."""
-        while self._listed and len(self._wanted) < self._ahead:
-            if self._until is not None and self._listed[0].instant > self._until:
+        """Prefetch files. Return False when the next file is after the time to follow."""
+        until = self._span.until
+        while self._listed and len(self._wanted) < self._prefetched:
+            if until is not None and self._listed[0].instant > until:
                 if not self._wanted:
                     return False
                 break
@@ -176,16 +181,16 @@ class Follower:
 
     def _want(self, published: Published) -> None:
         quorum = self._trust.quorum()
-        kept = self._kept.pop(published.name, None)
-        if kept is None or kept.quorum is not quorum:
+        wanted = self._downloaded.pop(published.name, None)
+        if wanted is None or wanted.quorum is not quorum:
             file = self._fetching.submit(self._download.fetch, published, quorum)
-            kept = _Wanted(published, quorum, file)
-        self._wanted.append(kept)
+            wanted = _Wanted(published, quorum, file)
+        self._wanted.append(wanted)
 
     def _next(self) -> VerifiedFile | None:
         """Return the next file of the chain; without one, list again, as the next listing may be complete."""
         if self._wanted[0].quorum is not self._trust.quorum():
-            # The nodes have changed: the files downloaded ahead have to be signed by the new ones.
+            # The nodes have changed: prefetched files have to be signed by the new ones.
             self._listed.extendleft(wanted.published for wanted in reversed(self._wanted))
             self._wanted.clear()
             return None
@@ -206,7 +211,9 @@ class Follower:
             self._after, self._hash = wanted.published.after, file.record.hash
             self._retry.end()
             return file
-        self._kept = {wanted.published.name: wanted for wanted in self._wanted if not _failed(wanted.file)}
+        self._downloaded = {
+            wanted.published.name: wanted for wanted in self._wanted if not _failed(wanted.file)
+        }
         self._wanted.clear()
         self._listed.clear()
         if problem:
@@ -236,7 +243,7 @@ def _failed(file: Future[VerifiedFile]) -> bool:
 
 
 def _after(last: Position) -> str:
-    """Return where a listing goes on: after the last file, or its last transaction if it was a block."""
+    """Return after which name to list: that of the last file, or its last transaction if it was a block."""
     try:
         return names.parse(last.name).after
     except StreamFileError:

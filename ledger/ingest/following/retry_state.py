@@ -1,4 +1,4 @@
-"""What keeps a follower from its next file: it tries again after growing pauses, until it can go on."""
+"""Retries of a follower: it tries for its next file again after growing pauses, until it succeeds."""
 
 import time
 
@@ -15,7 +15,7 @@ SECONDS_BEFORE_STUCK = 10.0
 
 
 class RetryState:
-    """Whether there is an obstacle, since when, and how long to wait before the next try.
+    """Why a follower waits, since when, and how long until the next try.
 
     `shortest` and `longest` bound the pauses (seconds).
     """
@@ -28,11 +28,11 @@ class RetryState:
         self._next = shortest
         # How long to wait now (seconds).
         self.pause = shortest
-        # The reason, None if there is no obstacle.
+        # The reason, None if the last try succeeded.
         self.problem: StreamFileError | IngestError | None = None
 
     def note(self, problem: StreamFileError | IngestError) -> None:
-        """Note a failed try: the pauses grow, and an obstacle that stays is reported."""
+        """Note a failed try: the pauses grow, and a lasting problem is reported."""
         now = time.monotonic()
         self._since = self._since or now
         self.problem = problem
@@ -43,6 +43,6 @@ class RetryState:
             self._report.stuck(Problem.of(problem))
 
     def end(self) -> None:
-        """Note that there is no obstacle, or no longer."""
+        """Note that a try succeeded."""
         self.pause = self._next = self._shortest
         self._since, self.problem = None, None

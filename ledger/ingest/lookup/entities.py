@@ -17,7 +17,7 @@ CACHE_SIZE = 100_000
 
 
 class EntityLookup:
-    """Resolves the ids of protobuf AccountID and ContractID messages; 0 is unknown, absent or impossible."""
+    """Resolves ids of protobuf AccountID and ContractID messages; 0 is unknown, absent or out of range."""
 
     def __init__(self) -> None:
         self._known: LRUCache[tuple[str, bytes], int] = LRUCache(CACHE_SIZE)

@@ -1,6 +1,6 @@
 """EVM addresses of accounts, filled into the rows of a batch when it is written.
 
-An entity gets its EVM address when it is created and keeps it. So the address of an account at the item being
+An entity gets its EVM address when it is created, for good. So the address of an account at the item being
 read is the one it was created with earlier in the batch, else the one stored before the batch. One query
 answers for all accounts of a batch, and the answer does not depend on the size of the batch.
 """

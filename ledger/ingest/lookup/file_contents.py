@@ -1,4 +1,4 @@
-"""The content of files at the item being read: init code and call data that transactions keep in a file.
+"""The content of files at the item being read: init code and call data that transactions store in a file.
 
 Source: file_data, and the chunks of the two batches that are not committed yet: the one being read and the
 one being written. So the answer does not depend on when batches are committed.
@@ -62,7 +62,7 @@ class FileContents:
         return self._decoded[file]
 
     def submitted(self) -> None:
-        """Note that the batch being read goes to the writer; the one before it is committed."""
+        """Note that the batch at hand is handed to the writer; the one before it is committed."""
         self._writing, self._read = self._read, {}
 
     def forget(self) -> None:

@@ -1,7 +1,7 @@
-"""Lookups of a file that is read ahead, before the files before it are stored.
+"""Lookups of a prefetched file, made before the files before it are stored.
 
-They are answered from what is stored by then, and every question is noted. An answer counts when no file
-between has touched what it was about; otherwise the file is read again in its turn.
+They return what is stored by then, and note every key. A result counts when no file between has changed the
+key; otherwise the file is read again in stream order.
 """
 
 from collections import deque
@@ -16,51 +16,49 @@ from ledger.ingest.lookup.evm_addresses import EvmAddresses
 from ledger.ingest.lookup.file_contents import Chunk, FileContents
 
 # An alias or EVM address (bytes), an entity whose address or deletion matters (number), or a file.
-Question = Hashable
+LookupKey = Hashable
 ENTITIES_REMEMBERED = 100_000
-# Readers outlive a run, and must not take the batches of one for those of another.
+# Readers outlive a run, and must not confuse the batches of two runs.
 _RUNS, _BATCHES_OF_A_RUN = count(), 1 << 32
 
 
-def about_file(file: int) -> Question:
+def about_file(file: int) -> LookupKey:
     return "file", file
 
 
 class DirtyKeys:
-    """What each batch has touched that is not known to be committed, or was committed not long ago."""
+    """The keys that each batch changes, until every reader reads what that batch has committed."""
 
     def __init__(self) -> None:
-        self._current: set[Question] = set()
-        self._submitted: deque[tuple[int, set[Question]]] = deque()
-        # The batches that are stored: the answers of a reader that is asked now know them.
+        self._current: set[LookupKey] = set()
+        self._submitted: deque[tuple[int, set[LookupKey]]] = deque()
+        # The last batch that is committed: a lookup made now sees it.
         self.committed = self._number = next(_RUNS) * _BATCHES_OF_A_RUN
 
-    def add(self, questions: Iterable[Question]) -> None:
-        """Note what the file being taken changes."""
-        self._current.update(questions)
+    def add(self, keys: Iterable[LookupKey]) -> None:
+        """Note what the file being added changes."""
+        self._current.update(keys)
 
     def submit(self) -> None:
-        """The batch being read goes to the writer."""
+        """The batch at hand is handed to the writer."""
         self._number += 1
         self._submitted.append((self._number, self._current))
         self._current = set()
 
     def commit(self) -> None:
-        """All batches that went to the writer are stored."""
+        """All batches that the writer got are committed."""
         self.committed = self._number
 
     def forget(self, before: int) -> None:
-        """Forget the batches that every answer to come knows."""
+        """Drop the batches that every lookup to come sees."""
         while self._submitted and self._submitted[0][0] <= before:
             self._submitted.popleft()
 
-    def since(self, committed: int, questions: Set[Question]) -> bool:
-        """Tell if something asked about was touched after the first `committed` batches."""
-        if not questions.isdisjoint(self._current):
+    def since(self, committed: int, keys: Set[LookupKey]) -> bool:
+        """Return whether a key was changed by a batch after the first `committed` ones."""
+        if not keys.isdisjoint(self._current):
             return True
-        return any(
-            number > committed and not questions.isdisjoint(touched) for number, touched in self._submitted
-        )
+        return any(number > committed and not keys.isdisjoint(dirty) for number, dirty in self._submitted)
 
 
 class PrefetchedEntities(EntityLookup):
@@ -68,17 +66,17 @@ class PrefetchedEntities(EntityLookup):
 
     def __init__(self) -> None:
         super().__init__()
-        self.questions: set[Question] = set()
+        self.lookup_keys: set[LookupKey] = set()
         # What the file did: entity, its alias and EVM address, and whether it is deleted.
         self.changes: list[tuple[int, bytes | None, bytes | None, bool]] = []
-        self._answers: LRUCache[tuple[str, bytes], int] = LRUCache(ENTITIES_REMEMBERED)
+        self._cached: LRUCache[tuple[str, bytes], int] = LRUCache(ENTITIES_REMEMBERED)
 
     def begin_file(self, *, anew: bool) -> None:
-        """Forget the file before; `anew` forgets the answers, too, as more is stored by now."""
+        """Forget the file before; `anew` also clears the cached lookups, as more is stored by now."""
         self.forget()
-        self.questions, self.changes = set(), []
+        self.lookup_keys, self.changes = set(), []
         if anew:
-            self._answers.clear()
+            self._cached.clear()
 
     def remember(self, entity: int, *, alias: bytes | None, evm_address: bytes | None) -> None:
         super().remember(entity, alias=alias, evm_address=evm_address)
@@ -90,22 +88,22 @@ class PrefetchedEntities(EntityLookup):
 
     def _stored(self, column: str, value: bytes) -> int:
         key = (column, value)
-        answer = self._answers.get(key)
-        if answer is None:
-            answer = self._answers[key] = super()._stored(column, value)
-        self.questions.add(value)
-        if answer:
-            self.questions.add(answer)
-        return answer
+        entity = self._cached.get(key)
+        if entity is None:
+            entity = self._cached[key] = super()._stored(column, value)
+        self.lookup_keys.add(value)
+        if entity:
+            self.lookup_keys.add(entity)
+        return entity
 
 
 class PrefetchedEvmAddresses(EvmAddresses):
     """The EVM addresses of accounts of one file, as they are stored; an address never changes."""
 
-    def __init__(self, known: dict[int, bytes], without: set[int], questions: set[Question]) -> None:
+    def __init__(self, known: dict[int, bytes], without: set[int], lookup_keys: set[LookupKey]) -> None:
         """`known` are addresses that were read before, `without` accounts that had none."""
         super().__init__()
-        self._known, self._without, self._questions = known, without, questions
+        self._known, self._without, self._questions = known, without, lookup_keys
 
     def _addresses(self, cursor: CursorWrapper, accounts: set[int]) -> dict[int, bytes]:
         unknown = accounts - self._known.keys() - self._without
@@ -121,17 +119,17 @@ class PrefetchedFileContents(FileContents):
 
     def __init__(self) -> None:
         super().__init__()
-        self.questions: set[Question] = set()
+        self.lookup_keys: set[LookupKey] = set()
         self.chunks: list[tuple[int, Chunk]] = []
 
-    def begin_file(self, questions: set[Question]) -> None:
+    def begin_file(self, lookup_keys: set[LookupKey]) -> None:
         self.forget()
-        self.questions, self.chunks = questions, []
+        self.lookup_keys, self.chunks = lookup_keys, []
 
     def add(self, file: int, chunk: Chunk) -> None:
         super().add(file, chunk)
         self.chunks.append((file, chunk))
 
     def _stored(self, file: int, before: int) -> list[bytes]:
-        self.questions.add(about_file(file))
+        self.lookup_keys.add(about_file(file))
         return super()._stored(file, before)

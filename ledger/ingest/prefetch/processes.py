@@ -1,7 +1,7 @@
-"""Processes that read files ahead of their turn, each on a core of its own.
+"""Processes that prefetch files, each on a core of its own.
 
-The loader gets every file in order. A reader that dies costs only time: the files that it had are read in
-their turn, as all are when no reader is left.
+The loader gets every file in order. A reader that dies costs only time: the loader reads the files that it
+had, and all files when no reader is left.
 """
 
 import gc
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 
 from django.db import connections
 
-from ledger.ingest.prefetch.reading import PrefetchRequest, Reader, ReadFile
+from ledger.ingest.prefetch.reading import PrefetchedFile, PrefetchRequest, Reader
 from ledger.ingest.rows.registry import load_handlers
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config, logs
@@ -29,12 +29,12 @@ log = logs.logger(__name__)
 
 PROCESSES = "importer.parser.processes"
 
-# Files are handed over in portions, as small ones are read in less time than that takes.
+# Files are handed over in portions, as small ones take less time to read than to hand over.
 _PORTION_BYTES, _PORTION_FILES = 100_000, 32
-_MOST_BYTES_AHEAD = 8_000_000
-# Portions of each reader: one that it reads and one that waits for it.
-_AT_A_READER = 2
-# Below this size all files are read before another process is of use.
+_MOST_PREFETCHED_BYTES = 8_000_000
+# One that a reader reads and one that waits for it.
+_PORTIONS_PER_READER = 2
+# Smaller folders are read before another process is of use.
 _LEAST_BYTES = 1_000_000
 _STOP_SECONDS = 5.0
 _NICENESS = 5
@@ -44,33 +44,34 @@ _abandoned: list[Any] = []
 
 
 class Arrival(NamedTuple):
-    """A file in its turn, or None when none follows for now; with what was read of it, and by what."""
+    """A file of the stream, or None when none follows for now; with what was prefetched, and by what."""
 
     source: StreamFile | None
-    asked: PrefetchRequest | None = None
-    read: ReadFile | None = None
+    request: PrefetchRequest | None = None
+    prefetched: PrefetchedFile | None = None
 
 
 @dataclass(slots=True)
 class _Portion:
-    """Consecutive files of a size (bytes), and what was read of each once `done` is set: nothing where no
-    reader is asked.
+    """Consecutive files of a size (bytes), and once `done` is set what was prefetched of each.
+
+    Nothing is prefetched without a request.
     """
 
     sources: list[StreamFile | None]
-    asked: PrefetchRequest | None
+    request: PrefetchRequest | None
     size: int
     done: threading.Event
-    read: Sequence[ReadFile | None] = ()
+    prefetched: Sequence[PrefetchedFile | None] = ()
 
-    def answer(self, read: Sequence[ReadFile | None]) -> None:
-        self.read = read
+    def finish(self, prefetched: Sequence[PrefetchedFile | None]) -> None:
+        self.prefetched = prefetched
         self.done.set()
 
     def arrivals(self) -> Iterator[Arrival]:
         self.done.wait()
         for index, source in enumerate(self.sources):
-            yield Arrival(source, self.asked, self.read[index] if self.read else None)
+            yield Arrival(source, self.request, self.prefetched[index] if self.prefetched else None)
 
 
 class Readers:
@@ -80,8 +81,8 @@ class Readers:
         self._waiting: queue.SimpleQueue[_Portion | None] = queue.SimpleQueue()
         self._alive = 0
         self._lock = threading.Lock()
-        self._most_ahead = count * (_AT_A_READER + 1)
-        # All are copied from this process before it has a thread more, and with what each would import.
+        self._most_portions = count * (_PORTIONS_PER_READER + 1)
+        # They are forked before this process starts threads, with the modules that each would import.
         load_handlers()
         self.processes = [_ReaderProcess(number) for number in range(count)]
         self._alive = count
@@ -97,7 +98,7 @@ class Readers:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        # Nobody notices the death of one that has nothing to read.
+        # The death of a reader with nothing to read has not been noticed yet.
         for reader in self.processes:
             if reader.has_ended:
                 self._lost(reader)
@@ -110,47 +111,50 @@ class Readers:
             feeder.join(_STOP_SECONDS)
 
     def arrivals(
-        self, files: Iterable[StreamFile | None], ask: Callable[[StreamFile], PrefetchRequest | None]
+        self, files: Iterable[StreamFile | None], request_for: Callable[[StreamFile], PrefetchRequest | None]
     ) -> Generator[Arrival, None, None]:
-        """Yield every file in order, with what was read of it.
+        """Yield every file in order, with what was prefetched of it.
 
-        `ask` tells by what a file is read ahead, or None where it should not be.
+        `request_for` returns by what a file is prefetched, None if it should not be.
         """
-        portions = _portions(files, ask)
-        ahead: deque[_Portion] = deque()
+        portions = _portions(files, request_for)
+        pending: deque[_Portion] = deque()
         try:
             while True:
-                while self._has_room(ahead) and (portion := next(portions, None)):
-                    ahead.append(portion)
+                while self._has_room(pending) and (portion := next(portions, None)):
+                    pending.append(portion)
                     self._hand_out(portion)
                     if portion.sources[-1] is None:
                         break
-                if not ahead:
+                if not pending:
                     return
-                yield from ahead.popleft().arrivals()
+                yield from pending.popleft().arrivals()
         finally:
             with suppress(queue.Empty):
                 while True:
                     if portion := self._waiting.get_nowait():
-                        portion.answer(())
+                        portion.finish(())
 
-    def _has_room(self, ahead: Collection[_Portion]) -> bool:
-        """Tell if one more portion may be read ahead: rows take many times the memory of their files."""
-        return len(ahead) < self._most_ahead and sum(portion.size for portion in ahead) < _MOST_BYTES_AHEAD
+    def _has_room(self, pending: Collection[_Portion]) -> bool:
+        """Return whether to prefetch one more portion: rows take many times the memory of their files."""
+        return (
+            len(pending) < self._most_portions
+            and sum(portion.size for portion in pending) < _MOST_PREFETCHED_BYTES
+        )
 
     def _hand_out(self, portion: _Portion) -> None:
         with self._lock:
-            if portion.asked and self._alive:
+            if portion.request and self._alive:
                 self._waiting.put(portion)
                 return
-        portion.answer(())
+        portion.finish(())
 
     def _feed(self, reader: "_ReaderProcess") -> None:
-        """Hand portions to a reader, and take what it has read, until it ends."""
+        """Hand portions to a reader, and collect what it has read, until it ends."""
         sent: deque[_Portion] = deque()
         try:
             while True:
-                while len(sent) < _AT_A_READER:
+                while len(sent) < _PORTIONS_PER_READER:
                     try:
                         portion = self._waiting.get(block=not sent)
                     except queue.Empty:
@@ -158,14 +162,14 @@ class Readers:
                     if portion is None:
                         return
                     sent.append(portion)
-                    reader.ask(portion)
-                answer = reader.answer()
-                sent.popleft().answer(answer)
+                    reader.send(portion)
+                prefetched = reader.receive()
+                sent.popleft().finish(prefetched)
         except (OSError, EOFError):
             self._lost(reader)
         finally:
             for portion in sent:
-                portion.answer(())
+                portion.finish(())
 
     def _lost(self, reader: "_ReaderProcess") -> None:
         with self._lock:
@@ -183,7 +187,7 @@ class Readers:
             with suppress(queue.Empty):
                 while True:
                     if portion := self._waiting.get_nowait():
-                        portion.answer(())
+                        portion.finish(())
 
 
 class _ReaderProcess:
@@ -200,21 +204,21 @@ class _ReaderProcess:
         others.close()
         self.pid = self._process.pid or 0
 
-    def ask(self, portion: _Portion) -> None:
+    def send(self, portion: _Portion) -> None:
         """Errors: OSError."""
-        self._connection.send((portion.sources, portion.asked))
+        self._connection.send((portion.sources, portion.request))
 
-    def answer(self) -> list[ReadFile | None]:
+    def receive(self) -> list[PrefetchedFile | None]:
         """Errors: OSError, EOFError."""
-        answer: list[ReadFile | None] = self._connection.recv()
-        return answer
+        prefetched: list[PrefetchedFile | None] = self._connection.recv()
+        return prefetched
 
     @property
     def has_ended(self) -> bool:
         return not self._process.is_alive()
 
     def reason_of_end(self) -> str:
-        """Return in words why the process, whose connection has ended, has ended itself."""
+        """Say why the process, whose connection has ended, has ended itself."""
         self._process.join(_STOP_SECONDS)
         return deaths.reason(self._process.exitcode)
 
@@ -229,7 +233,7 @@ class _ReaderProcess:
 
 @contextmanager
 def readers_for(total_bytes: int) -> Iterator[Readers | None]:
-    """Start the readers that files of this size deserve; call it before the process has other threads."""
+    """Start readers if files of this size are worth it; call it before the process has other threads."""
     count = config.value(PROCESSES) or len(os.sched_getaffinity(0))
     if count < 2 or total_bytes < _LEAST_BYTES:
         yield None
@@ -239,24 +243,24 @@ def readers_for(total_bytes: int) -> Iterator[Readers | None]:
 
 
 def _portions(
-    files: Iterable[StreamFile | None], ask: Callable[[StreamFile], PrefetchRequest | None]
+    files: Iterable[StreamFile | None], request_for: Callable[[StreamFile], PrefetchRequest | None]
 ) -> Iterator[_Portion]:
     sources: list[StreamFile | None] = []
-    asked: PrefetchRequest | None = None
+    request: PrefetchRequest | None = None
     size = 0
     for source in files:
-        by = ask(source) if source and source.stored_bytes else None
-        if sources and (by != asked or size >= _PORTION_BYTES or len(sources) >= _PORTION_FILES):
-            yield _Portion(sources, asked, size, threading.Event())
+        wanted = request_for(source) if source and source.stored_bytes else None
+        if sources and (wanted != request or size >= _PORTION_BYTES or len(sources) >= _PORTION_FILES):
+            yield _Portion(sources, request, size, threading.Event())
             sources, size = [], 0
         sources.append(source)
-        asked = by
+        request = wanted
         size += source.stored_bytes if source else 0
         if source is None:
             yield _Portion(sources, None, size, threading.Event())
             sources, size = [], 0
     if sources:
-        yield _Portion(sources, asked, size, threading.Event())
+        yield _Portion(sources, request, size, threading.Event())
 
 
 # IN THE PROCESS
@@ -266,7 +270,7 @@ def _run(connection: Connection, others: Connection) -> None:
     signals.leave_to_supervisor()
     signals.end_with_parent()
     others.close()
-    # The loader and the database get a core first: nobody can go on before they have.
+    # The loader and the database get a core first: readers are of no use without them.
     os.nice(_NICENESS)
     files.begin("file reader")
     _abandon_connections()
@@ -279,8 +283,8 @@ def _run(connection: Connection, others: Connection) -> None:
     reader = Reader()
     with suppress(OSError):
         while portion := wanted.get():
-            sources, asked = portion
-            connection.send([reader.read(source, asked) for source in sources])
+            sources, request = portion
+            connection.send([reader.read(source, request) for source in sources])
 
 
 def _receive(
@@ -294,10 +298,10 @@ def _receive(
 
 
 def _abandon_connections() -> None:
-    """Leave the loader's connections to the loader: their server must not think that they go on here."""
+    """Close the loader's sockets here without ending its sessions."""
     for connection in connections.all(initialized_only=True):
         if connection.connection is not None:
             os.close(connection.connection.fileno())
-            # Never collected, or its end would be the end of the loader's session.
+            # Never collected, as that would end the loader's session.
             _abandoned.append(connection.connection)
             connection.connection = None

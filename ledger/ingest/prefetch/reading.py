@@ -1,7 +1,7 @@
-"""A file read ahead of its turn: verified, parsed and turned into rows, in a process of its own.
+"""A prefetched file: verified, parsed and turned into rows, in a reader process.
 
-All that depends on the files before it is left to the one that takes it: the hash chain, the changes of
-objects, and whether the answers that it relied on were right.
+What depends on the files before it is left to the loader: the hash chain, the changes of objects, and whether
+the lookups that it relied on are still right.
 """
 
 import time
@@ -16,10 +16,10 @@ from ledger.archive.originals import ArchiveSelection, Original
 from ledger.ingest.lookup.file_contents import Chunk
 from ledger.ingest.prefetch.deferred_lookups import (
     ENTITIES_REMEMBERED,
+    LookupKey,
     PrefetchedEntities,
     PrefetchedEvmAddresses,
     PrefetchedFileContents,
-    Question,
 )
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.file_rows import FileRows
@@ -45,7 +45,7 @@ class PrefetchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFile:
+class PrefetchedFile:
     """All that a batch needs of a file. `file` is without its transactions, `block` its row."""
 
     file: RecordFile
@@ -60,9 +60,9 @@ class ReadFile:
     # Changes of entities and files that later lookups need.
     entities: list[tuple[int, bytes | None, bytes | None, bool]]
     chunks: list[tuple[int, Chunk]]
-    # Problems of items: whether it is one to anyone, when, and what.
+    # Problems of items: whether it is recoverable (or a mere anomaly), when, and what.
     problems: list[tuple[bool, int, str]]
-    questions: set[Question]
+    lookup_keys: set[LookupKey]
     originals: tuple[Original, ...] = ()
 
 
@@ -87,44 +87,44 @@ class _Batch(RecordedRows, Batch):
 
 
 class Reader:
-    """Reads files for others to take."""
+    """Prefetches files."""
 
     def __init__(self) -> None:
-        self._rows, self._persist, self._kept = FileRows(), Persist(), ArchiveSelection.by_settings()
+        self._rows, self._persist, self._archive = FileRows(), Persist(), ArchiveSelection.by_settings()
         self._lookup, self._files = PrefetchedEntities(), PrefetchedFileContents()
         self._addresses: dict[int, bytes] = {}
         self._without: set[int] = set()
         self._committed = -1
 
-    def read(self, source: StreamFile, asked: PrefetchRequest) -> ReadFile | None:
-        """Return the file; None where it can't be read ahead, so that whoever takes it finds out why."""
+    def read(self, source: StreamFile, request: PrefetchRequest) -> PrefetchedFile | None:
+        """Return the file; None where it can't be prefetched: the loader then reads it and finds out why."""
         try:
-            return self._read(source, asked)
+            return self._read(source, request)
         except Exception as error:
             log.info("file_not_prefetched", file=source.name, reason=str(error))
             # The connection may be what failed; the next file gets another.
             connection.close()
             return None
 
-    def _read(self, source: StreamFile, asked: PrefetchRequest) -> ReadFile:
+    def _read(self, source: StreamFile, request: PrefetchRequest) -> PrefetchedFile:
         load_start = time.time_ns() // 1_000_000
-        self._begin_file(asked.committed)
-        quorum = asked.quorum
+        self._begin_file(request.committed)
+        quorum = request.quorum
         if quorum is not None:
             with ingest.stage("verify"):
                 source = source.verify(
-                    lambda at: quorum, sidecars=self._rows.reads_sidecars or self._kept.records
+                    lambda at: quorum, sidecars=self._rows.reads_sidecars or self._archive.records
                 )
         with ingest.stage("read"):
             file = source.record_file()
         batch = _Batch(self._lookup, self._persist, self._files)
-        questions = self._lookup.questions
-        batch.evm_addresses = PrefetchedEvmAddresses(self._addresses, self._without, questions)
+        lookup_keys = self._lookup.lookup_keys
+        batch.evm_addresses = PrefetchedEvmAddresses(self._addresses, self._without, lookup_keys)
         with ingest.stage("rows"):
             items = self._rows.add(batch, source, file, index=0, load_start=load_start)
             with connection.cursor() as cursor:
                 batch.complete(cursor)
-        return ReadFile(
+        return PrefetchedFile(
             file=replace(file, items=(), sidecar_files={}, genesis=None, original=None),
             count=file.count,
             signed_by=source.signed_by,
@@ -136,8 +136,8 @@ class Reader:
             entities=self._lookup.changes,
             chunks=self._files.chunks,
             problems=batch.problems,
-            questions=questions,
-            originals=self._kept.originals(source, file),
+            lookup_keys=lookup_keys,
+            originals=self._archive.originals(source, file),
         )
 
     def _begin_file(self, committed: int) -> None:
@@ -148,4 +148,4 @@ class Reader:
         if len(self._addresses) > ENTITIES_REMEMBERED:
             self._addresses.clear()
         self._lookup.begin_file(anew=anew)
-        self._files.begin_file(self._lookup.questions)
+        self._files.begin_file(self._lookup.lookup_keys)

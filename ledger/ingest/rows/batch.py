@@ -21,7 +21,7 @@ from mirror.core.db.writing.rows import Rows
 log = logs.logger(__name__)
 
 # Longer than any valid alias, which is a key of 33 bytes with its tags.
-MAX_ALIAS_TOLD = 40
+MAX_ALIAS_SHOWN = 40
 
 State = TypeVar("State")
 
@@ -98,7 +98,7 @@ class Batch(Rows):
         """Do `work` in the database when all rows of the file being read are written, and none of later
         files.
 
-        What is computed from tables so comes out the same in whatever batches files are loaded.
+        So what is computed from tables does not depend on the batches that files are loaded in.
         """
         self._after_file.append(work)
 
@@ -200,16 +200,16 @@ class Batch(Rows):
     def account(self, item: RecordItem, account: Any, role: str) -> int | None:
         """Return the account that an AccountID of the body names, also by alias; 0 when it names none.
 
-        An alias that is not known gives None, and a recoverable problem that tells the account's `role`.
+        An alias that is not known gives None, and a recoverable problem that names the account's `role`.
         """
         entity = self.lookup.account(account)
         if not entity and account.WhichOneof("account") == "alias":
-            self.recoverable(item, f"the {role} is not known: alias {account.alias[:MAX_ALIAS_TOLD].hex()}")
+            self.recoverable(item, f"the {role} is not known: alias {account.alias[:MAX_ALIAS_SHOWN].hex()}")
             return None
         return entity
 
     def warning(self, item: RecordItem, problem: str) -> None:
-        """Log something odd about an item that is no problem to anyone."""
+        """Log an anomaly of an item, which is no problem."""
         self.note(item.consensus_timestamp, problem, recoverable=False)
 
     def recoverable(self, item: RecordItem, problem: str) -> None:

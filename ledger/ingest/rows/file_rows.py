@@ -28,9 +28,9 @@ log = logs.logger(__name__)
 
 _DIGEST_SHA384 = 0
 
-PASS_OVER = "importer.parser.skip"
+SKIP = "importer.parser.skip"
 
-# Fields that a block may lack whose columns are null or stay as they are; without any other there is no row.
+# Fields that may be absent from a block: their columns are null or unchanged. Without any other, no row.
 _OPTIONAL = frozenset({"amount", "newTotalSupply"})
 
 _NANOSECONDS = re.compile(r"[0-9]{11,19}")
@@ -46,7 +46,7 @@ class FileRows:
         load_handlers()
         self._before, self._handlers, self._after = steps()
         self._essential = essential_steps()
-        self._passed_over = _passed_over()
+        self._skipped = _skipped()
 
     def add(
         self, batch: Batch, source: StreamFile, file: RecordFile, *, index: int, load_start: int
@@ -103,18 +103,18 @@ class FileRows:
         if batch.mentioned is not None:
             batch.mentioned = set()
         try:
-            if item.consensus_timestamp in self._passed_over:
-                self._pass_over(batch, file, item)
+            if item.consensus_timestamp in self._skipped:
+                self._skip(batch, file, item)
                 return
             item.entity_id = entity_of(item, batch)
             if isinstance(item.entity_id, OutOfRangeEntityId):
-                _note_impossible(item, batch, item.entity_id)
+                _note_out_of_range(item, batch, item.entity_id)
             if not self._selection.everything and not self._selection.takes(item):
                 return
             for step in self._before:
                 step(item, batch)
-            if lacking := item.absent - _OPTIONAL:
-                batch.recoverable(item, f"it is skipped, as its block lacks {', '.join(sorted(lacking))}")
+            if missing := item.absent - _OPTIONAL:
+                batch.recoverable(item, f"it is skipped, as its block lacks {', '.join(sorted(missing))}")
             else:
                 for handler in self._handlers[item.successful].get(item.transaction_type, ()):
                     handler(item, batch)
@@ -136,10 +136,10 @@ class FileRows:
                 f"cannot be turned into rows: {type(error).__name__}: {error}",
                 "Please report this file: it is intact, and this is a defect of the node. To go on with only "
                 "the hbar transfers of this transaction, name it by "
-                f"{config.described(PASS_OVER).variable}={timestamp.text(item.consensus_timestamp)}.",
+                f"{config.described(SKIP).variable}={timestamp.text(item.consensus_timestamp)}.",
             ) from error
 
-    def _pass_over(self, batch: Batch, file: str, item: RecordItem) -> None:
+    def _skip(self, batch: Batch, file: str, item: RecordItem) -> None:
         """Store the transaction and its hbar transfers, without its type's handlers."""
         with suppress(Exception):
             item.entity_id = entity_of(item, batch)
@@ -152,7 +152,7 @@ class FileRows:
             file=file,
         )
         log.warning(
-            "transaction_passed_over",
+            "transaction_skipped",
             file=file,
             consensus_timestamp=item.consensus_timestamp,
             type=transaction_types.name(item.transaction_type),
@@ -220,18 +220,18 @@ def _named(item: RecordItem) -> str:
     return f"transaction {item.index} at {timestamp.text(at)} ({kind})"
 
 
-def _passed_over() -> frozenset[int]:
-    """Return the consensus timestamps (ns) to pass over, written as in messages or the log.
+def _skipped() -> frozenset[int]:
+    """Return the consensus timestamps (ns) to skip, written as in messages or the log.
 
     Errors: InvalidFilter.
     """
-    texts = config.value(PASS_OVER)
+    texts = config.value(SKIP)
     try:
         return frozenset(
             int(text) if _NANOSECONDS.fullmatch(text) else timestamp.parse(text) for text in texts
         )
     except timestamp.InvalidTimestamp as error:
-        raise InvalidFilter(f"{config.described(PASS_OVER).variable}: {error}.") from None
+        raise InvalidFilter(f"{config.described(SKIP).variable}: {error}.") from None
 
 
 def _note_disorder(batch: Batch, file: RecordFile) -> None:
@@ -251,8 +251,8 @@ def _note_disorder(batch: Batch, file: RecordFile) -> None:
         ) from error
 
 
-def _note_impossible(item: RecordItem, batch: Batch, entity: OutOfRangeEntityId) -> None:
-    """Note an impossible entity id, unless the network refused the transaction for that very reason.
+def _note_out_of_range(item: RecordItem, batch: Batch, entity: OutOfRangeEntityId) -> None:
+    """Note an entity id out of range, unless the network refused the transaction for that very reason.
 
     Contract ids may also come from the code of contracts, which may name anything.
     """

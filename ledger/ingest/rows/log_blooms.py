@@ -1,4 +1,4 @@
-"""Blooms of contract logs that a block doesn't tell: they are over the EVM addresses of their contracts.
+"""Blooms of contract logs that a block doesn't have: they are over the EVM addresses of their contracts.
 
 A block names contracts by number. The address of one that the block itself changes is in its state; others
 have had theirs since an earlier block, so that the tables know them.
@@ -15,33 +15,33 @@ _ADDRESS_LENGTH = 20
 
 
 def complete_blooms(batch: Batch, file: RecordFile) -> None:
-    """Give logs and results that lack their bloom one before the batch is written, and the block its own.
+    """Add the missing blooms of logs and results before the batch is written, and the block its own.
 
     Call it before the items of the file are turned into rows.
     """
-    lacking = [
+    incomplete = [
         result
         for item in file.items
         if item.from_block and item.result_kind is not None
         for result in (getattr(item.record, item.result_kind),)
         if any(not log.bloom for log in result.logInfo)
     ]
-    if not lacking:
+    if not incomplete:
         return
     addresses: dict[int, dict[str, Any]] = {}
-    for result in lacking:
+    for result in incomplete:
         for log in result.logInfo:
             contract = entity_id.of_contract(log.contractID)
             if not log.bloom and contract not in addresses:
                 address = addresses[contract] = {"evm": entity_id.long_zero(contract)}
                 batch.evm_addresses.fill(address, "evm", contract)
-    batch.complete_block(partial(_complete, file, lacking, addresses))
+    batch.complete_block(partial(_complete, file, incomplete, addresses))
 
 
 def _complete(
-    file: RecordFile, lacking: list[Any], addresses: dict[int, dict[str, Any]], block: dict[str, Any]
+    file: RecordFile, incomplete: list[Any], addresses: dict[int, dict[str, Any]], block: dict[str, Any]
 ) -> None:
-    for result in lacking:
+    for result in incomplete:
         for log in result.logInfo:
             if not log.bloom:
                 address = addresses[entity_id.of_contract(log.contractID)]["evm"]

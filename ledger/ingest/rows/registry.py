@@ -3,7 +3,8 @@
 Handlers register themselves when their module is imported, which `load_handlers` does for every app; a web
 server never needs them. The pipeline knows only this registry. There are five kinds:
 
-- `@names_entity("TYPE", ...)` returns the entity a transaction is about (`transaction.entity_id`).
+- `@names_entity("TYPE", ...)` returns the entity a transaction is about (`transaction.entity_id`);
+  `names_entities` registers where in the item its id is.
 - `@handles("TYPE", ...)` adds the rows of successful transactions of a type, with `any_result` of all of
   them. Several apps may handle a type; their handlers run in the order of the installed apps.
 - `@every_item(ORDER)` adds rows that any transaction may cause, before or after its type's handlers.
@@ -14,7 +15,9 @@ server never needs them. The pipeline knows only this registry. There are five k
 from collections.abc import Callable
 from enum import IntEnum
 from importlib import import_module
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from pkgutil import walk_packages
+from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
 from django.db.backends.utils import CursorWrapper
@@ -67,6 +70,16 @@ def names_entity(*names: str) -> Callable[[EntityOfItem], EntityOfItem]:
     return register
 
 
+def names_entities(encode: Callable[[Any], int], **paths: str) -> None:
+    """Register for transaction types where an item names its entity: the path of the id's message."""
+    for name, path in paths.items():
+
+        def entity(item: RecordItem, batch: "Batch", message: Callable[[Any], Any] = attrgetter(path)) -> int:
+            return encode(message(item))
+
+        names_entity(name)(entity)
+
+
 def handles(*names: str, any_result: bool = False) -> Callable[[ItemHandler], ItemHandler]:
     def register(function: ItemHandler) -> ItemHandler:
         for name in names:
@@ -110,7 +123,7 @@ def start_work() -> list[StartWork]:
 def entity_of(item: RecordItem, batch: "Batch") -> int:
     """Return the encoded id of the entity that the item is about.
 
-    0 when its type names none, an ImpossibleId when the id it names is no valid one.
+    0 when its type names none, an OutOfRangeEntityId when the id it names is no valid one.
     """
     function = _entity_of.get(item.transaction_type)
     return function(item, batch) if function else 0
@@ -131,7 +144,9 @@ def essential_steps() -> list[ItemHandler]:
 
 
 def load_handlers() -> None:
-    """Import `handlers` of every app that has one."""
+    """Import all modules of the folder `handlers` of every app that has one."""
     for app in apps.get_app_configs():
         if module_has_submodule(app.module, "handlers"):
-            import_module(f"{app.name}.handlers")
+            package = import_module(f"{app.name}.handlers")
+            for module in walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
+                import_module(module.name)

@@ -141,7 +141,7 @@ def _paired(
 
 
 def _completes(table: _Table, difference: RowDifference) -> bool:
-    """Tell if work at the end of a batch explains the difference."""
+    """Return whether work at the end of a batch explains the difference."""
     if difference.expected is None:
         return table.compared.completed_rows
     return difference.stored is not None and list(difference.stored) == [table.compared.completed_column]

@@ -20,7 +20,7 @@ class InvalidRange(OperatorError):
     exit_code = 2
 
 
-def moment(text: str, *, end: bool = False) -> int:
+def time_of(text: str, *, end: bool = False) -> int:
     """Return the time (ns) where a range begins or ends: that of a block number, a date or a timestamp.
 
     A block counts whole. Errors: InvalidRange.

@@ -136,7 +136,7 @@ class Verification:
     ) -> None:
         self.checked = Checked()
         self._trust = trust
-        self._tell = found
+        self._found = found
         self._report = report or (lambda checked: None)
         self._rows = FileRows()
         self._lookup, self._persist, self._files = _Past(), Persist(), FileContents()
@@ -265,7 +265,7 @@ class Verification:
 
     def _find(self, file: str, position: str, what: str) -> None:
         self.checked.findings += 1
-        self._tell(Finding(file, position, what))
+        self._found(Finding(file, position, what))
 
 
 def _block_number(file: RecordFile, last: Position | None) -> int:

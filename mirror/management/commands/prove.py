@@ -102,10 +102,10 @@ def _document(place: Place) -> Mapping[str, object]:
         file = place.file
         if not file.block_hash:
             raise
-        # Talking to block nodes takes long to import.
-        from ledger.ingest.following import past_block
+        # The client of block nodes takes long to import.
+        from ledger.ingest.following.configured_blocks import fetch_block
 
-        block = past_block.fetch(file.number, file.block_hash)
+        block = fetch_block(file.number, file.block_hash)
         if block is None:
             raise
         return state_proof.document(place._replace(file=file._replace(content=block)))

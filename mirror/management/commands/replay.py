@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from ledger.ingest.verify.ranges import moment
+from ledger.ingest.verify.ranges import time_of
 from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.processes.progress import time_left
@@ -139,8 +139,8 @@ def _range(options: dict[str, Any]) -> Range:
             raise CommandError(
                 f"{options['contract']!r} is not the id of a contract such as 0.0.1234.", returncode=2
             ) from None
-    first = moment(options["start"]) if options["start"] else 0
-    last = moment(options["end"], end=True) if options["end"] else MAX_INT64
+    first = time_of(options["start"]) if options["start"] else 0
+    last = time_of(options["end"], end=True) if options["end"] else MAX_INT64
     return Range(first, last, contract)
 
 

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from ledger.ingest import filters
 from ledger.ingest.errors import IngestError
 from ledger.ingest.trust import Trust
-from ledger.ingest.verify.ranges import moment, within
+from ledger.ingest.verify.ranges import time_of, within
 from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import NoAddressBook
@@ -68,8 +68,8 @@ class Command(NodeCommand):
     def _verify(self, options: dict[str, Any]) -> None:
         try:
             files = find_record_files(options["paths"])
-            start = moment(options["start"]) if options["start"] else None
-            end = moment(options["end"], end=True) if options["end"] else None
+            start = time_of(options["start"]) if options["start"] else None
+            end = time_of(options["end"], end=True) if options["end"] else None
             chosen = within(files, start, end)
         except StreamFileError as error:
             raise CommandError(str(error), returncode=2) from error

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ledger.ingest.balances.start import Start
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
@@ -51,16 +51,18 @@ def import_files(
                 report.loading(progress)
 
             pipeline = Pipeline(
-                allow_gap=load.allow_gap,
+                options=LoadOptions(
+                    allow_gap=load.allow_gap,
+                    balances=load.balances,
+                    yield_to_backfill=True,
+                    require_archive=True,
+                ),
                 trust=load.trust,
-                balances=load.balances,
                 report=show_and_report,
                 # The next attempt skips what an interrupted one has loaded, which counts once.
                 progress=replace(done, skipped=-done.files),
                 stopping=stopping,
                 readers=load.readers,
-                yield_to_backfill=True,
-                require_archive=True,
             )
             try:
                 done = pipeline.run(load.files)

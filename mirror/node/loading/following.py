@@ -16,8 +16,8 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate_bucket
 from ledger.ingest.following.configured_bucket import names_public_bucket, open_download
 from ledger.ingest.following.cutover import Choice, CutoverFollower, Follows, LastFile, Stream
-from ledger.ingest.following.follower import Follower
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.following.follower import Follower, Span
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
@@ -125,12 +125,10 @@ class _Run:
                 archive_maintenance.in_thread(self.say, self.location, book),
             ):
                 pipeline = Pipeline(
+                    options=LoadOptions(start=first, balances=balances, yield_to_backfill=True),
                     trust=trust,
-                    start=first,
-                    balances=balances,
                     report=_Lines(self.say, report).show,
                     progress=replace(self.committed),
-                    yield_to_backfill=True,
                 )
                 within = balances is not None
                 follower = self._follower(choice, trust, report, first, last, within=within)
@@ -159,15 +157,8 @@ class _Run:
         within: bool,
     ) -> CutoverFollower:
         def record_files() -> Follower:
-            return Follower(
-                open_download(self.location),
-                trust,
-                report,
-                stopping=self.stopping,
-                start=first,
-                until=last,
-                within=within,
-            )
+            span = Span(start=first, until=last, within=within)
+            return Follower(open_download(self.location), trust, report, stopping=self.stopping, span=span)
 
         def blocks() -> Follows:
             from ledger.ingest.following.block_follower import BlockFollower

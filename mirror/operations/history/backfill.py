@@ -15,7 +15,7 @@ from ledger.ingest import stored_network
 from ledger.ingest.balances.start import Start
 from ledger.ingest.errors import IngestError
 from ledger.ingest.loader_lock import loader_lock
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.prefetch.processes import Readers
 from ledger.stream.errors import StreamFileError
 from mirror.core import config, logs
@@ -232,15 +232,14 @@ def _start(work: Run, earliest: Interval) -> tuple[Interval, Start | None]:
 def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | None) -> None:
     if not work.stopping.is_set():
         pipeline = Pipeline(
+            options=LoadOptions(
+                start=interval.first, balances=balances, lock=HISTORY_LOCK, require_archive=True
+            ),
             trust=work.source.trust,
-            start=interval.first,
-            balances=balances,
             report=show,
             progress=replace(work.done),
             stopping=work.stopping,
             readers=work.readers,
-            lock=HISTORY_LOCK,
-            require_archive=True,
         )
         try:
             pipeline.run(work.source.files(interval, work.stopping))

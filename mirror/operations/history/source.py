@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ledger.ingest.chain import Position
 from ledger.ingest.following.configured_bucket import open_download
-from ledger.ingest.following.follower import Follower
+from ledger.ingest.following.follower import Follower, Span
 from ledger.ingest.trust import Trust
 from ledger.stream.block.names import is_block
 from ledger.stream.source.local import FileOnDisk, find_record_files
@@ -76,14 +76,9 @@ class Bucket:
     def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
         """Return the files that are not loaded yet."""
         download = open_download(self._location)
-        return Follower(
-            download,
-            self.trust,
-            stopping=stopping,
-            start=interval.start or None,
-            until=interval.end,
-            within=interval.first < interval.start,
-        ).files()
+        within = interval.first < interval.start
+        span = Span(start=interval.start or None, until=interval.end, within=within)
+        return Follower(download, self.trust, stopping=stopping, span=span).files()
 
     def check(self, loaded: Iterable[Interval]) -> None:
         """Raise OperatorError if the node has loaded blocks; only loading shows what else is missing."""

@@ -60,7 +60,7 @@ def run() -> bool:
                 nodes.delays.reverse()
                 quicker = addresses[nodes.delays.index(_QUICK)]
                 number, since = _follow(source, number, quicker)
-                latencies = {each["name"]: each["latency_ms"] for each in source.told()["nodes"]}
+                latencies = {each["name"]: each["latency_ms"] for each in source.status()["nodes"]}
                 right = right and since is not None
                 after = "never" if since is None else f"after {since:.1f} s, for good"
                 print(
@@ -91,7 +91,7 @@ def _follow(source: BlockSource, number: int, quicker: str) -> tuple[int, float 
         if block:
             assert block.number == number
             number += 1
-        used = next((each["name"] for each in source.told()["nodes"] if each["used"]), "")
+        used = next((each["name"] for each in source.status()["nodes"] if each["used"]), "")
         if used == quicker:
             since = since if since is not None else time.monotonic() - began
         elif used:

@@ -121,7 +121,7 @@ def test_a_hook_without_a_contract_is_skipped(lacking: Any, caplog: Any) -> None
 
 
 @pytest.mark.checklist("HOK-03")
-def test_a_deleted_hook_keeps_its_other_columns() -> None:
+def test_deletion_changes_no_other_column_of_a_hook() -> None:
     stream = ContractStream()
     created = create(stream, details(1, admin_key=KEY))
     block = stream.block()
@@ -205,7 +205,7 @@ def test_a_slot_is_stored_with_a_key_of_32_bytes_and_a_trimmed_value() -> None:
 
 
 @pytest.mark.checklist("HOK-06")
-def test_entries_of_a_mapping_are_stored_where_solidity_keeps_them() -> None:
+def test_entries_of_a_mapping_have_the_slots_of_solidity() -> None:
     stream = ContractStream()
     entries = [{"key": b"\5", "value": b"k"}, {"preimage": b"name", "value": b"p"}]
     store(stream, {"mapping_entries": {"mapping_slot": b"\3", "entries": entries}})

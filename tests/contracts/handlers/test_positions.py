@@ -112,7 +112,7 @@ def test_transactions_that_failed_their_checks_take_positions() -> None:
     assert positions() == [(refused, 0), (failed, 1), (called, 2), (within, 2)]
 
 
-def test_calls_that_the_settings_leave_out_keep_their_positions() -> None:
+def test_excluded_calls_count_in_positions() -> None:
     stream = ContractStream()
     stream.call(ran=function_result())
     stream.ethereum(ethereum_data(), function_result(), result=WRONG_NONCE)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.stream.source.local import find_record_files
 from mirror.core.values import ethereum
 from tests.ledger.ingest.load import stored
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), needs_fixtures]
 
 
 def load(folder: Path) -> Pipeline:
-    pipeline = Pipeline(allow_gap=True)
+    pipeline = Pipeline(options=LoadOptions(allow_gap=True))
     pipeline.run(find_record_files([folder]))
     return pipeline
 

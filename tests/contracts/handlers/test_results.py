@@ -286,7 +286,7 @@ def opened_by(stream: ContractStream, how: str, parent: int) -> None:
 @pytest.mark.parametrize("how", ["contract", "account"])
 @pytest.mark.parametrize("payer", ["parent", "sibling", "anyone"])
 @pytest.mark.parametrize("was_there", [False, True], ids=["new", "completed"])
-def test_nonces_in_the_file_before_the_creation_are_kept(was_there: bool, payer: str, how: str) -> None:
+def test_nonces_in_the_file_before_the_creation_count(was_there: bool, payer: str, how: str) -> None:
     stream = ContractStream()
     stream.crypto_transfer({CALLER: -900, OTHER: 900})
     blocks = [stream.block()]

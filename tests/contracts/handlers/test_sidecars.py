@@ -123,7 +123,7 @@ def oneofs(action: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.checklist("CON-20")
-def test_actions_keep_their_order_depth_kind_and_gas() -> None:
+def test_actions_have_their_order_depth_kind_and_gas() -> None:
     stream = ContractStream()
     numbers = {"gas": 90, "gas_used": 80, "value": 7, "input": b"in", "call_operation_type": 1}
     inner = ACTION | {"call_depth": 1, "call_type": 3, "call_operation_type": 4}

@@ -185,7 +185,7 @@ def test_the_owner_of_an_approval_is_the_payer_unless_named_and_known() -> None:
 
 
 @pytest.mark.checklist("SYN-05", "CRY-25")
-def test_a_deleted_allowance_approves_nobody() -> None:
+def test_deleted_allowance_is_logged_without_a_spender() -> None:
     stream = TokenStream()
     allowances = [
         {"token_id": token(NFT), "owner": account(ALICE), "serial_numbers": [1]},

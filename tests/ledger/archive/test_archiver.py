@@ -18,7 +18,7 @@ from ledger.archive.originals import ArchiveSelection
 from ledger.archive.store import MARKER, FolderArchive, WrongArchive, open_archive
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.configured_bucket import open_download
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.trust import Trust
 from ledger.stream.block.block_file import read_block_file
@@ -60,8 +60,10 @@ def open_archiver() -> Iterator[Archiver]:
         archiver.close()
 
 
-def load(network: Network, **options: Any) -> Any:
-    return Pipeline(trust=Trust(network.book), **options).run(find_record_files([network.folder]))
+def load(network: Network, *, readers: Readers | None = None, require_archive: bool = False) -> Any:
+    options = LoadOptions(require_archive=require_archive)
+    pipeline = Pipeline(options=options, trust=Trust(network.book), readers=readers)
+    return pipeline.run(find_record_files([network.folder]))
 
 
 def blocks(count: int) -> list[BlockFile]:
@@ -213,7 +215,7 @@ def test_block_file_is_stored_as_it_is_and_archived_as_zstd(archive, network, se
 def test_files_read_by_other_processes_are_archived(archive, network, settings_of):
     with Readers(1) as readers:
         done = load(network, readers=readers)
-    assert done.ahead == 3
+    assert done.prefetched == 3
     ahead = files_of(archive)
     another = archive.with_name("another")
     settings_of({"importer.archive.location": str(another)})

@@ -152,7 +152,7 @@ def test_a_failed_transaction_changes_no_account(kind: str) -> None:
 
 
 @pytest.mark.checklist("CRY-09", "CRY-10", "ENT-03", "ENT-07", "MRG-02")
-def test_an_update_changes_what_it_sets_and_keeps_the_version_before() -> None:
+def test_update_archives_the_version_before() -> None:
     stream = Stream()
     created = create(stream, {"key": KEY, "memo": "old", "receiverSigRequired": True})
     first = stream.block()
@@ -182,7 +182,7 @@ def test_an_update_changes_what_it_sets_and_keeps_the_version_before() -> None:
 
 
 @pytest.mark.checklist("CRY-09", "CRY-13")
-def test_an_update_keeps_what_it_leaves_out() -> None:
+def test_update_leaves_other_columns_unchanged() -> None:
     stream = Stream()
     create(stream, {"key": KEY, "memo": "old", "receiverSigRequired": True, "proxyAccountID": num(4)})
     update(stream, {"proxyAccountID": num(0), "receiverSigRequired": False})
@@ -195,7 +195,7 @@ def test_an_update_keeps_what_it_leaves_out() -> None:
 
 
 @pytest.mark.checklist("CRY-29")
-def test_a_delegation_is_kept_until_another_one_or_the_zero_address() -> None:
+def test_delegation_lasts_until_another_one_or_the_zero_address() -> None:
     stream = Stream()
     first, second, none = b"\xaa" * 20, b"\xbb" * 20, bytes(20)
     at = [create(stream, {"delegation_address": first})]
@@ -296,7 +296,7 @@ def test_an_update_of_an_unknown_account_makes_a_partial_row() -> None:
 
 
 @pytest.mark.checklist("ENT-01", "ENT-02", "MRG-06")
-def test_a_second_creation_keeps_time_alias_and_address_of_the_first() -> None:
+def test_second_creation_leaves_time_alias_and_address() -> None:
     stream = Stream()
     at = create(stream, {"alias": ECDSA_ALIAS})
     first = stream.block()
@@ -335,7 +335,7 @@ def test_the_public_key_goes_with_a_key_that_has_none(
 
 
 @pytest.mark.checklist("ENT-09")
-def test_a_hollow_account_that_becomes_a_contract_keeps_its_creation_and_address() -> None:
+def test_hollow_account_that_becomes_a_contract_has_its_first_creation() -> None:
     stream = Stream()
     created = create(stream, {}, {"evm_address": ADDRESS})
     stream.send({1001: 5, 2: -5})
@@ -352,7 +352,7 @@ def test_a_hollow_account_that_becomes_a_contract_keeps_its_creation_and_address
 
 
 @pytest.mark.checklist("ENT-10")
-def test_without_history_updates_are_dropped_and_creations_kept() -> None:
+def test_without_history_only_creations_are_stored() -> None:
     stream = Stream()
     create(stream, {"memo": "first"})
     update(stream, {"memo": {"value": "second"}})

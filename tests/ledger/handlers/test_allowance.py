@@ -73,7 +73,7 @@ def test_no_owner_means_the_payer_and_an_unknown_one_is_skipped() -> None:
 
 
 @pytest.mark.checklist("CRY-21")
-def test_a_grant_of_zero_keeps_the_row() -> None:
+def test_row_of_a_zero_grant_stays() -> None:
     stream = Stream()
     approve(stream, (num(1001), 1002, 50))
     first = stream.block()

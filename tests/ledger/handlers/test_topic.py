@@ -106,7 +106,7 @@ def test_fees_of_a_new_topic_are_stored_as_a_list(fees: list[Any], expected: lis
 
 
 @pytest.mark.checklist("HCS-04", "HCS-05", "ENC-05")
-def test_an_update_replaces_the_keys_it_has_and_keeps_others() -> None:
+def test_update_replaces_only_the_keys_it_has() -> None:
     stream = Stream()
     created = create(stream, {"adminKey": KEY, "submitKey": KEY, "custom_fees": [fee(5, 1001)]})
     first = stream.block()

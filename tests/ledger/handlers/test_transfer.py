@@ -150,7 +150,7 @@ def test_without_hbar_transfers_there_are_no_balances() -> None:
     assert stored("entity", "id, balance") == [(1001, 0)]
 
 
-def test_balances_are_not_kept_if_not_configured() -> None:
+def test_balances_are_not_tracked_if_not_configured() -> None:
     stream = Stream()
     stream.create(1001, 100)
 
@@ -189,7 +189,7 @@ def test_a_paid_reward_starts_the_stake_period_yesterday(result: int) -> None:
 
 
 @pytest.mark.checklist("XFER-19")
-def test_a_staking_change_in_the_same_transaction_keeps_its_own_period_start() -> None:
+def test_staking_change_sets_its_own_period_start() -> None:
     stream = Stream()
     stream.create(1001)
     at = stream.happen(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 from django.db import connection
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.stream.source.local import find_record_files
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import TransactionBody, TransactionRecord, TransactionSidecarRecord
@@ -152,7 +152,7 @@ def _load(blocks: Iterable[Block], *, allow_gap: bool = False) -> None:
     with TemporaryDirectory() as folder:
         for block in blocks:
             block.write(Path(folder))
-        Pipeline(allow_gap=allow_gap).run(find_record_files([Path(folder)]))
+        Pipeline(options=LoadOptions(allow_gap=allow_gap)).run(find_record_files([Path(folder)]))
 
 
 def _culprits(cases: Iterable[Case], results: list[int]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from ledger.ingest.errors import IngestError
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.block.names import parse
 from ledger.stream.signature.address_book import address_book
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 
 def load(*paths: Path, allow_gap: bool = False) -> Progress:
-    return Pipeline(allow_gap=allow_gap).run(find_record_files(paths))
+    return Pipeline(options=LoadOptions(allow_gap=allow_gap)).run(find_record_files(paths))
 
 
 def groups() -> dict[str, list[dict[str, Any]]]:

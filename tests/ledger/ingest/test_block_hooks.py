@@ -95,7 +95,7 @@ def test_a_value_that_a_hook_wrote_is_in_the_state_of_that_hook(tmp_path):
 
 
 @pytest.mark.parametrize("attached_to", ["the call", "the next call", "the parent"])
-def test_a_value_may_be_told_by_a_later_call_or_its_change_attached_to_one(tmp_path, attached_to):
+def test_value_may_come_from_a_later_call_or_an_attached_change(tmp_path, attached_to):
     stream = BlockStream()
 
     def changes_of(which: str) -> list[Any]:
@@ -135,7 +135,7 @@ def test_a_slot_may_be_written_without_being_read_and_read_without_being_written
     ]
 
 
-def test_a_hook_that_nobody_owns_has_no_storage(tmp_path, caplog):
+def test_hook_without_an_owner_has_no_storage(tmp_path, caplog):
     stream = BlockStream()
     parent = stream.happen("cryptoTransfer")
     call(stream, parent, writes(b"\1"), slot(b"\1", b"w"), owner=0)

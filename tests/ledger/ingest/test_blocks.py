@@ -153,7 +153,7 @@ def test_reading_many_transactions_takes_as_many_queries_as_reading_few() -> Non
 
 
 @pytest.mark.checklist("CFG-01")
-def test_what_is_kept_by_default() -> None:
+def test_what_is_stored_by_default() -> None:
     prefix = "importer.parser.record.entity.persist."
 
     def kept(name: str) -> Any:
@@ -180,7 +180,7 @@ def test_what_is_kept_by_default() -> None:
 
 
 def test_the_log_has_a_line_for_each_file_that_is_stored(caplog: Any) -> None:
-    caplog.set_level("INFO", "ledger.ingest.pipeline")
+    caplog.set_level("INFO", "ledger.ingest.stages")
     stream = Stream()
     stream.send({1001: -1, 1002: 1})
     first = stream.block()

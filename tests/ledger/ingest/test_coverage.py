@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files
@@ -58,7 +58,7 @@ def test_a_start_in_the_middle_rests_on_nothing_and_a_gap_begins_another_range(t
     files = stream(tmp_path, 6)
 
     Pipeline().run(files[2:4])
-    Pipeline(allow_gap=True).run(files[5:])
+    Pipeline(options=LoadOptions(allow_gap=True)).run(files[5:])
 
     assert ranges("first_block", "last_block", "files", "rests_on") == [
         (2, 3, 2, "nothing"),
@@ -66,7 +66,7 @@ def test_a_start_in_the_middle_rests_on_nothing_and_a_gap_begins_another_range(t
     ]
 
 
-def test_other_filters_begin_another_range_that_goes_on_after_the_first(tmp_path):
+def test_other_filters_begin_a_range_after_the_first(tmp_path):
     files = stream(tmp_path, 4)
 
     Pipeline().run(files[:2])

@@ -145,7 +145,7 @@ def test_a_block_that_is_loaded_outlives_a_crash_at_once(database: Database, str
 
 @pytest.mark.parametrize("how", ["restarted", "backend killed"])
 @pytest.mark.parametrize("command", ["import", "follow"])
-def test_a_loader_goes_on_when_the_database_is_back(
+def test_loader_continues_when_the_database_is_back(
     database: Database, stream: Stream, command: str, how: str
 ) -> None:
     before = loaded(database)

@@ -185,7 +185,7 @@ def test_a_problem_of_one_transaction_stops_only_if_so_configured(
         ("contracts=0.0.800", "that contract 0.0.800 takes part in"),
     ],
 )
-def test_a_filter_option_says_in_words_what_it_keeps(text: str, words: str) -> None:
+def test_filter_option_describes_what_it_includes(text: str, words: str) -> None:
     assert str(filters.parse_option(text)) == words
     assert f"Only transactions {words} are kept" in filters.sentence([filters.parse_option(text)])
 
@@ -221,7 +221,7 @@ def test_an_unusable_filter_option_is_refused(text: str, problem: str) -> None:
         (["tokens=0.0.800 types=CRYPTODELETE"], []),
     ],
 )
-def test_filter_options_keep_what_they_say(texts: list[str], expected: list[int]) -> None:
+def test_filter_options_include_what_they_name(texts: list[str], expected: list[int]) -> None:
     stream = some_transactions()
 
     with settings(importer__parser__include=filters.setting(map(filters.parse_option, texts))):
@@ -231,7 +231,7 @@ def test_filter_options_keep_what_they_say(texts: list[str], expected: list[int]
 
 
 @pytest.mark.usefixtures("ledger_tables")
-def test_address_books_and_stakes_are_kept_whatever_the_filter() -> None:
+def test_address_books_and_stakes_pass_every_filter() -> None:
     stream = Stream()
     book = NodeAddressBook(nodeAddress=[{"nodeId": 0, "nodeAccountId": num(3), "RSA_PubKey": "ab"}])
     body = {"fileID": {"fileNum": 102}, "contents": book.SerializeToString()}

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.stream.source.local import find_record_files
 from tests.ledger.ingest import load
 
@@ -43,7 +43,7 @@ def test_every_record_file_is_loaded_with_its_known_hashes_and_counts(group: str
     # Some groups are single files of a longer stream.
     # The blooms that are known are those of the nodes alone.
     with load.settings(persist__syntheticContractLogs=False):
-        Pipeline(allow_gap=True).run(find_record_files([FIXTURES / group]))
+        Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([FIXTURES / group]))
 
     with connection.cursor() as cursor:
         cursor.execute(

@@ -133,7 +133,7 @@ def test_later_blocks_and_settings_leave_it_out(tmp_path):
     assert stored("contract", "id") == []
 
 
-def test_what_is_not_to_be_kept_is_left_out(tmp_path):
+def test_excluded_rows_are_left_out(tmp_path):
     with settings(persist__contracts=False, persist__systemFiles=False, persist__files=False):
         load(wrapped(STATE), tmp_path)
 

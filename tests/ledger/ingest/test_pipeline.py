@@ -12,7 +12,7 @@ from django.db import connection, connections
 
 from ledger.ingest import loader_lock
 from ledger.ingest.errors import IngestError
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files
@@ -100,16 +100,16 @@ def test_loading_again_changes_nothing(tmp_path: Path) -> None:
 def test_a_file_that_was_left_out_is_refused_and_not_called_loaded(tmp_path: Path, allow_gap: bool) -> None:
     stream(tmp_path, blocks=6)
     files = find_record_files([tmp_path])
-    Pipeline(allow_gap=True).run([files[1], files[4]])
+    Pipeline(options=LoadOptions(allow_gap=True)).run([files[1], files[4]])
     before = contents()
 
     for left_out in (0, 2, 3):
         with pytest.raises(IngestError, match="the database has not loaded it, but later ones") as raised:
-            Pipeline(allow_gap=allow_gap).run(files[left_out:])
+            Pipeline(options=LoadOptions(allow_gap=allow_gap)).run(files[left_out:])
         assert raised.value.file == files[left_out].name
         assert contents() == before
 
-    done = Pipeline(allow_gap=allow_gap).run(files[4:])
+    done = Pipeline(options=LoadOptions(allow_gap=allow_gap)).run(files[4:])
     assert (done.files, done.skipped) == (1, 1)
 
 
@@ -195,7 +195,7 @@ def test_both_bucket_layouts_are_read(tmp_path: Path, layout: Layout) -> None:
 
 
 @pytest.mark.checklist("FILE-03", "FILE-08")
-def test_a_missing_file_breaks_the_chain_and_what_precedes_it_is_kept(tmp_path: Path) -> None:
+def test_files_before_a_missing_one_stay_loaded(tmp_path: Path) -> None:
     stream(tmp_path, blocks=4)
     names = sorted(tmp_path.iterdir())
     names[2].unlink()
@@ -214,7 +214,7 @@ def test_a_gap_is_passed_when_the_operator_says_so(tmp_path: Path) -> None:
     stream(tmp_path, blocks=4)
     sorted(tmp_path.iterdir())[1].unlink()
 
-    done = load(tmp_path, allow_gap=True)
+    done = load(tmp_path, options=LoadOptions(allow_gap=True))
 
     assert done.files == 3
     assert query("select index from record_file order by 1") == [(0,), (2,), (3,)]
@@ -235,7 +235,7 @@ def test_nothing_of_a_corrupt_file_is_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.checklist("FILE-01", "FILE-05")
-def test_loading_goes_on_where_it_stopped_once_the_file_is_whole(tmp_path: Path) -> None:
+def test_loading_continues_once_the_damaged_file_is_whole(tmp_path: Path) -> None:
     stream(tmp_path, blocks=4)
     broken = sorted(tmp_path.iterdir())[2]
     whole = broken.read_bytes()
@@ -324,7 +324,7 @@ def test_a_second_loader_is_turned_away(tmp_path: Path, monkeypatch: pytest.Monk
         other.close()
 
 
-def test_a_loader_is_known_to_those_it_keeps_out(tmp_path: Path) -> None:
+def test_refused_loader_names_the_loader_that_runs(tmp_path: Path) -> None:
     stream(tmp_path, blocks=1)
     seen: list[tuple[str]] = []
     lock = (

@@ -64,7 +64,7 @@ def test_a_loader_tells_where_it_has_blocks_from_as_long_as_it_follows_them() ->
     assert reported("stopped")["block_source"] is None
 
 
-def test_a_loader_that_is_stuck_says_why_until_it_goes_on() -> None:
+def test_stuck_loader_says_why_until_it_continues() -> None:
     ballot = Votes("a.rcd_sig", Quorum.of([NODE, OTHER], {}, ConsensusMode.EQUAL, Fraction(1, 3)))
     ballot.refuse(1, "unreachable")
     with pytest.raises(NoQuorum) as raised:

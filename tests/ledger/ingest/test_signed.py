@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.node_key import signing_nodes
@@ -34,8 +34,10 @@ NODES = signing_nodes(6)
 Settings = Callable[..., None]
 
 
-def load(folder: Path, book: bytes | None = None, **options: Any) -> Progress:
-    return Pipeline(trust=Trust(book), **options).run(find_record_files([folder]))
+def load(folder: Path, book: bytes | None = None, *, allow_gap: bool = False) -> Progress:
+    return Pipeline(options=LoadOptions(allow_gap=allow_gap), trust=Trust(book)).run(
+        find_record_files([folder])
+    )
 
 
 def with_sidecar() -> Any:
@@ -142,7 +144,7 @@ def test_the_stream_ends_before_the_first_file_too_few_signed(tmp_path: Path) ->
     assert len(names()) == 1
 
 
-def test_a_published_file_nobody_signed_is_refused(tmp_path: Path) -> None:
+def test_published_file_without_signatures_is_refused(tmp_path: Path) -> None:
     composer = publish(tmp_path)
     for node in range(4):
         nth(tmp_path, node, "*_sig", 0).unlink()

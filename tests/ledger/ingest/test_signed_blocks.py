@@ -54,7 +54,7 @@ def test_the_first_block_publishes_the_ledger_that_signs_it_and_all_after_it(tmp
     assert LoadedRange.objects.get().signed is True
 
 
-def test_that_the_first_block_is_believed_by_its_own_word_is_warned_of_once(tmp_path, caplog):
+def test_trust_on_first_use_is_logged_once(tmp_path, caplog):
     signer = ThresholdSigner({0: 10}, "a network that nobody knows")
     stream = BlockStream(signer=signer)
     stream.happen("ledger_id_publication", publication(signer.identity))
@@ -70,9 +70,7 @@ def test_that_the_first_block_is_believed_by_its_own_word_is_warned_of_once(tmp_
 
 
 @pytest.mark.parametrize("network", ["mainnet", "testnet", "previewnet"])
-def test_the_first_block_is_not_believed_by_its_own_word_where_the_network_is_known(
-    tmp_path, settings_of, network
-):
+def test_known_networks_have_no_trust_on_first_use(tmp_path, settings_of, network):
     stream = BlockStream(signer=LEDGER)
     stream.happen("ledger_id_publication", publication(LEDGER.identity))
     stream.block().write(tmp_path / "stream")
@@ -148,7 +146,7 @@ def test_a_later_publication_counts_for_the_blocks_after_it(tmp_path):
     assert load(tmp_path).verified == 3
 
 
-def test_without_a_ledger_id_no_block_is_believed(tmp_path):
+def test_without_a_ledger_id_no_block_is_verified(tmp_path):
     stream = BlockStream(first_block=7, signer=LEDGER)
     transfer(stream)
     stream.block().write(tmp_path)
@@ -236,7 +234,7 @@ def test_blocks_before_a_publication_is_repeated_are_still_verified(tmp_path):
     assert [finding.what for finding in found] == []
 
 
-def test_a_publication_in_a_block_that_is_refused_is_not_believed(tmp_path):
+def test_publication_in_a_refused_block_is_not_trusted(tmp_path):
     stream = BlockStream(signer=LEDGER)
     stream.happen("ledger_id_publication", publication(LEDGER.identity))
     stream.block().write(tmp_path)

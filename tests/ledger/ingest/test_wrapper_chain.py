@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ledger.ingest.errors import IngestError
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.ingest.verify.verification import Finding, Verification
 from ledger.proofs.threshold.configured import FIRST_LEDGER
@@ -66,7 +66,7 @@ def test_the_first_block_of_another_chain_is_refused_also_by_a_loader_started_ag
         load(tmp_path)
 
     assert stored("record_file", "index") == [(5,)]
-    Pipeline(allow_gap=True).run(find_record_files([tmp_path]))
+    Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([tmp_path]))
     assert stored("record_file", "index, previous_wrapped_record_block_hash") == [
         (5, b"p" * 48),
         (6, b"o" * 48),

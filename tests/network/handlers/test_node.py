@@ -107,7 +107,7 @@ def test_an_update_by_the_network_itself_is_the_creation_of_older_nodes(nonce: i
 
 
 @pytest.mark.checklist("NOD-05")
-def test_a_deleted_node_keeps_its_other_columns() -> None:
+def test_deletion_changes_no_other_column_of_a_node() -> None:
     stream = Stream()
     created = create(stream)
     at = stream.happen("nodeDelete", {"node_id": 7})

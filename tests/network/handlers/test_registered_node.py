@@ -171,7 +171,7 @@ def test_an_update_of_an_unknown_registered_node_makes_a_partial_row() -> None:
 
 
 @pytest.mark.checklist("RGN-04")
-def test_a_deleted_registered_node_keeps_its_other_columns() -> None:
+def test_deletion_changes_no_other_column_of_a_registered_node() -> None:
     stream = Stream()
     created = create(stream)
     first = stream.block()

@@ -74,7 +74,7 @@ def test_a_repeated_airdrop_has_the_new_total() -> None:
 @pytest.mark.parametrize(
     ("kind", "state"), [("tokenCancelAirdrop", "CANCELLED"), ("tokenClaimAirdrop", "CLAIMED")]
 )
-def test_an_ended_airdrop_keeps_its_amount(kind: str, state: str) -> None:
+def test_ended_airdrop_has_its_last_amount(kind: str, state: str) -> None:
     stream = TokenStream()
     stream.happen("cryptoCreateAccount", {"alias": ALIAS}, receipt={"accountID": account(1001)})
     began = airdrop(stream, (airdrop_id(), 5), (airdrop_id(NFT, 3), 0))

@@ -127,7 +127,7 @@ def test_a_spender_of_a_serial_starts_a_version_of_it() -> None:
 
 
 @pytest.mark.checklist("CRY-23")
-def test_a_spender_by_an_unknown_alias_keeps_the_stored_one() -> None:
+def test_unknown_alias_of_a_spender_changes_nothing() -> None:
     stream = TokenStream()
     stream.create_nft(NFT, treasury=1001)
     stream.mint_serials(NFT, 1, treasury=1001)
@@ -250,7 +250,7 @@ def test_a_contract_spends_in_the_name_of_its_caller(body: str) -> None:
 
 
 @pytest.mark.checklist("XFER-23")
-def test_where_nobody_is_named_as_caller_the_payer_spends() -> None:
+def test_without_a_caller_the_payer_spends() -> None:
     stream = TokenStream()
     approve(stream, fungible(100))
     use(stream, 10, record={"contractCallResult": {"gasUsed": 5}})

@@ -98,7 +98,7 @@ def test_an_association_listed_twice_counts_once() -> None:
 
 
 @pytest.mark.checklist("TOK-23")
-def test_a_dissociation_keeps_the_other_columns() -> None:
+def test_dissociation_changes_no_other_column() -> None:
     stream = TokenStream()
     began = stream.associate(1001, TOKEN)
     known = status(stream, "tokenGrantKyc")

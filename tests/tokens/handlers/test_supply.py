@@ -87,7 +87,7 @@ def test_serials_without_metadata_are_not_minted() -> None:
 
 
 @pytest.mark.checklist("TOK-18", "XFER-13")
-def test_a_burnt_serial_has_no_owner_and_keeps_its_metadata() -> None:
+def test_burnt_serial_has_metadata_but_no_owner() -> None:
     stream = TokenStream()
     stream.create_nft(TOKEN)
     minted = stream.mint_serials(TOKEN, 1, 2)

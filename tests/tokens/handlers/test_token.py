@@ -219,7 +219,7 @@ def test_the_auto_renew_account_is_found_by_alias_or_left_out() -> None:
 
 
 @pytest.mark.checklist("TOK-10", "TOK-12", "MRG-06")
-def test_an_update_changes_what_it_sets_and_keeps_the_rest() -> None:
+def test_update_changes_only_what_it_sets() -> None:
     stream = TokenStream()
     created = stream.create(TOKEN, treasury=1001, decimals=3, wipeKey=KEY, freezeKey=KEY)
     first = stream.block()

@@ -96,7 +96,7 @@ def columns_of(model: type[models.Model]) -> tuple[Column, ...]:
 class RowOrder:
     """The columns of a table with very many rows, which are added as lists or tuples of their values.
 
-    `names` are all columns in the model's order, so that whoever adds a row sees what stands where.
+    `names` are all columns in the model's order, so that the code that adds a row shows them.
     """
 
     def __init__(self, model: type[models.Model], *names: str) -> None:
@@ -139,7 +139,7 @@ def _pieces(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[bytes | 
 
 
 def row_transformer(columns: Sequence[Column]) -> Any:
-    """Return what turns the values of these columns into bytes, without a connection."""
+    """Return the encoder of the values of these columns, which needs no connection."""
     transformer, types = Transformer(_adapters()), psycopg.adapters.types
     transformer.set_dumper_types([types.get_oid(column.type) for column in columns], Format.BINARY)
     return transformer

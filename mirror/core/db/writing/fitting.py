@@ -1,7 +1,7 @@
 """COPY of rows that may not fit their table.
 
 A record may have what no column can hold: an unsigned number of 64 bits, a NUL character, the same storage
-slot twice. Such rows are rare, so they are mended only after PostgreSQL has refused the rows of a table. All
+slot twice. Such rows are rare, so they are changed only after PostgreSQL has refused the rows of a table. All
 others cost a savepoint per table.
 """
 

@@ -184,7 +184,7 @@ class Pending(Moves):
         self.key: Callable[[Mapping[str, Any]], Any] = itemgetter(*rule.key)
         self._latest: dict[Any, Change] = {}
         self.silent: dict[Any, Change] = {}
-        # Silent changes of the file being read, where the rule tells them from earlier ones.
+        # Silent changes of the file being read, where the rule distinguishes them from earlier ones.
         self._of_file: dict[Any, Change] = {} if rule.carried else self.silent
         self.versions: list[Change] = []
         # Changes of objects whose stored row decides whether the first of them takes effect.
@@ -348,8 +348,8 @@ class Merge:
     @cached_property
     def few(self) -> str:
         """Precedes a statement whose changes are in its values, those of `few_values`."""
-        beside = [*self.times, *(Column(name, kind, None) for name, kind in self.rule.noted.items())]
-        types = ", ".join(f"{_quoted(column.name)} {column.type}" for column in beside)
+        extra = [*self.times, *(Column(name, kind, None) for name, kind in self.rule.noted.items())]
+        types = ", ".join(f"{_quoted(column.name)} {column.type}" for column in extra)
         return (
             "with changes as materialized (select * from rows from ("
             f"json_populate_recordset(null::{self.table}, %s), json_to_recordset(%s) as ({types}))) "
@@ -449,17 +449,17 @@ class Merge:
             order.append(rule.defaults[column.name])
         return f"coalesce({', '.join(order)})"
 
-    def _same_key(self, one: str, other: str) -> str:
-        return " and ".join(f"{one}.{_quoted(n)} = {other}.{_quoted(n)}" for n in self.rule.key)
+    def _same_key(self, left: str, right: str) -> str:
+        return " and ".join(f"{left}.{_quoted(n)} = {right}.{_quoted(n)}" for n in self.rule.key)
 
 
 def _hex(value: bytes) -> str:
     return f"\\x{value.hex()}"
 
 
-def added_up(one: str, other: str) -> str:
+def added_up(left: str, right: str) -> str:
     """Return SQL for the sum of two amounts, which stays within 64 bits."""
-    return f"least(greatest({one}::numeric + {other}, {-(1 << 63)}), {(1 << 63) - 1})::bigint"
+    return f"least(greatest({left}::numeric + {right}, {-(1 << 63)}), {(1 << 63) - 1})::bigint"
 
 
 def _quoted(name: str) -> str:

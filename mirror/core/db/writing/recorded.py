@@ -1,6 +1,6 @@
 """Rows and changes of one file, recorded in one process to be added to a batch in another.
 
-Rows are encoded for COPY at once, changes are kept in their order: what they do depends on the files before.
+Rows are encoded for COPY at once, changes are recorded in order: their effect depends on the files before.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from ledger.ingest.balances.reconciliation import NotComparable, Outcome, reconcile
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.balance.balance_file import BalanceFile, read_balance_file
 from ledger.stream.balance.files import find_balance_files
@@ -58,7 +58,7 @@ def test_a_node_that_has_loaded_all_equals_every_balance_file_of_its_network(tmp
     assert {(account, token) for account, token, *_ in differences()} == {(800, 0)}
 
 
-def test_differences_are_kept_once_and_go_when_they_are_gone():
+def test_differences_are_stored_once_and_removed_when_resolved():
     stream = Stream()
     stream.create(1001, 500)
     at = stream.send({1001: -5, 2: 5}, payer=1001)
@@ -102,7 +102,7 @@ def test_a_file_after_a_gap_is_compared_only_from_a_snapshot_after_the_gap(tmp_p
     early, late = (stream.send({1001: -7, 2: 7}) for _ in range(2))
     load(first)
     stream.block().write(tmp_path)
-    Pipeline(start=early).run(find_record_files([tmp_path]))
+    Pipeline(options=LoadOptions(start=early)).run(find_record_files([tmp_path]))
 
     with pytest.raises(NotComparable, match="there is no snapshot of balances before it"):
         reconcile(balances_at(late, (2, ALL, {})))

@@ -8,7 +8,7 @@ import pytest
 
 from ledger.ingest.balances import choosing
 from ledger.ingest.balances.start import Start
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files
@@ -37,7 +37,7 @@ def started(folder: Path, files: Sequence[Any], trust: Trust | None = None) -> S
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["between blocks", "within a block"])
-def test_balances_go_on_from_the_file_and_say_what_they_rest_on(tmp_path, half):
+def test_balances_continue_from_the_file_and_name_it(tmp_path, half):
     stream = Stream()
     stream.create(1001, 500)
     stream.block()
@@ -54,7 +54,7 @@ def test_balances_go_on_from_the_file_and_say_what_they_rest_on(tmp_path, half):
     composed.write(tmp_path)
     files = find_record_files([tmp_path])
 
-    done = Pipeline(balances=started(tmp_path, files)).run(files)
+    done = Pipeline(options=LoadOptions(balances=started(tmp_path, files))).run(files)
 
     assert (done.files, done.earlier) == ((2, 0) if half else (1, 1))
     assert stored("entity", ACCOUNTS, "balance is not null") == [
@@ -124,7 +124,7 @@ def test_from_any_balance_file_of_a_simulated_network_balances_are_those_of_the_
         left = files[index:]
         trust = Trust(first_book())
         start = started(tmp_path, left, trust)
-        Pipeline(trust=trust, balances=start).run(left)
+        Pipeline(options=LoadOptions(balances=start), trust=trust).run(left)
         assert balances_now() == expected
         assert start.signed_by
 
@@ -151,6 +151,6 @@ def test_a_change_of_treasury_moves_also_serials_that_were_there_before_the_star
     compose_balances(at, [(1001, 0, {2001: 7}), (1002, 0, {2001: 1})]).write(tmp_path)
     files = find_record_files([tmp_path])
 
-    Pipeline(balances=started(tmp_path, files)).run(files)
+    Pipeline(options=LoadOptions(balances=started(tmp_path, files))).run(files)
 
     assert stored("token_account", RELATIONSHIPS) == [(1001, 2001, 0), (1002, 2001, 8)]

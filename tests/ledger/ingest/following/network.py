@@ -5,8 +5,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from ledger.ingest.following.follower import Follower
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.following.follower import Follower, Span
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
+from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.record.names import signature_name
 from ledger.stream.signature.node_key import SigningNode, signing_nodes
@@ -74,11 +75,14 @@ def follow(
     source: Download | None = None,
     *,
     files: int | None = None,
-    **options: Any,
+    report: Reporting | None = None,
+    start: int | None = None,
+    until: int | None = None,
 ) -> Progress:
     """Follow until everything the network has published is loaded, or `files` files of this run."""
     trust = Trust(network.book)
-    followed = Follower(source or download(str(network.folder)), trust, **options)
+    span = Span(start=start, until=until)
+    followed = Follower(source or download(str(network.folder)), trust, report, span=span)
     enough = len(network.blocks) if files is None else files
 
     def seen(done: Progress) -> None:
@@ -88,7 +92,7 @@ def follow(
     guard = threading.Timer(PATIENCE_SECONDS, followed.stop)
     guard.start()
     try:
-        return Pipeline(trust=trust, start=options.get("start"), report=seen).run(followed.files())
+        return Pipeline(options=LoadOptions(start=start), trust=trust, report=seen).run(followed.files())
     finally:
         guard.cancel()
 

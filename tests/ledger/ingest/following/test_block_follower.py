@@ -43,8 +43,8 @@ class Noting:
     def refuse(self, reason: str = "") -> None:
         self._source.refuse(reason)
 
-    def told(self) -> dict[str, Any]:
-        return self._source.told()
+    def status(self) -> dict[str, Any]:
+        return self._source.status()
 
     def close(self) -> None:
         self._source.close()
@@ -145,6 +145,6 @@ def test_a_block_node_is_not_blamed_for_what_the_operator_has_not_named(
 
     assert follower.problem is not None
     assert problem in follower.problem.cause
-    (node,) = source.told()["nodes"]
+    (node,) = source.status()["nodes"]
     assert (node["failures"], node["set_aside_until"]) == (0, None)
     source.close()

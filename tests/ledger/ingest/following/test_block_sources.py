@@ -45,32 +45,32 @@ def test_a_node_that_has_blocks_later_than_another_is_left_for_it(server, settin
         assert isinstance(source, BlockNodeSource)
         try:
             assert first(source, 7).number == 7
-            (used,) = [each["name"] for each in source.told()["nodes"] if each["used"]]
+            (used,) = [each["name"] for each in source.status()["nodes"] if each["used"]]
             for node in source.scheduler.ordered():
                 source.scheduler.measured(node, 0.5 if node.name == used else 0.1)
 
             assert first(source, 8).number == 8
             assert source.location == f"the block node {next(each for each in addresses if each != used)}"
-            assert source.told()["now"] == source.location
+            assert source.status()["now"] == source.location
         finally:
             source.close()
 
 
-def test_a_node_that_is_set_aside_is_told_with_its_failure(server):
+def test_status_has_the_failure_of_a_node_set_aside(server):
     source = open_block_source()
     try:
         for _ in range(3):
             assert first(source, 7).number == 7
             source.refuse("the chain is broken")
 
-        (told,) = source.told()["nodes"]
+        (told,) = source.status()["nodes"]
         assert (told["last_failure"], told["used"]) == ("the chain is broken", False)
         assert told["set_aside_until"] is not None
     finally:
         source.close()
 
 
-def test_a_node_that_kept_failing_is_said_to_do_so_only_until_a_block_of_it_is_accepted(server):
+def test_failing_node_is_reported_until_its_block_is_accepted(server):
     source = open_block_source()
     try:
         for _ in range(3):
@@ -78,22 +78,22 @@ def test_a_node_that_kept_failing_is_said_to_do_so_only_until_a_block_of_it_is_a
             source.refuse("the chain is broken")
 
         assert first(source, 7).number == 7
-        assert source.told()["why"] == SelectionReason.FORCED
+        assert source.status()["why"] == SelectionReason.FORCED
         assert first(source, 8).number == 8
-        assert source.told()["why"] == SelectionReason.ACCEPTED
-        assert source.told()["nodes"][0]["set_aside_until"] is None
+        assert source.status()["why"] == SelectionReason.ACCEPTED
+        assert source.status()["nodes"][0]["set_aside_until"] is None
     finally:
         source.close()
 
 
-def test_while_no_node_can_be_used_it_is_told_why_not(server, settings_of):
+def test_status_says_why_no_node_can_be_used(server, settings_of):
     settings_of({"importer.block.nodes": (f"127.0.0.1:{server.port}", "127.0.0.1:1 priority=1")})
     source = open_block_source()
     try:
         with pytest.raises(StreamFileError, match=r"block 500 \(127\.0\.0\.1:\d+ has blocks 7 to 9; "):
             source.next(500, 0)
 
-        has, away = source.told()["nodes"]
+        has, away = source.status()["nodes"]
         assert (has["answer"], has["blocks"]) == ("has blocks 7 to 9", (7, 9))
         assert (away["answer"], away["blocks"]) == ("connection refused", None)
         assert abs(away["answered"] - time.time()) < PATIENCE_SECONDS
@@ -101,7 +101,7 @@ def test_while_no_node_can_be_used_it_is_told_why_not(server, settings_of):
         source.close()
 
 
-def test_a_node_that_was_killed_is_told_with_what_it_answers_now(server):
+def test_status_of_a_killed_node_has_its_present_answer(server):
     source = open_block_source()
     try:
         assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
@@ -109,7 +109,7 @@ def test_a_node_that_was_killed_is_told_with_what_it_answers_now(server):
         with pytest.raises(StreamFileError):
             first(source, 10)
         wait_until(lambda: refusal(source, 10).endswith("connection refused)"))
-        assert source.told()["nodes"][0]["answer"] == "connection refused"
+        assert source.status()["nodes"][0]["answer"] == "connection refused"
     finally:
         source.close()
 
@@ -134,7 +134,7 @@ def test_a_node_that_has_no_block_more_is_waited_for_and_has_not_failed(server):
         assert [source.next(10, 0) for _ in range(5)] == [None] * 5
         wait_no_longer_than(source, PATIENCE_SECONDS)
 
-        (told,) = source.told()["nodes"]
+        (told,) = source.status()["nodes"]
         assert (told["used"], told["last_failure"]) == (True, "")
         publish(server, 4)
         assert first(source, 10).number == 10
@@ -183,9 +183,7 @@ class Polite(BlockNodeServer):
         return super().subscribe(request, context)
 
 
-def test_a_node_that_ends_its_stream_as_it_has_nothing_new_has_not_failed_and_is_not_asked_all_the_time(
-    server, settings_of
-):
+def test_node_that_ends_its_stream_without_news_has_not_failed(server, settings_of):
     with Polite() as polite:
         publish(polite)
         settings_of({"importer.block.nodes": (f"127.0.0.1:{polite.port}",)})
@@ -195,7 +193,7 @@ def test_a_node_that_ends_its_stream_as_it_has_nothing_new_has_not_failed_and_is
             polite.streams, began = 0, time.monotonic()
             wait_until(lambda: source.next(10, 0) or polite.streams >= 3)
             assert polite.streams <= 1 + (time.monotonic() - began) / NOTHING_NEW_SECONDS
-            (told,) = source.told()["nodes"]
+            (told,) = source.status()["nodes"]
             assert (told["last_failure"], told["set_aside_until"]) == ("", None)
 
             publish(polite, 4)
@@ -216,14 +214,12 @@ def test_a_node_that_ends_its_stream_without_a_block_that_it_has_has_failed(serv
         try:
             with pytest.raises(StreamFileError, match="ended the stream without block 7, which it has"):
                 first(source, 7)
-            assert source.told()["nodes"][0]["failures"] == 1
+            assert source.status()["nodes"][0]["failures"] == 1
         finally:
             source.close()
 
 
-def test_a_quiet_node_that_ends_its_stream_when_asked_for_the_block_that_it_has_has_failed(
-    server, settings_of
-):
+def test_quiet_node_that_ends_its_stream_without_its_block_has_failed(server, settings_of):
     asked = threading.Semaphore(0)
 
     class EndingWhenAsked(Polite):
@@ -257,7 +253,7 @@ def test_blocks_that_are_accepted_between_failures_do_not_excuse_them(server, ca
             source.refuse(f"it has hash {number}a{number}b… and another chain")
             assert first(source, number).number == number
 
-        (told,) = source.told()["nodes"]
+        (told,) = source.status()["nodes"]
         assert told["failures"] == 3
         refused = [each["reason"] for each in events(caplog) if each["event"] == "block_refused"]
         assert refused == ["it has hash 7a7b… and another chain"]
@@ -278,7 +274,7 @@ def test_a_node_that_stalls_is_left_at_once_for_another_one_that_has_the_block(s
 
             assert first(source, 10).number == 10
             assert source.location == f"the block node 127.0.0.1:{other.port}"
-            assert source.told()["nodes"][0]["set_aside_until"] is not None
+            assert source.status()["nodes"][0]["set_aside_until"] is not None
         finally:
             source.close()
 
@@ -303,7 +299,7 @@ def test_a_failure_after_a_quiet_minute_is_no_stall(server):
         with pytest.raises(StreamFileError):
             first(source, 11)
 
-        (told,) = source.told()["nodes"]
+        (told,) = source.status()["nodes"]
         assert (told["failures"], told["set_aside_until"]) == (2, None)
     finally:
         source.close()
@@ -324,7 +320,7 @@ def test_a_node_owes_no_block_that_no_other_node_had_at_the_last_look(server, se
             with pytest.raises(StreamFileError, match=r"has block 10"):
                 source.next(10, 0)
 
-            told = source.told()["nodes"][0]
+            told = source.status()["nodes"][0]
             assert (told["failures"], told["set_aside_until"]) == (1, None)
         finally:
             source.close()
@@ -349,7 +345,7 @@ def test_a_quiet_node_is_left_for_another_one_that_has_the_block(server, setting
 
             assert first(source, 10).number == 10
             assert source.location == f"the block node 127.0.0.1:{other.port}"
-            assert source.told()["nodes"][0]["last_failure"] == ""
+            assert source.status()["nodes"][0]["last_failure"] == ""
         finally:
             source.close()
 
@@ -383,7 +379,7 @@ def asked_together(server: BlockNodeServer, settings_of: Any) -> Iterator[list[T
         yield nodes
 
 
-def test_all_nodes_are_asked_at_once_and_the_first_in_order_that_has_the_block_is_chosen(asked_together):
+def test_all_nodes_are_queried_at_once_and_the_first_with_the_block_chosen(asked_together):
     for node in asked_together[1:]:
         publish(node, 4)
     source = open_block_source()
@@ -409,7 +405,7 @@ def test_a_node_that_is_slow_to_tell_what_it_has_comes_before_those_after_it_in_
         source.close()
 
 
-def test_all_others_are_asked_at_once_for_a_block_that_a_quiet_node_lacks(server, asked_together):
+def test_all_others_are_queried_at_once_for_the_block_of_a_quiet_node(server, asked_together):
     source = open_block_source()
     try:
         assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
@@ -431,6 +427,6 @@ def test_how_soon_a_node_has_blocks_is_forgotten_when_one_of_them_is_refused(ser
         source.scheduler.measured(node, 0.001)
         source.refuse("another chain")
 
-        assert source.told()["nodes"][0]["latency_ms"] is None
+        assert source.status()["nodes"][0]["latency_ms"] is None
     finally:
         source.close()

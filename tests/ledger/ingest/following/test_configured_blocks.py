@@ -71,7 +71,7 @@ def test_registered_nodes_take_the_place_of_the_same_ones_in_the_settings(settin
     assert Nodes()() == [node("own.example.com"), node("found.example.com")]
 
 
-def test_nobody_is_asked_who_is_not_to_be(settings_of):
+def test_undiscovered_nodes_are_not_queried(settings_of):
     settings_of({"importer.block.autoDiscoveryEnabled": False})
     register(1, ALL_APIS)
 
@@ -146,7 +146,7 @@ def test_without_any_bucket_blocks_come_from_block_nodes_alone(settings_of):
 
 
 @pytest.mark.parametrize("kind", ["AUTO", "FILE"])
-def test_a_bucket_of_blocks_that_is_missed_is_asked_for_by_its_own_setting(settings_of, kind):
+def test_missing_bucket_of_blocks_is_reported_with_its_setting(settings_of, kind):
     settings_of({"network": "other", "importer.block.sourceType": kind})
 
     with pytest.raises(OperatorError, match="name it by SVC_MIRROR_IMPORTER_BLOCK_BUCKETNAME"):

@@ -256,7 +256,7 @@ def test_a_node_goes_over_by_itself_and_loads_each_transaction_once(going_over):
 
 @pytest.mark.usefixtures("ledger_tables")
 @pytest.mark.parametrize("first", [1, 3, 4])
-def test_a_node_that_was_stopped_on_the_way_goes_on_where_it_was(going_over, first):
+def test_node_stopped_during_the_cutover_continues_there(going_over, first):
     folder, book, _ = going_over
 
     assert len(follow(folder, book, first)) >= first

@@ -22,7 +22,7 @@ class Failing:
     def refuse(self, reason: str = "") -> None:
         pass
 
-    def told(self) -> dict[str, Any]:
+    def status(self) -> dict[str, Any]:
         return {"now": self.location, "why": "", "nodes": []}
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ def test_without_a_known_block_node_blocks_come_from_the_bucket_until_there_is_o
         source.next(7, 0)
 
     assert source.location == "nodes"
-    assert source.told()["why"] == "block nodes are known"
+    assert source.status()["why"] == "block nodes are known"
 
 
 class Holding(Failing):
@@ -105,10 +105,10 @@ def test_a_source_without_a_new_block_is_left_for_the_other_once_that_has_it():
     bucket.has, nodes.has = False, True
     assert first(source, 8).number == 8
     assert source.location == "nodes"
-    assert source.told()["why"] == "the other source has nothing new"
+    assert source.status()["why"] == "the other source has nothing new"
 
 
-def test_a_quiet_source_is_kept_while_the_other_fails():
+def test_quiet_source_stays_in_use_while_the_other_fails():
     source = FailoverBlockSource(Holding("nodes", fails=False), Failing("bucket"), patience=0)
 
     assert [source.next(7, 0) for _ in range(5)] == [None] * 5

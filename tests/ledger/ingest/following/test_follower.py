@@ -154,7 +154,7 @@ def test_files_appear_while_it_follows(network: Network) -> None:
 # START AND END
 
 
-def test_it_goes_on_where_loading_ended(network: Network) -> None:
+def test_it_continues_where_loading_ended(network: Network) -> None:
     network.happen(2)
     follow(network)
     network.happen(3)
@@ -182,7 +182,7 @@ def test_a_later_start_leaves_out_what_is_between(network: Network) -> None:
     assert loaded() == [network.files[0], *network.files[4:]]
 
 
-def test_an_earlier_start_goes_on_where_loading_ended(network: Network) -> None:
+def test_earlier_start_continues_where_loading_ended(network: Network) -> None:
     network.happen(4)
     until = network.blocks[1].transactions[0].consensus_timestamp
     follow(network, until=until)
@@ -251,7 +251,7 @@ def problem_reported_elsewhere() -> Any:
         connection.close()
 
 
-def test_a_stray_file_of_one_node_is_passed_over(network: Network) -> None:
+def test_stray_file_of_one_node_is_skipped(network: Network) -> None:
     network.happen(2)
     stray = Composer(nodes=NODES[:1], start=network.composer.consensus_timestamp - 10**9)
     stray.crypto_transfer({1001: -1, 1002: 1})

@@ -49,7 +49,7 @@ def test_in_one_stage_each_transaction_is_loaded_once_wherever_the_node_is_stopp
     assert transactions() == len(WHOLE) + 1
 
 
-def test_record_files_that_go_on_after_the_first_block_are_left_alone(network):
+def test_record_files_after_the_first_block_are_ignored(network):
     for _ in range(RECORDS):
         network.record()
     network.blocks()

@@ -1,4 +1,4 @@
-"""Reading ahead in other processes: the tables end up as if one process had done all in order."""
+"""Prefetching in other processes: the tables end up as if one process had done all in order."""
 
 import os
 import random
@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings as django_settings
 
 from ledger.ingest.errors import IngestError
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
@@ -49,23 +49,23 @@ def load(folder: Path, readers: int = 0, **options: Any) -> Progress:
 
 
 def outcome(folder: Path, readers: int = 0, **options: Any) -> tuple[str, int, dict[str, list[str]]]:
-    """Load into empty tables. Return the error, how many files were read ahead, and the contents."""
+    """Load into empty tables. Return the error, how many files were prefetched, and the contents."""
     empty_tables()
-    problem, ahead = "", 0
+    problem, prefetched = "", 0
     try:
-        ahead = load(folder, readers, **options).ahead
+        prefetched = load(folder, readers, **options).prefetched
     except (StreamFileError, IngestError) as error:
         problem = str(error)
-    return problem, ahead, contents()
+    return problem, prefetched, contents()
 
 
 def load_both_ways(folder: Path, **options: Any) -> tuple[str, int]:
-    """Load without readers and with them; both must give the same. Return the error and the files ahead."""
+    """Load without and with readers, to the same effect. Return the error and the prefetched files."""
     problem, _, expected = outcome(folder, **options)
-    same, ahead, rows = outcome(folder, READERS, **options)
+    same, prefetched, rows = outcome(folder, READERS, **options)
     assert same == problem
     assert rows == expected
-    return problem, ahead
+    return problem, prefetched
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +83,10 @@ def test_the_way_from_wrapped_record_files_to_blocks_is_the_same(tmp_path: Path)
         network.record(written=False, wrapped=True)
     network.blocks(2)
 
-    problem, ahead = load_both_ways(tmp_path)
+    problem, prefetched = load_both_ways(tmp_path)
 
     assert problem == ""
-    assert ahead
+    assert prefetched
     assert [row[0] is not None for row in stored("record_file", "previous_wrapped_record_block_hash")] == [
         False, False, True, True, True
     ]  # fmt: skip
@@ -101,7 +101,7 @@ def test_a_simulated_network_is_the_same_in_batches_of_any_size(history: Path, i
         with settings(importer__parser__record__batch__maxItems=items):
             done = load(history, readers, trust=Trust(first_book()))
         assert contents() == expected
-        assert done.ahead
+        assert done.prefetched
         assert done.verified == done.files
 
 
@@ -109,9 +109,9 @@ def test_a_simulated_network_is_the_same_in_batches_of_any_size(history: Path, i
 def test_files_of_public_networks_are_the_same() -> None:
     folders = [FIXTURES / group for group in GROUPS] + sorted((FIXTURES / "blocks").iterdir())
 
-    outcomes = [load_both_ways(folder, allow_gap=True) for folder in folders]
+    outcomes = [load_both_ways(folder, options=LoadOptions(allow_gap=True)) for folder in folders]
 
-    assert sum(ahead for _, ahead in outcomes) > len(folders)
+    assert sum(prefetched for _, prefetched in outcomes) > len(folders)
 
 
 def test_a_file_that_needs_those_before_it_is_read_in_its_turn(tmp_path: Path) -> None:
@@ -128,9 +128,9 @@ def test_a_file_that_needs_those_before_it_is_read_in_its_turn(tmp_path: Path) -
         composer.transaction(deletion)
         composer.block().write(tmp_path)
 
-    _, ahead = load_both_ways(tmp_path)
+    _, prefetched = load_both_ways(tmp_path)
 
-    assert ahead <= 1
+    assert prefetched <= 1
     assert stored("entity", "obtainer_id", "id > 2000") == [(1002,)] * 20
 
 
@@ -167,7 +167,7 @@ def test_a_reader_that_is_killed_costs_no_file(
 
     assert not victims
     assert contents() == expected
-    assert done.ahead < done.files
+    assert done.prefetched < done.files
     assert "a reader of stream files" in next(deaths.recent(600)).process
 
 

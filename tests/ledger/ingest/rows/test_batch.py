@@ -8,7 +8,7 @@ from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.persist import Persist
 
 
-def test_a_batch_keeps_no_transactions_of_a_file_whose_rows_are_made():
+def test_batch_drops_transactions_once_their_rows_are_made():
     batch = Batch(EntityLookup(), Persist(), FileContents())
     batch.begin_file([object()])  # type: ignore[list-item]
     batch.state(SimpleNamespace).calls = batch.items

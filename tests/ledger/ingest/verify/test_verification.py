@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trust import Trust
-from ledger.ingest.verify.ranges import InvalidRange, moment, within
+from ledger.ingest.verify.ranges import InvalidRange, time_of, within
 from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.blocks import FetchedBlock
@@ -133,7 +133,7 @@ def test_nothing_is_found_among_random_contracts(seed: int, tmp_path: Path) -> N
 @pytest.mark.parametrize("group", sorted({fact.values[0]["group"] for fact in facts("records")}))
 def test_nothing_is_found_in_the_files_of_public_networks(group: str) -> None:
     # Some groups are single files of a longer stream.
-    Pipeline(allow_gap=True).run(find_record_files([ROOT / group]))
+    Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([ROOT / group]))
 
     checked, found = verify(ROOT / group)
 
@@ -145,7 +145,7 @@ def test_nothing_is_found_in_the_files_of_public_networks(group: str) -> None:
 @pytest.mark.parametrize("folder", sorted({str(Path(fact.values[0]["name"]).parent) for fact in BLOCKS}))
 def test_nothing_is_found_in_the_blocks_of_public_networks(folder: str) -> None:
     # They are single blocks of a longer stream.
-    Pipeline(allow_gap=True).run(find_record_files([ROOT / folder]))
+    Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([ROOT / folder]))
 
     checked, found = verify(ROOT / folder)
 
@@ -246,9 +246,7 @@ def test_files_are_verified_one_by_one_with_the_entities_of_their_time(tmp_path:
         ),
     ],
 )
-def test_a_row_that_is_not_as_the_file_says_is_told_with_its_place(
-    statement: str, expected: str, tmp_path: Path
-) -> None:
+def test_changed_row_is_reported_with_its_position(statement: str, expected: str, tmp_path: Path) -> None:
     write(tmp_path, *some_blocks())
     load(tmp_path)
     assert verify(tmp_path)[1] == []
@@ -299,7 +297,7 @@ def test_rows_added_when_deleted_tokens_are_given_up_are_no_difference(tmp_path:
 # FILES AND BLOCKS THAT ARE NOT THERE, OR DO NOT FOLLOW
 
 
-def test_a_file_that_should_be_loaded_is_told_once(tmp_path: Path) -> None:
+def test_missing_file_is_reported_once(tmp_path: Path) -> None:
     write(tmp_path, *some_blocks())
     load(tmp_path)
     change("delete from record_file where index = 1")
@@ -315,7 +313,7 @@ def test_files_outside_of_what_is_loaded_are_lacking_after_its_beginning(tmp_pat
     write(tmp_path, *blocks)
     files = find_record_files([tmp_path])
     Pipeline().run(files[2:3])
-    Pipeline(allow_gap=True).run(files[5:6])
+    Pipeline(options=LoadOptions(allow_gap=True)).run(files[5:6])
 
     checked, found = verify(tmp_path)
 
@@ -328,7 +326,7 @@ def test_files_outside_of_what_is_loaded_are_lacking_after_its_beginning(tmp_pat
     assert checked.lacking == 3
 
 
-def test_a_block_without_its_file_is_told_and_so_is_the_gap(tmp_path: Path) -> None:
+def test_block_without_its_file_is_reported_and_so_is_the_gap(tmp_path: Path) -> None:
     write(tmp_path, *some_blocks())
     load(tmp_path)
     first, second, third = find_record_files([tmp_path])
@@ -342,7 +340,7 @@ def test_a_block_without_its_file_is_told_and_so_is_the_gap(tmp_path: Path) -> N
     assert len(found) == 2
 
 
-def test_a_block_between_those_of_the_files_is_told(tmp_path: Path) -> None:
+def test_block_between_those_of_the_files_is_reported(tmp_path: Path) -> None:
     write(tmp_path, *some_blocks())
     load(tmp_path)
     change(
@@ -358,7 +356,7 @@ def test_a_block_between_those_of_the_files_is_told(tmp_path: Path) -> None:
 # DAMAGED AND UNSIGNED FILES
 
 
-def test_a_damaged_file_is_told_and_the_others_are_compared(tmp_path: Path) -> None:
+def test_damaged_file_is_reported_and_the_others_are_compared(tmp_path: Path) -> None:
     write(tmp_path, *some_blocks())
     load(tmp_path)
     _, second, _ = find_record_files([tmp_path])
@@ -373,7 +371,7 @@ def test_a_damaged_file_is_told_and_the_others_are_compared(tmp_path: Path) -> N
     assert "topic_message: a row is missing" in missing
 
 
-def test_any_flipped_bit_is_told_unless_the_content_is_the_same(tmp_path: Path) -> None:
+def test_flipped_bit_is_reported_unless_the_content_is_the_same(tmp_path: Path) -> None:
     """Also in files nobody signed: the database has their hashes."""
     stream = Stream(start=START, interval=SECOND)
     for _ in range(2):
@@ -429,7 +427,7 @@ def test_a_file_that_too_few_signed_is_reported_with_its_signers(tmp_path: Path)
     assert (checked.files, checked.signed) == (3, 2)
 
 
-def test_a_sidecar_that_was_changed_on_every_node_is_told(tmp_path: Path) -> None:
+def test_sidecar_changed_on_every_node_is_reported(tmp_path: Path) -> None:
     book = published(tmp_path).address_book()
     load(tmp_path, trust=Trust(book))
     third = find_record_files([tmp_path])[2].name
@@ -469,13 +467,13 @@ def test_the_files_of_a_time_are_chosen(
     assert within(files, start, end) == [files[index] for index in expected]
 
 
-def test_a_range_is_told_by_blocks_or_times(tmp_path: Path) -> None:
+def test_range_is_given_by_blocks_or_times(tmp_path: Path) -> None:
     load(write(tmp_path, *some_blocks()))
 
-    assert moment("1") == START + 2 * SECOND
-    assert moment("1", end=True) == START + 3 * SECOND
-    assert moment("2025-01-01T00:00:01.5Z") == START + SECOND + SECOND // 2
-    assert moment("1735689600.000000007") == START + 7
+    assert time_of("1") == START + 2 * SECOND
+    assert time_of("1", end=True) == START + 3 * SECOND
+    assert time_of("2025-01-01T00:00:01.5Z") == START + SECOND + SECOND // 2
+    assert time_of("1735689600.000000007") == START + 7
     for text in ("99", "yesterday", "1-2", "1.2.3"):
         with pytest.raises(InvalidRange):
-            moment(text)
+            time_of(text)

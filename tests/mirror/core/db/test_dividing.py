@@ -12,7 +12,7 @@ import pytest
 import pytest_django
 from django.db import OperationalError, connection
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.models import Transaction
 from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
@@ -285,7 +285,7 @@ def test_a_loader_that_comes_to_a_later_month_is_not_held_up_by_an_unfinished_di
 def load_after_gap(stream: Stream) -> None:
     with TemporaryDirectory() as folder:
         stream.block().write(Path(folder))
-        Pipeline(allow_gap=True).run(find_record_files([Path(folder)]))
+        Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([Path(folder)]))
 
 
 def test_a_view_of_a_table_is_named_and_the_table_stays_whole() -> None:

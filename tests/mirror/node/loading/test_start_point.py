@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.record.names import shortest_time
 from ledger.stream.source.local import find_record_files
@@ -96,7 +96,7 @@ def test_given_folders_begin_after_their_first_balances_also_the_second_time(str
 
     for _ in range(2):
         chosen, balances = start_point.of_files([stream], files, first_book(), signed=True, say=said.append)
-        done = Pipeline(trust=Trust(first_book()), balances=balances).run(chosen)
+        done = Pipeline(options=LoadOptions(balances=balances), trust=Trust(first_book())).run(chosen)
 
     (loaded,) = LoadedRange.objects.all()
     assert (loaded.rests_on, loaded.files, done.skipped) == ("balances", len(chosen), len(chosen))

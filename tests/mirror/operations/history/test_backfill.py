@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from ledger.ingest.errors import TableSwapRequested
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.source.local import find_record_files
 from ledger.stream.source.stream_file import StreamFile
@@ -70,8 +70,8 @@ def ordered(stream: Path, of_all: dict[str, dict[str, list[str]]]) -> dict[str, 
     return of_all["tables"]
 
 
-def load(files: Any, **options: Any) -> None:
-    Pipeline(trust=Trust(first_book()), **options).run(files)
+def load(files: Any, *, start: int | None = None) -> None:
+    Pipeline(options=LoadOptions(start=start), trust=Trust(first_book())).run(files)
 
 
 def in_small_batches(*words: Any) -> None:
@@ -235,7 +235,7 @@ def test_loader_yields_and_resumes_and_no_reader_fails(composed):
 
     def load_on() -> None:
         def run() -> Progress:
-            return Pipeline(yield_to_backfill=True).run(published())
+            return Pipeline(options=LoadOptions(yield_to_backfill=True)).run(published())
 
         retry_after_swap(run, stopped)
         connection.close()
@@ -314,7 +314,7 @@ def test_loader_that_makes_way_can_be_stopped():
 
 def test_running_loader_does_not_wait_for_the_backfill(composed):
     with single_loader(threading.Event()), wanted_by_a_backfill(), pytest.raises(TableSwapRequested):
-        Pipeline(yield_to_backfill=True).run(find_record_files([composed]))
+        Pipeline(options=LoadOptions(yield_to_backfill=True)).run(find_record_files([composed]))
 
 
 def test_locked_table_stops_neither_loader_nor_command(composed, monkeypatch):

@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import connection
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
 from mirror.models import LoadedRange
@@ -69,7 +69,7 @@ def test_unlisted_files_of_an_older_release_are_not_lost(composed):
     LoadedRange.objects.all().delete()
     with pytest.raises(OperatorError, match="files that are not listed yet"):
         backfill("genesis", "head", composed)
-    Pipeline(start=files[4].instant).run(files[4:])
+    Pipeline(options=LoadOptions(start=files[4].instant)).run(files[4:])
     put_ahead("loaded_ranges")
     with pytest.raises(OperatorError, match="files that are not listed yet"):
         backfill("genesis", "head", composed)

@@ -59,12 +59,12 @@ def test_the_stream_stops_at_a_defect_and_names_file_time_type_cause_and_the_way
 
 
 @pytest.mark.parametrize("as_text", [timestamp.text, str], ids=["seconds", "nanoseconds"])
-def test_a_transaction_passed_over_is_stored_with_its_transfers_and_status_keeps_saying_so(
+def test_skipped_transaction_is_stored_with_its_transfers_and_shown_in_status(
     as_text: Any,
 ) -> None:
     block, at = composed()
 
-    with settings(importer__parser__passOver=("1.000000001", as_text(at))):
+    with settings(importer__parser__skip=("1.000000001", as_text(at))):
         load(block)
 
     assert stored("transaction", "index, type, entity_id") == [(0, 11, 1001), (1, 12, 1001), (2, 11, 1002)]
@@ -84,7 +84,7 @@ def test_a_transaction_passed_over_is_stored_with_its_transfers_and_status_keeps
 def test_a_setting_that_is_no_time_is_refused() -> None:
     block, _ = composed()
 
-    with settings(importer__parser__passOver=("yesterday",)), pytest.raises(InvalidFilter) as raised:
+    with settings(importer__parser__skip=("yesterday",)), pytest.raises(InvalidFilter) as raised:
         load(block)
 
     assert str(raised.value).startswith('SVC_MIRROR_IMPORTER_PARSER_SKIP: "yesterday" is not a time')

@@ -1,0 +1,51 @@
+"""How a run loads, and what it has done so far."""
+
+from dataclasses import dataclass
+
+from ledger.ingest.balances.start import Start
+from ledger.ingest.chain import Position
+from ledger.ingest.coverage import Range
+from mirror.models import LOADER_LOCK
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions:
+    """How a run loads.
+
+    `allow_gap`: load files that don't follow the last one. `start` (ns): allow a gap that ends there.
+    `balances`: if nothing is stored, begin with them, and with the first file that ends after them.
+    `yield_to_backfill`: stop with TableSwapRequested when a backfill is ready to swap its tables in.
+    `require_archive`: stop at the first file that can't be archived. `lock`: advisory lock key; a backfill,
+    which loads into its own tables, passes another one.
+    """
+
+    allow_gap: bool = False
+    start: int | None = None
+    balances: Start | None = None
+    yield_to_backfill: bool = False
+    require_archive: bool = False
+    lock: int = LOADER_LOCK
+
+
+@dataclass
+class Progress:
+    """The work that a run has done so far."""
+
+    files: int = 0
+    # Files that were loaded before.
+    skipped: int = 0
+    transactions: int = 0
+    bytes: int = 0
+    # Files from before the balances that loading begins with.
+    earlier: int = 0
+    # Files that a quorum signed, those of them with a threshold signature, and the nodes that signed others.
+    verified: int = 0
+    proved: int = 0
+    signed_by: frozenset[int] = frozenset()
+    # Files that a reader process read in advance.
+    prefetched: int = 0
+    last: Position | None = None
+    # The time of the last balance snapshot, or what stands for it (ns).
+    snapshot: int | None = None
+    # The range of loaded files that the last one lies in.
+    covered: Range | None = None

@@ -1,0 +1,48 @@
+"""First stage: the files in stream order, each with what a reader process has read of it in advance."""
+
+from collections.abc import Generator, Iterable
+
+from ledger.ingest.balances.start import Start
+from ledger.ingest.prefetch.deferred_lookups import DirtyKeys
+from ledger.ingest.prefetch.processes import Arrival, Readers
+from ledger.ingest.prefetch.reading import PrefetchedFile, PrefetchRequest
+from ledger.ingest.stages.options import Progress
+from ledger.ingest.trust import Trust
+from ledger.stream.source.stream_file import StreamFile
+
+
+class ReadStage:
+    """Hands files to reader processes, if there are any, and drops results that are out of date."""
+
+    def __init__(
+        self, readers: Readers | None, trust: Trust | None, balances: Start | None, dirty: DirtyKeys
+    ) -> None:
+        self._readers, self._trust, self._balances, self._dirty = readers, trust, balances, dirty
+
+    def arrivals(
+        self, files: Iterable[StreamFile | None], progress: Progress, *, prefetch: bool
+    ) -> Generator[Arrival, None, None]:
+        """Yield every file; None where none follows for now."""
+        if self._readers and prefetch:
+            yield from self._readers.arrivals(files, lambda source: self._request(source, progress))
+        else:
+            yield from map(Arrival, files)
+
+    def usable(self, arrival: Arrival) -> PrefetchedFile | None:
+        """Return the prefetched file, unless the files before it have changed what it relied on."""
+        _, request, prefetched = arrival
+        if request is None or prefetched is None:
+            return None
+        if self._trust and request.quorum is not self._trust.latest():
+            return None
+        self._dirty.forget(request.committed)
+        return None if self._dirty.since(request.committed, prefetched.lookup_keys) else prefetched
+
+    def _request(self, source: StreamFile, progress: Progress) -> PrefetchRequest | None:
+        """Return what a file is read by in advance, None for one that the stream has passed."""
+        if progress.last and progress.last.reaches(source):
+            return None
+        if not progress.last and self._balances and source.instant <= self._balances.last:
+            # Only a part of it is loaded.
+            return None
+        return PrefetchRequest(self._dirty.committed, self._trust.latest() if self._trust else None)

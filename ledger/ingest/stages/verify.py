@@ -1,0 +1,106 @@
+"""Second stage: each file is signed by a quorum and follows the last one; loaded files are skipped."""
+
+import time
+from dataclasses import dataclass, replace
+
+from ledger.ingest.chain import (
+    ChainedFile,
+    LoadedFiles,
+    Position,
+    block_number,
+    left_out,
+    provisional_offset,
+)
+from ledger.ingest.prefetch.reading import PrefetchedFile
+from ledger.ingest.stages.options import LoadOptions, Progress
+from ledger.ingest.trust import Trust
+from ledger.stream.record.record_file import RecordFile
+from ledger.stream.source.stream_file import StreamFile
+from mirror.core.metrics import ingest
+
+
+@dataclass(frozen=True, slots=True)
+class NextFile:
+    """The next file to load, verified; `load_start` is in ms."""
+
+    source: StreamFile
+    chained: ChainedFile
+    prefetched: PrefetchedFile | None
+    load_start: int
+
+    @property
+    def file(self) -> RecordFile:
+        return self.chained.file
+
+    @property
+    def count(self) -> int:
+        return self.prefetched.count if self.prefetched else self.file.count
+
+    @property
+    def signed_by(self) -> tuple[int, ...]:
+        return self.prefetched.signed_by if self.prefetched else self.source.signed_by
+
+    @property
+    def proved(self) -> bool:
+        return self.prefetched.proved if self.prefetched else self.source.proved
+
+
+class VerifyStage:
+    """Verifies files, those with `sidecars` along with them."""
+
+    def __init__(self, trust: Trust | None, options: LoadOptions, *, sidecars: bool) -> None:
+        self._trust, self._options, self._sidecars = trust, options, sidecars
+        self._loaded = LoadedFiles()
+
+    def next(
+        self, source: StreamFile, prefetched: PrefetchedFile | None, progress: Progress
+    ) -> NextFile | None:
+        """Return the file, verified; None if it is loaded already or lies before the start.
+
+        Errors: StreamFileError, IngestError for a file that lies before the last one loaded.
+        """
+        last, balances = progress.last, self._options.balances
+        if last and last.reaches(source) and self._loaded.has(source, last):
+            progress.skipped += 1
+            return None
+        load_start = time.time_ns() // 1_000_000
+        if self._trust and not prefetched:
+            with ingest.stage("verify"):
+                source = source.verify(self._trust.latest_quorum, sidecars=self._sidecars)
+        with ingest.stage("read"):
+            file = prefetched.file if prefetched else source.record_file()
+        if last:
+            chained = self._chained(source, file, last)
+            if chained is None:
+                progress.skipped += 1
+                return None
+        elif balances and file.consensus_end <= balances.last:
+            progress.earlier += 1
+            return None
+        else:
+            chained = ChainedFile(file, None, block_number(file, None))
+        return NextFile(source, chained, prefetched, load_start)
+
+    def _chained(self, source: StreamFile, file: RecordFile, last: Position) -> ChainedFile | None:
+        """Return the file as it follows the last one, None if it is loaded already.
+
+        Only the next file of the chain may begin before the last one ends: in blocks, transactions need not
+        be in the order of their times. Errors: IngestError.
+        """
+        file = last.joined(file)
+        if file.consensus_start <= last.consensus_end or last.reaches(source):
+            if self._loaded.has_content(file, last):
+                return None
+            if file.consensus_end <= last.consensus_end or file.previous_hash != last.hash:
+                raise left_out(file, last)
+        chained = ChainedFile(
+            file, last, block_number(file, last), block_offset=provisional_offset(file, last)
+        )
+        if self._options.allow_gap or self._starts_anew(last, source):
+            return replace(chained, follows=last.is_followed_by(file))
+        last.require_next(file)
+        return replace(chained, follows=True, wrapper_problem=last.wrapper_problem(file))
+
+    def _starts_anew(self, last: Position, source: StreamFile) -> bool:
+        start = self._options.start
+        return start is not None and last.consensus_end < start <= source.instant
