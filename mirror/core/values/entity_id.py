@@ -110,7 +110,7 @@ class OutOfRangeEntityId(int):
 
 
 def of_account(account: Any) -> int:
-    """Return the encoded id of an AccountID; an ImpossibleId when it can't be one."""
+    """Return the encoded id of an AccountID; an OutOfRangeEntityId when it can't be one."""
     shard, realm, num = account.shardNum, account.realmNum, account.accountNum
     # Nothing is read more often from a stream.
     if not shard and not realm and 0 <= num <= MAX_NUM:
@@ -119,27 +119,27 @@ def of_account(account: Any) -> int:
 
 
 def of_contract(contract: Any) -> int:
-    """Return the encoded id of a ContractID; an ImpossibleId when it can't be one."""
+    """Return the encoded id of a ContractID; an OutOfRangeEntityId when it can't be one."""
     return _of("contract", contract.shardNum, contract.realmNum, contract.contractNum)
 
 
 def of_file(file: Any) -> int:
-    """Return the encoded id of a FileID; an ImpossibleId when it can't be one."""
+    """Return the encoded id of a FileID; an OutOfRangeEntityId when it can't be one."""
     return _of("file", file.shardNum, file.realmNum, file.fileNum)
 
 
 def of_schedule(schedule: Any) -> int:
-    """Return the encoded id of a ScheduleID; an ImpossibleId when it can't be one."""
+    """Return the encoded id of a ScheduleID; an OutOfRangeEntityId when it can't be one."""
     return _of("schedule", schedule.shardNum, schedule.realmNum, schedule.scheduleNum)
 
 
 def of_token(token: Any) -> int:
-    """Return the encoded id of a TokenID; an ImpossibleId when it can't be one."""
+    """Return the encoded id of a TokenID; an OutOfRangeEntityId when it can't be one."""
     return _of("token", token.shardNum, token.realmNum, token.tokenNum)
 
 
 def of_topic(topic: Any) -> int:
-    """Return the encoded id of a TopicID; an ImpossibleId when it can't be one."""
+    """Return the encoded id of a TopicID; an OutOfRangeEntityId when it can't be one."""
     return _of("topic", topic.shardNum, topic.realmNum, topic.topicNum)
 
 

@@ -26,7 +26,7 @@ from mirror.core.db.scheduling.slow_slot import SlowRequestSlot
 from mirror.core.metrics import http
 from mirror.web.requests import deadlines, disconnected_clients, refusals, stalled_clients
 from mirror.web.requests.expected_cost import Expected, names
-from mirror.web.requests.observer import ENVIRONMENT_ID, REQUEST_ID, UNKNOWN, Observer
+from mirror.web.requests.observer import ENVIRONMENT_ID, REQUEST_ID, UNKNOWN, Observer, Times
 from mirror.web.requests.paths import LIVENESS, is_about_the_node, is_of_api, needs_no_database
 from mirror.web.requests.rate_limits import Limiter
 from mirror.web.requests.request_history import Minutes
@@ -146,7 +146,7 @@ class Gateway:
         if is_short and self._at_once is not None and (cached := self._at_once(environment)):
             headers, body = cached
             protocol.response_bytes(200, [*headers.items(), *common], body)
-            self.observer.end(environment, 200, arrived, len(body))
+            self.observer.end(environment, 200, Times(arrived), len(body))
             return
         apart = self._apart(environment)
         if self.scheduler.waiting >= self._most_waiting and apart is None:
@@ -184,7 +184,7 @@ class Gateway:
     ) -> None:
         status, headers, body = refusal
         protocol.response_bytes(status, [*headers, *common], body)
-        self.observer.end(environment, status, arrived, len(body))
+        self.observer.end(environment, status, Times(arrived), len(body))
 
     def _ended(self, work: Work, seconds: float) -> None:
         exchange = cast(Exchange, work)
@@ -266,15 +266,8 @@ class Exchange:
             self._gateway.deadlines.discard(self)
         noted = statements.end()
         if self.has_answered:
-            self._gateway.observer.end(
-                self.environment,
-                self._status[0],
-                self.arrived,
-                self._size,
-                began=began,
-                ready=self._ready,
-                noted=noted,
-            )
+            times = Times(self.arrived, began, self._ready)
+            self._gateway.observer.end(self.environment, self._status[0], times, self._size, noted)
         logs.REQUEST_ID.set(None)
 
     def _answer(self) -> None:

@@ -9,7 +9,7 @@ import re
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.urls import Resolver404, get_resolver
 
@@ -38,6 +38,14 @@ _MOST_NAMES = 4000
 _LONGEST_NAMED = 200
 
 
+class Times(NamedTuple):
+    """When a request arrived, its lease began, and its answer was ready, if not now; by `time.monotonic`."""
+
+    arrived: float
+    began: float | None = None
+    ready: float | None = None
+
+
 class Observer:
     """Observes the requests of a web server process."""
 
@@ -64,18 +72,12 @@ class Observer:
         self,
         environment: Mapping[str, Any],
         status: int,
-        arrived: float,
+        times: Times,
         size: int | None = 0,
-        *,
-        began: float | None = None,
-        ready: float | None = None,
         noted: Sequence[Noted] = (),
     ) -> None:
-        """Count an answer to a request that arrived at a time of `time.monotonic`, and log it.
-
-        `size` is that of its body, None if that follows; `began` is the time at which its lease began,
-        `ready` that at which the answer was ready, if it was not now.
-        """
+        """Count an answer, and log it. `size` is that of its body, None if that follows."""
+        arrived, began, ready = times
         now, method = ready or time.monotonic(), environment["REQUEST_METHOD"]
         http.REQUESTS.observe(
             now - arrived,

@@ -12,7 +12,7 @@ from mirror.core import logs
 from mirror.core.db.reading.sql import fetch
 from mirror.core.logs import access as access_log
 from mirror.web.requests.gateway import Gateway
-from mirror.web.requests.observer import Observer
+from mirror.web.requests.observer import Observer, Times
 from mirror.web.requests.slow_requests import MOST_PLANS_PER_MINUTE, SlowRequest, SlowRequests
 from tests.logs import events
 from tests.mirror.web.environment import environment as of_request
@@ -119,7 +119,7 @@ def test_a_request_is_slow_by_the_time_after_its_turn_began(
     observer.begin(environment)
 
     began = time.monotonic() - worked
-    observer.end(environment, 200, began - 64, 7, began=began)
+    observer.end(environment, 200, Times(began - 64, began), 7)
 
     assert [(each.waited, each.size) for each in told] == [(64, 7)] * is_slow
 

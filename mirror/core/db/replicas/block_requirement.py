@@ -80,7 +80,7 @@ _local = _Local()
 def begin(since: int = NO_BLOCK) -> BlockRequirement:
     """Begin a request in this thread, once the block `since` is there.
 
-    Errors: NotThereYet, TooManySlow, Abandoned, psycopg.Error.
+    Errors: BlockNotAvailable, TooManySlowRequests, Abandoned, psycopg.Error.
     """
     moment = _local.moment = BlockRequirement(since)
     if since > NO_BLOCK:
@@ -144,7 +144,7 @@ class BlockWait:
         self._until = time.monotonic() + config.value(PATIENCE)
 
     def wait(self, last: int) -> None:
-        """Wait briefly; `last` is the newest block there is. Errors: NotThereYet."""
+        """Wait briefly; `last` is the newest block there is. Errors: BlockNotAvailable."""
         if time.monotonic() >= self._until or not _waiting.acquire(blocking=False):
             raise BlockNotAvailable(self._block, last)
         try:

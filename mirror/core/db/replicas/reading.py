@@ -63,7 +63,7 @@ class Reader:
         return min(self._newest_read, self.board.answered)
 
     def fetch(self, statement: str, values: "Values", timeout: str) -> "list[Row]":
-        """Return all rows of a statement. Errors: NotThereYet, psycopg.Error, DatabaseError."""
+        """Return all rows of a statement. Errors: BlockNotAvailable, psycopg.Error, DatabaseError."""
         if request_scheduler.own_connection().in_atomic_block:
             return sql.fetch_here(statement, values, timeout)
         moment = block_requirement.current()
@@ -103,7 +103,7 @@ class Reader:
     def wait_for(self, block: int) -> None:
         """Wait until a server has a block. Where no server answers, statements fail.
 
-        Errors: NotThereYet, TooManySlow, Abandoned.
+        Errors: BlockNotAvailable, TooManySlowRequests, Abandoned.
         """
         patience: block_requirement.BlockWait | None = None
         while answering := [each for each in self.servers if self.board.state(each.place) != State.AWAY]:

@@ -398,7 +398,7 @@ class RequestScheduler:
         self._attach(lease)
 
     def take_slow(self, work: Work | None) -> None:
-        """Wait for the lease of a slow request. Errors: TooManySlow, with a quick lease."""
+        """Wait for the lease of a slow request. Errors: TooManySlowRequests, with a quick lease."""
         handoff = None
         with self._lock:
             lease = self._slow_lease()
@@ -464,7 +464,7 @@ def end() -> None:
 
 
 def go_on(lease: ConnectionLease) -> None:
-    """Go on after an interruption: as a slow request. Errors: Abandoned, TooManySlow."""
+    """Go on after an interruption: as a slow request. Errors: Abandoned, TooManySlowRequests."""
     with lease.lock:
         # Whoever interrupts has done so.
         pass

@@ -3,7 +3,7 @@
 import pytest
 
 from mirror.core.metrics import http
-from mirror.web.requests.observer import Observer
+from mirror.web.requests.observer import Observer, Times
 from tests.memory import memory_kept_by
 
 
@@ -24,7 +24,7 @@ def test_requests_are_counted_by_their_documented_path(path, route):
     observer = Observer()
     before = http.REQUESTS.values()
     for _ in range(2):
-        observer.end({"REQUEST_METHOD": "PUT", "PATH_INFO": path}, 404, 0.0)
+        observer.end({"REQUEST_METHOD": "PUT", "PATH_INFO": path}, 404, Times(0.0))
 
     labels = route, "other", "404"
     counts = http.REQUESTS.values()[labels][1:], before.get(labels, [0] * 17)[1:]
@@ -33,7 +33,7 @@ def test_requests_are_counted_by_their_documented_path(path, route):
 
 def test_the_time_that_a_client_takes_for_its_answer_does_not_count():
     before = http.REQUESTS.values().get(("/metrics", "GET", "200"), [0] * 17)
-    Observer().end({"REQUEST_METHOD": "GET", "PATH_INFO": "/metrics"}, 200, 5.0, None, ready=5.25)
+    Observer().end({"REQUEST_METHOD": "GET", "PATH_INFO": "/metrics"}, 200, Times(5.0, ready=5.25), None)
 
     counts = zip(http.REQUESTS.values()["/metrics", "GET", "200"], before, strict=True)
     assert [now - then for now, then in counts][0] == 0.25
