@@ -150,7 +150,7 @@ class Pool:
 
     def _start(self, alive: selectors.BaseSelector) -> None:
         try:
-            worker = self._starter.worker()
+            worker = self._starter.worker(self._closed)
         except CallUnavailable as error:
             self._failure = str(error)
             self._closed.wait(_RETRY_SECONDS)

@@ -148,43 +148,49 @@ class Starter:
         self._pauses = Pauses()
         self._began = self._due = 0.0
 
-    def worker(self) -> WorkerProcess:
-        """A new process that is ready. Errors: CallUnavailable."""
+    def worker(self, stopping: threading.Event) -> WorkerProcess:
+        """A new process that is ready. Errors: CallUnavailable, also once `stopping` is set."""
         with self._lock:
             try:
-                return self._worker()
+                return self._worker(stopping)
             except OSError as error:
                 # Unless it was closed in the meantime.
                 if self._control is not None:
                     self._record_death()
                     self.close()
-                log.error("worker_not_started", reason=str(error))
+                if not stopping.is_set():
+                    log.error("worker_not_started", reason=str(error))
                 raise CallUnavailable("no process could be started") from error
 
-    def _worker(self) -> WorkerProcess:
+    def _worker(self, stopping: threading.Event) -> WorkerProcess:
         """Errors: as `_hand_over`."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                self._hand_over(theirs)
+                self._hand_over(theirs, stopping)
             ours.settimeout(_START_SECONDS)
             return WorkerProcess(ours, pickle.loads(receive(ours)))
         except BaseException:
             ours.close()
             raise
 
-    def _hand_over(self, connection: socket.socket) -> None:
+    def _hand_over(self, connection: socket.socket, stopping: threading.Event) -> None:
         """Errors: OSError; CallUnavailable while nothing may be started."""
         if self._control is not None:
             try:
                 socket.send_fds(self._control, [b"\0"], [connection.fileno()])
                 return
             except OSError:
-                self._record_death()
+                if not stopping.is_set():
+                    self._record_death()
                 self.close()
         if time.monotonic() < self._due:
             raise CallUnavailable("the process that starts others died, and is started again in a while")
         control = self._control = self._start()
+        # `close` does not end what was started after it.
+        if stopping.is_set():
+            self.close()
+            raise CallUnavailable("the node stops")
         socket.send_fds(control, [b"\0"], [connection.fileno()])
 
     def _record_death(self) -> None:
@@ -221,12 +227,12 @@ class Starter:
         if self._control is not None:
             self._control.close()
             self._control = None
-        if self._process is not None:
-            self._process.terminate()
+        process, self._process = self._process, None
+        if process is not None:
+            process.terminate()
             try:
-                self._process.wait(_END_SECONDS)
+                process.wait(_END_SECONDS)
             except subprocess.TimeoutExpired:
                 # A stopped process takes no other signal.
-                self._process.kill()
-                self._process.wait()
-            self._process = None
+                process.kill()
+                process.wait()

@@ -364,7 +364,7 @@ def test_of_processes_that_die_at_once_each_death_is_recorded(ledger, settings_o
     expected = 0
     try:
         for _ in range(20):
-            dying = [starter.worker() for _ in range(8)]
+            dying = [starter.worker(threading.Event()) for _ in range(8)]
             for worker in dying:
                 os.kill(worker.pid, signal.SIGKILL)
             expected += len(dying)

@@ -162,7 +162,7 @@ def _without_indexes_to_build() -> dict[str, Any]:
 def _is_built(name: str) -> bool:
     """Return whether a backfill is an index of a table without rows, which the migration makes."""
     build = BACKFILLS[name]
-    return isinstance(build, IndexBuild) and not any(f" on {table} " in build.statement for table in FILLED)
+    return isinstance(build, IndexBuild) and not any(f'ON "{table}" ' in build.statement for table in FILLED)
 
 
 def _backfills(database: BaseDatabaseWrapper) -> dict[str, tuple[int | None, bool]]:

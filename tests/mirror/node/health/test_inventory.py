@@ -35,7 +35,7 @@ def test_empty_node_has_no_address_book() -> None:
     assert lines["Network"] == ["demo"]
     assert lines["Database"][0].startswith("PostgreSQL ")
     assert " free at " in lines["Disk"][0]
-    assert lines["Versions"][0].startswith("Ledger Mirror 0.")
+    assert lines["Versions"][0].startswith("Ledger Mirror 1.")
 
 
 def test_rows_are_estimated(build: Build) -> None:
