@@ -81,6 +81,15 @@ def test_skipped_tests_are_compared_with_those_expected(monkeypatch: pytest.Monk
     assert lines[1:] == ["  promtool: 0 skipped, 1 expected", "  tired: 1 skipped, 0 expected"]
 
 
+def test_any_number_may_be_skipped_without_the_recorded_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"reason": "no recorded", "path": "nowhere"}
+    monkeypatch.setattr(summary, "_CAUSES", {"files": files})
+    assert skipped(["no recorded stream files"] * 3)[1]
+    assert skipped([])[1]
+    monkeypatch.setattr(summary, "_CAUSES", {"files": files | {"path": "tests"}})
+    assert not skipped(["no recorded stream files"])[1]
+
+
 def test_a_vanished_test_fails_the_run(tmp_path: Path) -> None:
     skips = "import pytest\n@pytest.mark.skip(reason='tired')\ndef test_it(): pass\n"
     code, output = run(tmp_path, "testpaths = .", a=skips, b=FAILS_ONCE.format("b"))
