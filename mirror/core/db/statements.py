@@ -4,11 +4,13 @@ Requests read by `mirror.core.db.reading`, which limits and schedules them.
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from django.db import Error, connection
+
+from mirror.core.db.sql.types import Values
 
 #: A condition: some session holds the lock with this number.
 IS_LOCKED = """exists (
@@ -17,8 +19,6 @@ IS_LOCKED = """exists (
             and (l.classid::bigint << 32) | l.objid::bigint = %s)"""
 
 _RETRY_SECONDS = 0.5
-
-Values = Sequence[Any] | Mapping[str, Any]
 
 
 def rows(statement: str, values: Values = ()) -> list[Any]:
