@@ -2,6 +2,7 @@
 
 import socket
 import time
+from multiprocessing.connection import wait
 from typing import Any
 
 from granian._granian import SocketHolder
@@ -36,11 +37,11 @@ class Server(MPServer):
             worker.interrupt_by_parent = True
             worker.inner.terminate()
         for worker in self.wrks:
-            worker.inner.join(max(deadline - time.monotonic(), 0.001))
-            if worker.inner.is_alive():
+            # `is_alive` is still true while Granian's own thread collects the exit status.
+            if not wait([worker.inner.sentinel], max(deadline - time.monotonic(), 0.001)):
                 log.warning("worker_killed", process=worker.inner.pid, seconds=self.workers_kill_timeout)
                 worker.inner.kill()
-                worker.inner.join()
+            worker.inner.join()
 
     def _respawn_workers(self, workers: list[int], *args: Any, **options: Any) -> None:
         pause = 0.0

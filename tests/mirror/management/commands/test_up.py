@@ -55,7 +55,8 @@ def test_stopped_node_has_its_data_and_no_processes(node):
     assert b'mirror_processes{role="web server"} 1' in node.get("/metrics")[1]
 
     assert node.stop(signal.SIGTERM) == 0
-    assert node.processes() == []
+    # The kernel ends the simulation workers with their starter, a moment later.
+    wait_until(lambda: node.processes() == [])
     assert "killing worker" not in node.said.lower()
     assert "worker_killed" not in node.said
 
