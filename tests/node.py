@@ -53,6 +53,8 @@ class Node:
             "PORT": str(self.port),
             "SVC_MIRROR_DEMO_BLOCKS": str(BLOCKS),
             **PATIENT_ENVIRONMENT,
+            # By which coverage finds this run.
+            **{name: text for name, text in os.environ.items() if name.startswith("COVERAGE_")},
         }
 
     def start(self, *command: str, **environment: str) -> None:
