@@ -11,14 +11,15 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from django.urls import Resolver404, get_resolver
+from django.urls import Resolver404
 
 from mirror.core import config
 from mirror.core.config import proxies
 from mirror.core.db.reading.statements import Noted
 from mirror.core.logs import access
 from mirror.core.metrics import http
-from mirror.core.rest.routes import PREFIX, Routes
+from mirror.core.rest.routes import PREFIX
+from mirror.web.requests.paths import api_routes
 from mirror.web.requests.slow_requests import SlowRequest, SlowRequests
 
 REQUEST_ID = "x-request-id"
@@ -50,7 +51,6 @@ class Observer:
     """Observes the requests of a web server process."""
 
     def __init__(self) -> None:
-        (self._routes,) = (each for each in get_resolver().url_patterns if isinstance(each, Routes))
         # Path -> the documented path.
         self._names: dict[str, str] = {}
         self._prefix, self._numbers = secrets.token_hex(6), itertools.count(1)
@@ -138,7 +138,7 @@ class Observer:
 
     def _found(self, path: str) -> str:
         try:
-            return _API + self._routes.name(path)
+            return _API + api_routes().name(path)
         except Resolver404:
             pass
         if path in _FILES:

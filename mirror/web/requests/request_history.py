@@ -100,15 +100,17 @@ class Minutes:
     def __init__(self, ask: Callable[[Callable[[], None], float], None] = bounded_query.ask) -> None:
         self._ask = ask
         self._counts = Counts.read()
+        # When the minute at hand ends.
+        self._ends = 0.0
         self._unwritten: deque[Row] = deque(maxlen=_MOST_UNWRITTEN)
 
-    def record(self) -> None:
-        """Write a row at the end of each minute, for ever."""
-        while True:
-            now = time.time()
-            ends = now - now % _SECONDS + _SECONDS
-            time.sleep(ends - now)
-            self.end(datetime.fromtimestamp(ends - _SECONDS, UTC))
+    def record(self) -> float:
+        """Write a row at the end of each minute; a repeated check."""
+        ended = time.time() // _SECONDS * _SECONDS
+        if self._ends and ended >= self._ends:
+            self.end(datetime.fromtimestamp(self._ends - _SECONDS, UTC))
+        self._ends = ended + _SECONDS
+        return max(self._ends - time.time(), 0.0)
 
     def end(self, minute: datetime) -> None:
         """Write the row of a minute that has ended, and those that could not be written before."""

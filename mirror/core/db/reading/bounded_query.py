@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
+import psycopg
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from psycopg.errors import QueryCanceled
 
@@ -82,12 +83,14 @@ class _Asking(Generic[Answer]):
         return self._answer
 
     def _shut(self) -> None:
-        with (
-            self._lock,
-            suppress(Exception),
-            socket.socket(fileno=os.dup(self._wrapper.connection.fileno())) as shut,
-        ):
-            shut.shutdown(socket.SHUT_RDWR)
+        with self._lock, suppress(Exception):
+            shut(self._wrapper.connection)
+
+
+def shut(opened: "psycopg.Connection[Any]") -> None:
+    """End what a connection waits for; the thread that waits closes it."""
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(opened.fileno())) as other:
+        other.shutdown(socket.SHUT_RDWR)
 
 
 def _without_frames(error: BaseException) -> BaseException:

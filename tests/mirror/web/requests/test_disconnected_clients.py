@@ -1,6 +1,6 @@
 """The connections by which a request may have come."""
 
-from mirror.web.requests.disconnected_clients import Connection, may_be
+from mirror.web.requests.connections import Connection, may_be
 
 ARRIVED = 1000.0
 # It had been open for a while.

@@ -200,9 +200,9 @@ def test_an_overdue_request_is_counted_once_and_teaches_nothing(settings_of):
     gateway = Gateway(held, [])
     before = _counted()
     protocol = _ask(gateway)
-    (overdue,) = gateway.deadlines._older_than(0)
+    (overdue,) = gateway.open
 
-    assert overdue.refuse()
+    assert overdue.end_overdue()
     assert protocol.answer()[0] == 503
     assert _counted() == before + 1
     held.going.set()
