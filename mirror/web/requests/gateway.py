@@ -77,20 +77,17 @@ def started(
     http.WORKING.read_from(lambda: scheduler.in_use(slow=False), "quick")
     http.WORKING.read_from(lambda: scheduler.in_use(slow=True), "slow")
     repeated.start(
-        scheduler.look,
-        gateway.open.look,
-        gateway.readers.look,
-        gateway.headers.look,
-        Disconnections(scheduler).look,
+        gateway.open.look, gateway.readers.look, gateway.headers.look, Disconnections(scheduler).look
     )
-    # These wait for the database, or for other processes.
-    waiting: list[repeated.Check] = [
+    # These must not wait for the others, or wait themselves: for the database, or for other processes.
+    alone: list[repeated.Check] = [
+        scheduler.look,
         *(partial(scheduler.serve_slot, slot) for slot in slots),
         Minutes().record,
         partial(silence.look, gateway.open.older_than),
         *watching.checks(),
     ]
-    for check in waiting:
+    for check in alone:
         repeated.start(check)
     # Granian's own wrapper would answer in the thread that it calls.
     assert hasattr(mp, "_wsgi_call_wrap")

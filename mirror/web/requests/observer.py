@@ -20,7 +20,7 @@ from mirror.core.logs import access
 from mirror.core.metrics import http
 from mirror.core.rest.routes import PREFIX
 from mirror.web.requests.paths import api_routes
-from mirror.web.requests.slow_requests import SlowRequest, SlowRequests
+from mirror.web.requests.slow_requests import SlowRequests, milliseconds
 
 REQUEST_ID = "x-request-id"
 #: The member of a WSGI environment that has the id.
@@ -89,17 +89,16 @@ class Observer:
             self.sent(environment, status, arrived, size, noted)
         if began is not None and now - began >= self._slow_after:
             self._slow.tell(
-                SlowRequest(
-                    environment[ENVIRONMENT_ID],
-                    method,
-                    _asked(environment),
-                    proxies.client(environment),
-                    status,
-                    size or 0,
-                    now - arrived,
-                    began - arrived,
-                    noted,
-                )
+                noted,
+                request_id=environment[ENVIRONMENT_ID],
+                method=method,
+                path=_asked(environment),
+                status=status,
+                # From its arrival to its answer, and how much of that it has waited for its lease.
+                ms=milliseconds(now - arrived),
+                waited_ms=milliseconds(began - arrived),
+                bytes=size or 0,
+                client=proxies.client(environment),
             )
 
     def sent(

@@ -62,23 +62,16 @@ class Counts(NamedTuple):
         for (route, _, status), value in values.get(http.REQUESTS.name, {}).items():
             if route.startswith(_API):
                 of_api.append(value)
-                number = sum(value[1:])
-                if status in _REFUSED:
-                    refused += number
-                elif status.startswith("5"):
-                    failures += number
+                refused += sum(value[1:]) if status in _REFUSED else 0
+                failures += sum(value[1:]) if status[0] == "5" and status not in _REFUSED else 0
         loaded: Mapping[tuple[str, ...], int] = values.get(ingest.TRANSACTIONS.name, {})
         return cls(Histogram.sum(of_api), failures, refused, sum(loaded.values()))
 
     def since(self, before: "Counts") -> "Counts":
         """Return what was counted since then. Counts only fall when someone removes their files."""
         requests = [max(now - then, 0) for now, then in zip(self.requests, before.requests, strict=True)]
-        return Counts(
-            requests,
-            max(self.failures - before.failures, 0),
-            max(self.refused - before.refused, 0),
-            max(self.transactions - before.transactions, 0),
-        )
+        numbers = (max(now - then, 0) for now, then in zip(self[1:], before[1:], strict=True))
+        return Counts(requests, *numbers)
 
 
 class Row(NamedTuple):

@@ -22,6 +22,7 @@ from mirror.core.processes.process_table import command
 from mirror.web.requests import refusals
 from mirror.web.requests.gateway import Exchange, Gateway
 from mirror.web.requests.observer import ENVIRONMENT_ID
+from tests.mirror.web.environment import Protocol
 from tests.mirror.web.environment import environment as of_request
 from tests.node import Node, children
 from tests.waiting import wait_until
@@ -138,24 +139,19 @@ def test_servers_with_a_watcher_of_their_own_are_read_while_the_primary_is_silen
 
 def test_a_request_that_hangs_is_answered_at_its_deadline(settings_of) -> None:
     settings_of({"rest.db.statementTimeout": 0.01, "web3.requestTimeout": 0.01})
-    refused: list[int] = []
-
-    class Protocol:
-        def response_bytes(self, status: int, headers: object, body: bytes) -> None:
-            refused.append(status)
-
+    protocol = Protocol()
     gateway = Gateway(lambda *_: (), [])
-    hanging = Exchange(gateway, Protocol(), of_request("/api/v1/contracts/call"), [])
+    hanging = Exchange(gateway, protocol, of_request("/api/v1/contracts/call"), [])
     hanging.environment[ENVIRONMENT_ID] = "hanging"
     gateway.open[hanging] = None
     hanging.arrived -= 4.9
     gateway.open.look()
-    assert not refused
+    assert not protocol.has_answer
     hanging.arrived -= 0.2
     assert gateway.open.older_than(5)
     assert not gateway.open.older_than(60)
 
     gateway.open.look()
 
-    assert refused == [503]
+    assert protocol.answer()[0] == 503
     assert not gateway.open

@@ -18,9 +18,15 @@ from typing import NamedTuple
 from django.db import connection
 
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.partitions import announcement
 from mirror.core.db.partitions.catalogue import TIME, divided_tables, month_of, name_of, text_of
-from mirror.core.db.partitions.making import make_months, unused_name
+from mirror.core.db.partitions.making import (
+    ANNOUNCEMENT,
+    announce,
+    announcements,
+    make_months,
+    unused_name,
+    withdraw,
+)
 from mirror.core.db.schema import table_copies
 from mirror.core.db.schema.locking import change_table
 from mirror.core.db.statements import execute, quoted, row, rows, value
@@ -80,7 +86,7 @@ def divide(table: str, *, undisturbed: Callable[[Callable[[], None]], bool] | No
             f"The table {table} can't be divided by month while views read it ({', '.join(views)}): they "
             "would miss the rows of new months. Drop them, and make them again afterwards."
         )
-    if table not in _announcements():
+    if table not in announcements():
         change_table(connection, table, lambda: _announce(table))
     if not undisturbed(lambda: _complete_indexes(table)) or not undisturbed(lambda: _validate(table)):
         return False
@@ -96,17 +102,11 @@ def _done(work: Callable[[], None]) -> bool:
 # 1. THE CHECK
 
 
-def _announcements() -> dict[str, tuple[int, int]]:
-    with connection.cursor() as cursor:
-        return announcement.announcements(cursor)
-
-
 def _announce(table: str) -> None:
     # No rows are written between reading the last row and the check.
     execute(f"lock table {quoted(table)} in access exclusive mode")
-    if table not in _announcements():
-        with connection.cursor() as cursor:
-            announcement.announce(cursor, table, *_times(table))
+    if table not in announcements():
+        announce(table, *_times(table))
 
 
 def _times(table: str) -> tuple[int, int]:
@@ -123,8 +123,8 @@ def _times(table: str) -> tuple[int, int]:
 
 
 def _validate(table: str) -> None:
-    if value(_VALIDATED, [quoted(table), announcement.NAME]) is False:
-        execute(f"alter table {quoted(table)} validate constraint {announcement.NAME}")
+    if value(_VALIDATED, [quoted(table), ANNOUNCEMENT]) is False:
+        execute(f"alter table {quoted(table)} validate constraint {ANNOUNCEMENT}")
 
 
 # 3. UNIQUE INDEXES
@@ -155,9 +155,8 @@ def _indexes(table: str) -> list[_Index]:
 
 def _divide(table: str) -> None:
     execute(f"lock table {quoted(table)} in access exclusive mode")
-    lower, upper = _announcements()[table]
-    with connection.cursor() as cursor:
-        first = unused_name(cursor, name_of(table, lower, upper))
+    lower, upper = announcements()[table]
+    first = unused_name(name_of(table, lower, upper))
     indexes = _indexes(table)
     execute(f"alter table {quoted(table)} rename to {quoted(first)}")
     _free_names(first, indexes)
@@ -173,9 +172,9 @@ def _divide(table: str) -> None:
         f"alter table {quoted(table)} attach partition {quoted(first)} "
         f"for values from ({text_of(lower)}) to ({text_of(upper)})"
     )
-    with connection.cursor() as cursor:
-        announcement.withdraw(cursor, first)
-        if upper < MAX:
+    withdraw(first)
+    if upper < MAX:
+        with connection.cursor() as cursor:
             make_months(cursor, [table], [month_of(upper)])
 
 
