@@ -91,12 +91,8 @@ class AddIndexIfEmpty(migrations.AddIndex):
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         table = schema_editor.quote_name(to_state.apps.get_model(app_label, self.model_name)._meta.db_table)
-        with schema_editor.connection.cursor() as cursor:
-            cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [self.index.name])
-            (present,) = cursor.fetchone()
-            cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {table})")
-            (filled,) = cursor.fetchone()
-        if not present and not filled:
+        filled = f"SELECT to_regclass(%s) IS NOT NULL OR EXISTS (SELECT 1 FROM {table})"
+        if not _is_true(schema_editor, filled, self.index.name):
             super().database_forwards(app_label, schema_editor, from_state, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
@@ -148,13 +144,8 @@ class RenameEnumValue(Operation):
 
 
 def _rename(schema_editor: Any, enum: str, old: str, new: str) -> None:
-    with schema_editor.connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_enum WHERE enumtypid = to_regtype(%s) AND enumlabel = %s)",
-            [enum, new],
-        )
-        (renamed,) = cursor.fetchone()
-    if not renamed:
+    renamed = "SELECT EXISTS (SELECT FROM pg_enum WHERE enumtypid = to_regtype(%s) AND enumlabel = %s)"
+    if not _is_true(schema_editor, renamed, enum, new):
         schema_editor.execute(f"ALTER TYPE {schema_editor.quote_name(enum)} RENAME VALUE '{old}' TO '{new}'")
 
 
@@ -163,6 +154,12 @@ def _finish(schema_editor: Any) -> None:
     for statement in schema_editor.deferred_sql:
         schema_editor.execute(statement)
     schema_editor.deferred_sql.clear()
+
+
+def _is_true(schema_editor: Any, statement: str, *values: Any) -> bool:
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return bool(cursor.fetchone()[0])
 
 
 def column_types(schema_editor: Any, table: str) -> dict[str, str]:
@@ -184,16 +181,13 @@ class CreateExtensionIfAllowed(CreateExtension):
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        with schema_editor.connection.cursor() as cursor:
-            cursor.execute(
-                """
-                SELECT 1 FROM pg_available_extension_versions
+        allowed = """
+            SELECT EXISTS (
+                SELECT FROM pg_available_extension_versions
                 WHERE name = %s AND (trusted OR NOT superuser OR current_setting('is_superuser')::boolean)
-                """,
-                [self.name],
             )
-            allowed = cursor.fetchone() is not None
-        if allowed:
+        """
+        if _is_true(schema_editor, allowed, self.name):
             super().database_forwards(app_label, schema_editor, from_state, to_state)
 
 
