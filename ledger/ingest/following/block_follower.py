@@ -10,12 +10,11 @@ from collections.abc import Iterator
 
 from ledger.ingest.chain import Position, block_number
 from ledger.ingest.errors import IngestError
-from ledger.ingest.following.block_sources import BlockSource
 from ledger.ingest.following.retry_state import RetryState
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
-from ledger.stream.source.blocks import FetchedBlock
+from ledger.stream.source.blocks import BlockSource, FetchedBlock
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 
@@ -38,11 +37,8 @@ class BlockFollower:
         until: int | None = None,
         sidecars: bool = True,
     ) -> None:
-        self._source = source
-        self._trust = trust
-        self._report = report
-        self._until = until
-        self._sidecars = sidecars
+        self._source, self._trust, self._report = source, trust, report
+        self._until, self._sidecars = until, sidecars
         self._stopping = stopping or threading.Event()
         self._frequency: float = config.value("importer.block.frequency")
         self._last: Position | None = None
@@ -63,7 +59,9 @@ class BlockFollower:
 
     def files(self) -> Iterator[StreamFile | None]:
         """Yield the blocks in order, None whenever the next is not there yet, until stopped or at `until`."""
-        self._begin()
+        self._last = Position.stored()
+        start: int = config.value("importer.startBlockNumber")
+        self._number = self._last.index + 1 if self._last else start
         if self._report:
             self._report.block_source_from(self._source.status)
         try:
@@ -81,11 +79,6 @@ class BlockFollower:
             if self._report:
                 self._report.block_source_from(None)
             self._source.close()
-
-    def _begin(self) -> None:
-        self._last = Position.stored()
-        start = config.value("importer.startBlockNumber")
-        self._number = self._last.index + 1 if self._last else start
 
     def _next(self) -> StreamFile | None:
         """Return the next block of the chain, None while there is none or after a refused one.

@@ -9,13 +9,7 @@ from typing import Any
 
 from django.db import DatabaseError, connection
 
-from ledger.ingest.following.block_sources import (
-    BlockNodeSource,
-    BlockSource,
-    BucketBlockSource,
-    WaitLimits,
-)
-from ledger.ingest.following.failover_source import FailoverBlockSource
+from ledger.ingest.following.block_sources import BlockNodeSource, FailoverBlockSource
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.block_bucket import BlockBucket
@@ -23,6 +17,7 @@ from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
 from ledger.stream.source.block_node.latency import Measuring
 from ledger.stream.source.block_node.scheduler import Order, Rules
+from ledger.stream.source.blocks import BlockSource
 from ledger.stream.source.configured import NoBucket, block_bucket
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
@@ -51,12 +46,12 @@ def open_block_source(location: str = "") -> BlockSource:
     """
     kind = config.value(_BLOCK + "sourceType")
     if location or kind == "FILE":
-        return BucketBlockSource(_bucket(location))
+        return _bucket(location)
     nodes = Nodes()
     if kind == "BLOCK_NODE":
         return _block_nodes(nodes)
     try:
-        bucket = BucketBlockSource(_bucket(""))
+        bucket = _bucket("")
     except NoBucket:
         if not nodes():
             raise
@@ -75,30 +70,24 @@ def _bucket(location: str) -> BlockBucket:
 
 
 def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> BlockNodeSource:
+    def value(name: str) -> Any:
+        return config.value(_BLOCK + "scheduler." + name)
+
     rules = Rules(
-        order=Order(config.value(_BLOCK + "scheduler.type")),
+        order=Order(value("type")),
         most_failures=config.value(_STREAM + "maxSubscribeAttempts"),
         readmit_after=config.value(_STREAM + "readmitDelay"),
-        sooner_by=config.value(_BLOCK + "scheduler.rescheduleLatencyThreshold"),
-        change_after=config.value(_BLOCK + "scheduler.minRescheduleInterval"),
-        most_processing=config.value(_BLOCK + "scheduler.maxPostProcessingLatency"),
+        sooner_by=value("rescheduleLatencyThreshold"),
+        change_after=value("minRescheduleInterval"),
+        most_processing=value("maxPostProcessingLatency"),
     )
-
-    return BlockNodeSource(
-        nodes,
-        rules,
-        _limits(originals=config.value(_BLOCK + "writeFiles") or config.value(_BLOCK + "persistBytes")),
-        WaitLimits(
-            block=config.value("importer.downloader.timeout"),
-            status=config.value(_STREAM + "responseTimeout"),
-            shutdown=config.value(_STREAM + "shutdownTimeout"),
-        ),
-        Measuring(
-            every=config.value(_BLOCK + "scheduler.latency.frequency"),
-            most_seconds=config.value(_BLOCK + "scheduler.latency.timeout"),
-            backlog=config.value(_BLOCK + "scheduler.latency.backlog"),
-        ),
+    measuring = Measuring(
+        every=value("latency.frequency"),
+        most_seconds=value("latency.timeout"),
+        backlog=value("latency.backlog"),
     )
+    originals = config.value(_BLOCK + "writeFiles") or config.value(_BLOCK + "persistBytes")
+    return BlockNodeSource(nodes, rules, _limits(originals=originals), measuring)
 
 
 def _limits(*, originals: bool) -> Limits:
@@ -108,6 +97,9 @@ def _limits(*, originals: bool) -> Limits:
         block_bytes=config.value(_STREAM + "maxBlockSize"),
         message_bytes=config.value(_STREAM + "maxStreamResponseSize"),
         originals=originals,
+        block_seconds=config.value("importer.downloader.timeout"),
+        status_seconds=config.value(_STREAM + "responseTimeout"),
+        shutdown_seconds=config.value(_STREAM + "shutdownTimeout"),
     )
 
 

@@ -141,9 +141,7 @@ class Choice:
                 return
             if self.stream is Stream.RECORD:
                 self._measure()
-                self._change(Stream.BLOCK)
-            else:
-                self._change(Stream.RECORD)
+            self._change(self.stream.other)
 
     def late(self) -> bool:
         """Return whether record files in blocks are late, so that the record stream is read once."""
@@ -176,13 +174,9 @@ class Choice:
 
     def _first_of_stage(self) -> Stream:
         if self._stage is _Stage.PLAIN:
-            return self._plain()
+            has_blocks = self._last is not None and self._last.version >= block_file.VERSION
+            return Stream.BLOCK if has_blocks or self._blocks == "true" else Stream.RECORD
         return Stream.BLOCK if self._stage is _Stage.FIRST else Stream.RECORD
-
-    def _plain(self) -> Stream:
-        if self._last and self._last.version >= block_file.VERSION:
-            return Stream.BLOCK
-        return Stream.BLOCK if self._blocks == "true" else Stream.RECORD
 
     def _measure(self) -> None:
         self._measured = self._clock()

@@ -70,19 +70,15 @@ class Follower:
         stopping: threading.Event | None = None,
         span: Span | None = None,
     ) -> None:
-        self._download = download
-        self._trust = trust
-        self._report = report
+        self._download, self._trust, self._report = download, trust, report
         self._span = span or Span()
         self._prefetched: int = config.value("importer.downloader.batchSize")
         self._stopping = stopping or threading.Event()
         self._fetching = ThreadPoolExecutor(self._prefetched, thread_name_prefix="fetch")
-        self._listed: deque[Published] = deque()
-        self._wanted: deque[_Wanted] = deque()
+        self._listed, self._wanted = deque[Published](), deque[_Wanted]()
         # Downloaded after a file that could not be; by name.
         self._downloaded: dict[str, _Wanted] = {}
-        self._after = ""
-        self._hash = ""
+        self._after = self._hash = ""
         self._retry = RetryState(config.value("importer.downloader.record.frequency"), LONGEST_PAUSE, report)
 
     @property
@@ -212,7 +208,9 @@ class Follower:
             self._retry.end()
             return file
         self._downloaded = {
-            wanted.published.name: wanted for wanted in self._wanted if not _failed(wanted.file)
+            wanted.published.name: wanted
+            for wanted in self._wanted
+            if not wanted.file.done() or not (wanted.file.cancelled() or wanted.file.exception())
         }
         self._wanted.clear()
         self._listed.clear()
@@ -236,10 +234,6 @@ class Follower:
             "The missing file may appear; if it is lost for good, start anew after it by --from.",
             kind=ingest.CHAIN,
         )
-
-
-def _failed(file: Future[VerifiedFile]) -> bool:
-    return file.cancelled() or (file.done() and file.exception() is not None)
 
 
 def _after(last: Position) -> str:

@@ -8,8 +8,8 @@ import binascii
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from mirror.core.values.hashes import SHA_384_LENGTH
 
@@ -32,6 +32,8 @@ _MOST_NESTED = 16
 # A text that nothing ends is one up to the end: so everything is looked at once.
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|[\[\]{}]', re.DOTALL)
 FORM = "The form of the document"
+
+Value = TypeVar("Value")
 
 
 def base64(data: bytes) -> str:
@@ -130,23 +132,12 @@ class Part:
         place = self.place_of(name)
         return [_data(each, f"{place}[{index}]") for index, each in enumerate(self._list(name))]
 
-    def part_or_none(self, name: str) -> "Part | None":
-        return None if self._is_null(name) else self.part(name)
-
-    def parts_or_none(self, name: str) -> "list[Part] | None":
-        return None if self._is_null(name) else self.parts(name)
-
-    def number_or_none(self, name: str) -> int | None:
-        return None if self._is_null(name) else self.number(name)
-
-    def data_or_none(self, name: str) -> bytes | None:
-        return None if self._is_null(name) else self.data(name)
-
-    def _is_null(self, name: str) -> bool:
+    def optional(self, read: Callable[[str], Value], name: str) -> Value | None:
+        """Return what a method of this part reads, None for null."""
         if self._values.get(name, self) is not None:
-            return False
+            return read(name)
         del self._values[name]
-        return True
+        return None
 
     def items(self) -> list[tuple[str, bytes]]:
         """Return everything that is left, as data by name."""

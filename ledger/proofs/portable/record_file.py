@@ -13,8 +13,8 @@ from typing import NamedTuple
 from ledger.proofs.portable.document import FORM, NotProved, Part
 from ledger.proofs.portable.verdict import Expected, Transaction, Trusted, Verdict
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record import names, v1_v2, v5, v6
-from ledger.stream.record.formats import read_record_file
+from ledger.stream.record import names
+from ledger.stream.record.formats import V5, V6, VERSIONS, read_record_file
 from ledger.stream.record.item import InvalidItem, ItemSource, RecordItem
 from ledger.stream.record.reader import RECORD_CLASS_ID, RECORD_CLASS_VERSION, Reader
 from ledger.stream.record.running_hash import after_hashes, hash_object
@@ -26,15 +26,13 @@ from mirror.core.values.hapi import messages, result_codes, transaction_types
 from mirror.core.values.hapi.messages import DecodeError
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 
-VERSIONS = (*v1_v2.VERSIONS, v5.VERSION, v6.VERSION)
-
 _STATED, _CHAIN, _SIGNATURES, _BOOK, _STAKES = (
     "The transaction", "The running hashes", "The signatures", "The address book", "The stakes",
 )  # fmt: skip
 # Files are read as if they had this name, which says nothing of a file with transactions.
 _NAME = "1970-01-01T00_00_00Z.rcd"
 _RATIO = Fraction(1, 3)
-_HEAD_LENGTHS = {v5.VERSION: 20, v6.VERSION: 16}
+_HEAD_LENGTHS = {V5: 20, V6: 16}
 _MOST_BYTES = 1 << 31
 
 
@@ -116,7 +114,7 @@ def _compact(version: int, part: Part) -> _Record:
     )
     before, after = part.all_data("hashes_before"), part.all_data("hashes_after")
     stream_object = part.data("record_stream_object")
-    number = part.data_or_none("block_number")
+    number = part.optional(part.data, "block_number")
     part.finish()
     reader = Reader(_NAME, head)
     if len(head) != _HEAD_LENGTHS.get(version) or reader.int32("version") != version:
@@ -127,7 +125,7 @@ def _compact(version: int, part: Part) -> _Record:
         raise NotProved(
             _CHAIN, "that of the transaction and the other hashes do not lead from the first to the last"
         )
-    if version == v5.VERSION:
+    if version == V5:
         if number is not None:
             raise NotProved(FORM, "record files of version 5 have no block number")
         metadata = head + hash_object(start) + hash_object(end)
@@ -153,8 +151,8 @@ def _running_hash(part: Part, name: str) -> bytes:
 def _item(stream_object: bytes, hapi_version: tuple[int, ...]) -> RecordItem:
     """Return the transaction of a stream object, as format 5 has it. Errors: StreamFileError, DecodeError."""
     reader = Reader(_NAME, stream_object)
-    reader.expect(reader.uint64("transaction"), RECORD_CLASS_ID, "class id of the transaction", 0)
-    reader.expect(reader.int32("transaction"), RECORD_CLASS_VERSION, "class version of the transaction", 8)
+    reader.expect(reader.uint64, RECORD_CLASS_ID, "class id of the transaction", "transaction")
+    reader.expect(reader.int32, RECORD_CLASS_VERSION, "class version of the transaction", "transaction")
     record = reader.blob("record", _MOST_BYTES)
     transaction = reader.blob("transaction", _MOST_BYTES)
     reader.finish()

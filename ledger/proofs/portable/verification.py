@@ -2,7 +2,7 @@
 
 from ledger.proofs.portable.document import FORM, NotProved, Part, parsed
 from ledger.proofs.portable.verdict import Expected, Trusted, Verdict
-from ledger.stream.block.version import BLOCK_VERSION
+from ledger.stream.block.names import BLOCK_VERSION
 from mirror.core.values import timestamp
 
 

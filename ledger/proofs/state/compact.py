@@ -10,7 +10,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from ledger.proofs.state.errors import NotFetched
-from ledger.stream.record import v5, v6
+from ledger.stream.record.formats import V5, V6
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.record.running_hash import after_hashes, hash_object, stream_object
 from mirror.core.values.hapi import wire
@@ -45,7 +45,7 @@ class CompactFile(NamedTuple):
 
 def can_be_compact(file: RecordFile) -> bool:
     """Return whether the format of a record file has a compact form."""
-    return file.version in (v5.VERSION, v6.VERSION)
+    return file.version in (V5, V6)
 
 
 def compact(file: RecordFile, content: bytes, consensus_timestamp: int) -> CompactFile:
@@ -73,15 +73,15 @@ def compact(file: RecordFile, content: bytes, consensus_timestamp: int) -> Compa
 
 
 def _head(file: RecordFile, content: bytes) -> bytes:
-    if file.version == v5.VERSION:
+    if file.version == V5:
         return content[:_V5_HEAD_LENGTH]
     assert file.hapi_version is not None
-    return _V6_HEAD.pack(v6.VERSION, *file.hapi_version)
+    return _V6_HEAD.pack(V6, *file.hapi_version)
 
 
 def _objects(file: RecordFile, content: bytes) -> Iterator[bytes]:
     """Yield the stream objects of all transactions, of the very bytes in the file."""
-    if file.version == v5.VERSION:
+    if file.version == V5:
         for item in file.items:
             yield stream_object(item.record_bytes, item.transaction_bytes)
         return

@@ -7,21 +7,18 @@ The next block repeats a native block's root hash, and its proof has a threshold
 """
 
 from functools import cache
-from typing import Any, Final
 
-from ledger.proofs.threshold.configured import FIRST_LEDGER
 from ledger.proofs.threshold.encoding import WrongSignature
-from ledger.proofs.threshold.identity import LedgerIdentity
+from ledger.proofs.threshold.identity import FIRST_LEDGER, LedgerIdentity
 from ledger.stream.block import names
 from ledger.stream.block.items import BlockContent, read_items
 from ledger.stream.block.original import most_bytes
 from ledger.stream.block.records.record import record_items
-from ledger.stream.block.signature import RECORD_FILE, signature_of, unproved
+from ledger.stream.block.signature import RECORD_FILE, signature_of
 from ledger.stream.block.tree import HashedTree
-from ledger.stream.block.version import BLOCK_VERSION
 from ledger.stream.block.wrapped import read_wrapped
 from ledger.stream.content import content_of
-from ledger.stream.errors import NoTrustedSigners, StreamFileError
+from ledger.stream.errors import NoTrustedSigners, StreamFileError, damaged
 from ledger.stream.record.item import RecordItem
 from ledger.stream.record.record_file import BlockSignature, RecordFile, times_of
 from mirror.core import config, logs
@@ -30,7 +27,7 @@ from mirror.core.values import timestamp
 
 log = logs.logger(__name__)
 
-VERSION: Final = BLOCK_VERSION
+VERSION = names.BLOCK_VERSION
 
 _TRUST_ANYWAY = "If you trust where the block comes from, load it with --without-signatures."
 
@@ -60,16 +57,18 @@ def of_content(
     root = block.root_hash()
     if items is None:
         items = record_items(block)
-    start, end = times_of(items, _time_without_items(block))
+    # The time of a block without transactions is its own, formerly that of its last change.
+    changed_at = None if block.prefixed else block.changed_at
+    at = timestamp.of(block.header.block_timestamp) if changed_at is None else changed_at
+    start, end = times_of(items, at)
+    software = block.header.software_version
     return RecordFile(
         name=block.name,
         version=VERSION,
         hapi_version=block.hapi_version,
-        software_version=_version(block.header.software_version),
+        software_version=(software.major, software.minor, software.patch),
         hash=root.hex(),
         previous_hash=block.footer.previous_block_root_hash.hex(),
-        file_hash="",
-        metadata_hash=None,
         block_number=number,
         consensus_start=start,
         consensus_end=end,
@@ -85,9 +84,8 @@ def of_content(
 def read_block_time(name: str, data: bytes) -> int:
     """Return the time of the block (ns), from its header. Errors: StreamFileError."""
     parsed = names.parse(name)
-    return timestamp.of(
-        read_items(parsed.name, content_of(parsed, data, most=most_bytes())).header.block_timestamp
-    )
+    block = read_items(parsed.name, content_of(parsed, data, most=most_bytes()))
+    return timestamp.of(block.header.block_timestamp)
 
 
 def _check_number(block: BlockContent, number: int) -> None:
@@ -108,9 +106,9 @@ def _signature(block: BlockContent, root: bytes, items: list[RecordItem]) -> Blo
     """
     signature = signature_of(block, block.proof, root, items)
     if block.proof.WhichOneof("proof") == RECORD_FILE:
-        raise unproved(block, "its proof holds signatures of a record file, but there is none in it")
+        raise damaged(block.name, "its proof holds signatures of a record file, but there is none in it")
     if signature is None and block.prefixed:
-        raise unproved(block, "its proof is of no known kind")
+        raise damaged(block.name, "its proof is of no known kind")
     return signature
 
 
@@ -196,13 +194,3 @@ def _log_form(length: int) -> None:
 def _log_ledger(ledger_id: str) -> None:
     """Log once that a ledger is trusted only because the first block publishes it."""
     log.warning("ledger_trusted_on_first_use", ledger_id=ledger_id, setting=FIRST_LEDGER)
-
-
-def _time_without_items(block: BlockContent) -> int:
-    """Return the time of a block without transactions (ns): its own, before that of its last change."""
-    at = None if block.prefixed else block.changed_at
-    return timestamp.of(block.header.block_timestamp) if at is None else at
-
-
-def _version(version: Any) -> tuple[int, int, int]:
-    return version.major, version.minor, version.patch

@@ -9,7 +9,7 @@ from mirror.core.values.hapi import wire
 from mirror.core.values.hapi.messages import Block
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_GZIP_MAGIC = b"\x1f\x8b"
+_COMPRESSORS = ((_ZSTD_MAGIC, "zstd"), (b"\x1f\x8b", "gz"))
 _TAG = wire.encode_varint(Block.ITEMS_FIELD_NUMBER << 3 | wire.LENGTH_DELIMITED)
 
 
@@ -36,13 +36,17 @@ class OriginalBlock:
         return b"".join((*self._pieces, self._compressor.flush()))
 
 
+def content_of_stored(name: str, data: bytes) -> bytes:
+    """Return the serialized `Block` that is stored as `data`, by any compressor. Errors: StreamFileError."""
+    compressor = next((kind for magic, kind in _COMPRESSORS if data.startswith(magic)), "")
+    return content_of(names.BlockFileName(name, 0, compressor), data, most=most_bytes())
+
+
 def compressed(original: bytes) -> bytes:
     """Return the content of a block as zstd, which most are already. Errors: StreamFileError."""
     if original.startswith(_ZSTD_MAGIC):
         return original
-    compressor = "gz" if original.startswith(_GZIP_MAGIC) else ""
-    name = names.BlockFileName("block", 0, compressor)
-    return zstandard.compress(content_of(name, original, most=most_bytes()))
+    return zstandard.compress(content_of_stored("block", original))
 
 
 def received(original: bytes) -> bytes:

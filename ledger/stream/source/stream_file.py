@@ -130,10 +130,8 @@ def read_verified(signed: SignedHashes, copies: Iterable[NodeCopy], *, sidecars:
             record = read_record_file(copy.name, copy.read())
             signed.check(record)
             files = {
-                metadata.name: read_sidecar_file(
-                    metadata.name, copy.read_sidecar(metadata.name), metadata.hash
-                )
-                for metadata in (record.sidecars if sidecars else ())
+                name: read_sidecar_file(name, copy.read_sidecar(name), digest)
+                for _, name, digest, _ in (record.sidecars if sidecars else ())
             }
         except StreamFileError as error:
             incidents.note_error(f"node {copy.node_id}", error)

@@ -41,7 +41,7 @@ from mirror.node.postgres.server import Server
 from network import bundled
 
 if TYPE_CHECKING:
-    from ledger.ingest.following.block_sources import BlockSource
+    from ledger.stream.source.blocks import BlockSource
 
 log = logs.logger(__name__)
 

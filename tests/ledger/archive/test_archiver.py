@@ -25,7 +25,6 @@ from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block.names import in_bucket
 from ledger.stream.record.names import signature_name
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from ledger.stream.source.block_node.assembly import Assembler, Limits
 from ledger.stream.source.blocks import FetchedBlock
@@ -41,6 +40,7 @@ from tests.ledger.stream.block.test_wrapped_signed import proved_by, quorum
 from tests.ledger.stream.block.wrapped import contents as wrapped_contents
 from tests.ledger.stream.block.wrapped import transactions, wrap
 from tests.ledger.stream.source.servers import Fault, S3Server
+from tests.signing import signing_nodes
 from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")

@@ -21,8 +21,8 @@ from ledger.proofs.portable.document import base64
 from ledger.proofs.threshold import threshold
 from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.block.items import BlockContent
+from ledger.stream.block.names import BLOCK_VERSION
 from ledger.stream.block.tree import Sibling
-from ledger.stream.block.version import BLOCK_VERSION
 from ledger.stream.errors import StreamFileError
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import wire
@@ -87,7 +87,9 @@ def _proof(
                 "root_hash_of_all_block_hashes_tree": base64(footer.root_hash_of_all_block_hashes_tree),
                 "start_of_block_state_root_hash": base64(footer.start_of_block_state_root_hash),
             },
-            "consensus_headers_root_hash": base64(block.tree.headers_root(prefixed=block.prefixed)),
+            "consensus_headers_root_hash": base64(
+                block.tree.section_root("headers", prefixed=block.prefixed)
+            ),
             "proof": base64(proof.SerializeToString(deterministic=True)),
         },
         "items": {

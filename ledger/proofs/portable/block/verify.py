@@ -5,16 +5,18 @@ signed it, or that of a later block, by a key that leads back to the id of their
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
 
 from ledger.proofs.portable.block import items as reading
 from ledger.proofs.portable.block.items import CHANGES, HEADER, OUTPUT, RESULT, SIGNED
-from ledger.proofs.portable.block.ledger import ledger_of
 from ledger.proofs.portable.document import FORM, NotProved, Part
 from ledger.proofs.portable.verdict import Transaction, Trusted, Verdict
 from ledger.proofs.threshold import hints, threshold
 from ledger.proofs.threshold.encoding import WrongSignature
-from ledger.stream.block.later_block import signed_root
+from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
+from ledger.stream.block.names import BLOCK_VERSION
+from ledger.stream.block.signature import signed_root
 from ledger.stream.block.tree import (
     PREFIXED_SINCE,
     SINGLE,
@@ -24,7 +26,6 @@ from ledger.stream.block.tree import (
     leaf_of,
     steps_above,
 )
-from ledger.stream.block.version import BLOCK_VERSION
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import messages
 from mirror.core.values.hapi.messages import BlockProof, DecodeError
@@ -32,6 +33,9 @@ from mirror.core.values.hashes import SHA_384_LENGTH
 
 _STATED, _PATHS, _BLOCK = "The transaction", "The paths", "The block"
 _ORDER, _SIGNATURE = "The order of the block", "The signature of the block"
+_LEDGER = "The ledger"
+# The SHA-256 of the key for proofs of a ledger's history that networks have by default.
+DEFAULT_PROOF_KEY: Final = "5a6d78fb8d0d1ef989db3ca9c6aff7e2bd336665af8f5ec904892522ec8f2b3d"
 _MOST_STEPS = 64
 # What the last path of a proof has as the next one.
 _NO_PATH = (1 << 32) - 1
@@ -69,23 +73,24 @@ def verify(document: Part, trusted: Trusted) -> Verdict:
     """Return what a proof of the kind "block" shows. Errors: NotProved."""
     if document.number("version") != BLOCK_VERSION:
         raise NotProved(FORM, f"its version is not {BLOCK_VERSION}, that of blocks")
-    stated = _Stated(document)
+    stated = _Stated(
+        document.text("transaction_id"),
+        document.number("nonce"),
+        document.flag("scheduled"),
+        document.text("consensus_timestamp"),
+        document.optional(document.number, "batch_position"),
+    )
     parts = document.part("items")
     try:
-        items = {
-            HEADER: [_unproved(parts.part(HEADER), HEADER)],
-            SIGNED: [_unproved(parts.part(SIGNED), SIGNED)],
-            RESULT: [_unproved(parts.part(RESULT), RESULT)],
-            OUTPUT: [_unproved(part, OUTPUT) for part in parts.parts(OUTPUT)],
-            CHANGES: [_unproved(part, CHANGES) for part in parts.parts(CHANGES)],
-        }
+        items = {kind: [_unproved(parts.part(kind), kind)] for kind in (HEADER, SIGNED, RESULT)}
+        items |= {kind: [_unproved(part, kind) for part in parts.parts(kind)] for kind in (OUTPUT, CHANGES)}
         parts.finish()
         block = _block(document.part("block"), items)
         transaction = _transaction(items, stated)
-        untold = _check_order(document.part_or_none("before"), items, stated.position)
+        untold = _check_order(document.optional(document.part, "before"), items, stated.position)
     except DecodeError as error:
         raise NotProved(FORM, f"an item can't be parsed ({error})") from error
-    given = document.part_or_none("ledger")
+    given = document.optional(document.part, "ledger")
     document.finish()
     signature, root = _signature(block)
     rests_on: list[str] = []
@@ -109,15 +114,14 @@ def verify(document: Part, trusted: Trusted) -> Verdict:
     )
 
 
-class _Stated:
+class _Stated(NamedTuple):
     """What a document says of its transaction."""
 
-    def __init__(self, document: Part) -> None:
-        self.transaction_id = document.text("transaction_id")
-        self.nonce = document.number("nonce")
-        self.scheduled = document.flag("scheduled")
-        self.consensus_timestamp = document.text("consensus_timestamp")
-        self.position = document.number_or_none("batch_position")
+    transaction_id: str
+    nonce: int
+    scheduled: bool
+    consensus_timestamp: str
+    position: int | None
 
 
 # ITEMS
@@ -302,3 +306,59 @@ def _weights(signature: bytes) -> tuple[int, int]:
     total = signature[8:40]
     signed = signature[hints.KEY_LENGTH + 96 : hints.KEY_LENGTH + 128]
     return int.from_bytes(signed, "little"), int.from_bytes(total, "little")
+
+
+# LEDGER
+
+
+def ledger_of(given: Part | None, trusted: Trusted, signature: bytes, rests_on: list[str]) -> LedgerIdentity:
+    """Return the ledger, and add to `rests_on` that it is only the document's. Errors: NotProved."""
+    stated = None if given is None else _stated(given)
+    known = trusted.ledger
+    known_id = known.ledger_id if known else trusted.ledger_id
+    if known and trusted.ledger_id not in (None, known.ledger_id):
+        raise NotProved(_LEDGER, "--ledger and --ledger-id name two of them")
+    if stated and known_id is not None and stated.ledger_id != known_id:
+        raise NotProved(_LEDGER, f"the proof is one of ledger 0x{stated.ledger_id.hex()}")
+    if known:
+        if stated and stated.proof_key not in (b"", known.proof_key):
+            raise NotProved(_LEDGER, "the document has another key for proofs than the ledger")
+        if stated and stated.contributors and stated.contributors != known.contributors:
+            raise NotProved(_LEDGER, "the document has other nodes than the ledger")
+        return known
+    if stated is None:
+        raise NotProved(_LEDGER, "the document does not have it; name its publication by --ledger")
+    if known_id is None:
+        rests_on.append(
+            f"the ledger in the document itself, id 0x{stated.ledger_id.hex()}: name one that you know by "
+            "--ledger-id or --ledger"
+        )
+    elif len(signature) != threshold.WRAPS_LENGTH:
+        raise NotProved(
+            _LEDGER,
+            "its key is proved by the nodes of its first address book, which its id alone does not tell: "
+            "name its publication by --ledger",
+        )
+    elif sha256(stated.proof_key).hexdigest() != DEFAULT_PROOF_KEY:
+        raise NotProved(
+            _LEDGER,
+            "its key for proofs is not the one that networks have by default: name its publication by "
+            "--ledger",
+        )
+    elif stated.contributors:
+        raise NotProved(_LEDGER, "the document has nodes of the ledger, which its id does not prove")
+    return stated
+
+
+def _stated(part: Part) -> LedgerIdentity:
+    ledger_id = part.data("ledger_id")
+    key = part.optional(part.data, "history_proof_verification_key")
+    nodes = part.optional(part.parts, "node_contributions")
+    part.finish()
+    return LedgerIdentity(ledger_id, key or b"", tuple(map(_contributor, nodes or ())))
+
+
+def _contributor(part: Part) -> Contributor:
+    made = Contributor(part.number("node_id"), part.number("weight"), part.data("history_proof_key"))
+    part.finish()
+    return made

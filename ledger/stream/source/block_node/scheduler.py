@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ledger.stream.source.block_node.answers import Answer, Available
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
@@ -47,13 +47,10 @@ class SelectionReason(StrEnum):
     ACCEPTED = "it had kept failing, but its blocks are accepted again"
 
 
-class BlockNodeClients(Protocol):
+class StatusRequest(Protocol):
     """A request for the status of a node (`client.Question`)."""
 
-    def is_answered_within(self, seconds: float) -> bool:
-        """Wait for the answer or its failure; return whether there is one in time."""
-        ...
-
+    def is_answered_within(self, seconds: float) -> bool: ...
     def answer(self) -> Answer: ...
 
 
@@ -81,21 +78,6 @@ class Rules:
     most_processing: float = 1
 
 
-@dataclass(frozen=True)
-class NodeState:
-    """What is known of a node: its mean latency (s), if any, and for how long it is set aside (s)."""
-
-    node: BlockNode
-    latency: float | None
-    failures: int
-    set_aside: float
-    # Its last failure in words.
-    failure: str
-    # Its last answer, and the age of that (s); None before the first.
-    answer: Answer | None = None
-    asked: float = 0.0
-
-
 @dataclass
 class _Known:
     # Failures and seconds of stalls, as they counted at the last of them.
@@ -119,7 +101,7 @@ class Scheduler:
     def __init__(
         self,
         nodes: Callable[[], Sequence[BlockNode]],
-        ask: Callable[[BlockNode], BlockNodeClients],
+        ask: Callable[[BlockNode], StatusRequest],
         rules: Rules,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -141,24 +123,24 @@ class Scheduler:
         ordered = self.ordered()
         active = [node for node in ordered if self.is_active(node)]
         coming: NodeSelection | None = None
+        self._changed = self._clock()
         for node, available in self._answers(active):
             wanted = available.first if number is None else number
             if available.has(wanted):
-                return self._chosen(NodeSelection(node, wanted, SelectionReason.FIRST))
+                return NodeSelection(node, wanted, SelectionReason.FIRST)
             if coming is None and wanted == available.last + 1:
                 coming = NodeSelection(node, wanted, SelectionReason.NEXT)
         if coming:
-            return self._chosen(coming)
+            return coming
         set_aside = [node for node in ordered if node not in active]
         for node, available in self._answers(sorted(set_aside, key=lambda node: self._of(node).failed)):
             wanted = available.first if number is None else number
             if available.has(wanted):
-                self._readmit(node)
-                return self._chosen(NodeSelection(node, wanted, SelectionReason.FORCED))
+                self._of(node).inactive_until = float("-inf")
+                return NodeSelection(node, wanted, SelectionReason.FORCED)
         what = "a block" if number is None else f"block {number}"
         raise BlockNodeFailure(
             "block nodes",
-            0,
             f"no block node can provide {what} ({self._reasons(ordered)})",
             "See that importer.block.nodes names block nodes that can be reached and have it.",
         )
@@ -184,20 +166,25 @@ class Scheduler:
             return []
         return [node for node in self._listed if node != current and self.is_active(node)]
 
-    def states(self) -> list[NodeState]:
-        """Return what is known of each node, the preferred one first."""
-        now = self._clock()
+    def status(self, used: BlockNode | None) -> list[dict[str, Any]]:
+        """Return what operators see of each node, the preferred one first. Times are seconds of the epoch."""
+        monotonic, now = self._clock(), time.time()
         with self._lock:
             return [
-                NodeState(
-                    node,
-                    known.latency,
-                    round(self._failures(known)),
-                    max(known.inactive_until - now, 0.0),
-                    known.failure,
-                    known.answer,
-                    max(now - known.answered, 0.0),
-                )
+                {
+                    "name": node.name,
+                    "priority": node.priority,
+                    "used": node == used,
+                    "latency_ms": None if known.latency is None else round(known.latency * 1000),
+                    "failures": round(self._failures(known)),
+                    "last_failure": known.failure,
+                    "set_aside_until": round(now + known.inactive_until - monotonic)
+                    if known.inactive_until > monotonic
+                    else None,
+                    "blocks": known.answer and known.answer.available,
+                    "answer": known.answer.has if known.answer else "",
+                    "answered": round(now - (monotonic - known.answered)) if known.answer else None,
+                }
                 for node in sorted(self._listed, key=self._rank)
                 for known in (self._of(node),)
             ]
@@ -289,7 +276,7 @@ class Scheduler:
         yield from self._available(requests)
 
     def _available(
-        self, requests: Iterable[tuple[BlockNode, BlockNodeClients]]
+        self, requests: Iterable[tuple[BlockNode, StatusRequest]]
     ) -> Iterator[tuple[BlockNode, Available]]:
         for node, question in requests:
             answer = question.answer()
@@ -313,13 +300,6 @@ class Scheduler:
         if known.answer and known.answer.available and not self.is_active(node):
             return f"{answer}, and is set aside, as it failed: {known.failure}"
         return answer
-
-    def _chosen(self, chosen: NodeSelection) -> NodeSelection:
-        self._changed = self._clock()
-        return chosen
-
-    def _readmit(self, node: BlockNode) -> None:
-        self._of(node).inactive_until = float("-inf")
 
     def _rank(self, node: BlockNode) -> tuple[float, float, str]:
         latency = self._of(node).latency

@@ -14,7 +14,6 @@ from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.block import names
 from ledger.stream.block.tree import EMPTY_PREFIXED as EMPTY
-from ledger.stream.signature.node_key import signing_nodes
 from mirror.core.values.hapi.messages import Block as BlockMessage
 from mirror.core.values.hapi.messages import RecordStreamFile, TransactionBody
 from mirror.core.values.hashes import sha384
@@ -24,6 +23,7 @@ from tests.ledger.ingest.load import stored
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream, of_items
 from tests.ledger.stream.block.ledgers import LEDGER, publication
 from tests.ledger.stream.block.wrapped import wrap
+from tests.signing import signing_nodes
 from tests.waiting import PATIENCE_SECONDS
 
 NODES = signing_nodes(3)

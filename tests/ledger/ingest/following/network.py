@@ -10,7 +10,6 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.record.names import signature_name
-from ledger.stream.signature.node_key import SigningNode, signing_nodes
 from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Download, PathType
 from ledger.stream.source.download import Layout as Folders
@@ -21,8 +20,10 @@ from mirror.core.values.hapi.messages import (
     TransactionSidecarRecord,
 )
 from mirror.demo.streams.record_files import Block, Composer, Layout
+from mirror.demo.streams.signing import SigningNode
 from tests.ledger.ingest.load import stored
 from tests.ledger.ingest.tables import contents, empty_tables
+from tests.signing import signing_nodes
 from tests.waiting import PATIENCE_SECONDS
 
 NODES = signing_nodes(4)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from ledger.ingest.following.block_sources import FailoverBlockSource
 from ledger.ingest.following.configured_blocks import open_block_source
-from ledger.ingest.following.failover_source import FailoverBlockSource
 from ledger.stream.errors import StreamFileError
 from tests.ledger.ingest.following.block_nodes import first
 

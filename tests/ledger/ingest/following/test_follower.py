@@ -17,7 +17,6 @@ from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.names import signature_name
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source import incidents
 from ledger.stream.source.download import PathType
@@ -28,6 +27,7 @@ from mirror.node.loading import following as mirror_following
 from tests.ledger.ingest.following.network import NODES, Network, download, follow, loaded
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.source.servers import BUCKET, S3Server, web_server
+from tests.signing import signing_nodes
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")

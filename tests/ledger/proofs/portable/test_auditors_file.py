@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from ledger.proofs.portable import verify_proof
 from ledger.proofs.portable.block.verify import verify
 from ledger.proofs.portable.document import NotProved, Part
-from ledger.proofs.portable.verify_proof import Refused
-from ledger.proofs.threshold import identity
+from ledger.proofs.threshold import identity, verify_proof
+from ledger.proofs.threshold.verify_proof import Refused
 from tests.ledger.proofs.portable.block_proofs import KNOWN, NODES, block_of, proof_of
 from tests.ledger.proofs.portable.changes import flipped, values_of
 from tests.ledger.stream.block.blocks import BlockStream

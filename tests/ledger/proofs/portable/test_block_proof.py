@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from ledger.proofs.portable.block.compose import Unprovable
-from ledger.proofs.portable.block.ledger import ledger_of
-from ledger.proofs.portable.block.verify import verify
+from ledger.proofs.portable.block.verify import ledger_of, verify
 from ledger.proofs.portable.document import NotProved, Part
 from ledger.proofs.portable.verdict import Trusted, Verdict
 from ledger.proofs.threshold import threshold

@@ -12,10 +12,10 @@ from ledger.proofs.portable.verdict import Expected, Trusted
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.record import names
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.signature.node_key import SigningNode
 from mirror.core.values import timestamp
 from mirror.core.values.hashes import sha384
 from mirror.demo.keys.nodes import nodes
+from mirror.demo.streams.signing import SigningNode
 from tests.api import Answer, Api
 from tests.build import Build
 from tests.ledger.proofs.files import BOOK, PAYER, load_book, published

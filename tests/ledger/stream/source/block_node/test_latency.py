@@ -65,8 +65,10 @@ class Nodes:
 
     @property
     def latencies(self) -> list[float | None]:
-        known = {state.node: state.latency for state in self.scheduler.states()}
-        return [known[node] for node in (self.one, self.other)]
+        known = {each["name"]: each["latency_ms"] for each in self.scheduler.status(None)}
+        return [
+            None if known[node.name] is None else known[node.name] / 1000 for node in (self.one, self.other)
+        ]
 
 
 @pytest.fixture
