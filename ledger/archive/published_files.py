@@ -12,7 +12,7 @@ from typing import TypeVar
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
 from ledger.stream.source.bucket import Bucket, BucketError, NoSuchFile
-from ledger.stream.source.download import Layout, PathType
+from ledger.stream.source.download import Layout
 
 _REQUESTS_AT_ONCE = 16
 Content = TypeVar("Content")
@@ -30,16 +30,9 @@ class NodeFolders:
     layout: Layout
     at_once: int = 1
 
-    def folders(self, node_id: int, account_id: int) -> list[str]:
-        """Return the folders where a node's record files may be."""
-        by_account, by_node = self.layout.account_folder(account_id), self.layout.node_folder(node_id)
-        if self.layout.path_type is PathType.ACCOUNT_ID:
-            return [by_account]
-        return [by_node] if self.layout.path_type is PathType.NODE_ID else [by_account, by_node]
-
     def read(self, node_id: int, account_id: int, name: str, *, most: int | None = None) -> bytes:
         """Return a file from the first folder of a node that has it. Errors: BucketError."""
-        *others, last = self.folders(node_id, account_id)
+        *others, last = self.layout.folders(node_id, account_id)
         for folder in others:
             try:
                 return self.bucket.read(f"{folder}/{name}", most=most)

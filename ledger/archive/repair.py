@@ -16,8 +16,7 @@ from ledger.archive.location import block_path, set_in_use
 from ledger.archive.originals import ArchiveSelection, Original
 from ledger.archive.published_files import NodeFolders, PublishedFiles
 from ledger.archive.store import ArchiveStore, archive_bucket
-from ledger.stream.block.block_file import VERSION, read_block_file
-from ledger.stream.block.original import most_bytes
+from ledger.stream.block.block_file import VERSION, most_bytes, read_block_file
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.names import SIDECAR_FOLDER, signature_name

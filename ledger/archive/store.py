@@ -18,7 +18,7 @@ from obstore.exceptions import BaseError
 from obstore.store import ObjectStore
 
 from ledger.archive.location import LOCATION, archive_location
-from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, open_bucket, open_store
+from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, first_line, open_bucket, open_store
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.values.human_readable import byte_size
@@ -49,7 +49,8 @@ def _unavailable() -> Iterator[None]:
     try:
         yield
     except (BaseError, OSError, ValueError) as error:
-        raise ArchiveUnavailable(_reason(error)) from error
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise ArchiveUnavailable(reason or first_line(error)) from error
 
 
 class ArchiveStore(ABC):
@@ -380,10 +381,3 @@ def _raise_unless_missing(error: OSError) -> None:
 
 def _wrong(cause: str) -> WrongArchive:
     return WrongArchive(f"{config.described(LOCATION).variable}: {cause}")
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(" .:") if lines else type(error).__name__

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.block_node.answers import Available
 from ledger.stream.source.block_node.assembly import (
     BlockNodeFailure,
     BlockNodeStall,
@@ -18,14 +17,16 @@ from ledger.stream.source.block_node.client import (
     BlockNodeClient,
     Subscription,
 )
-from ledger.stream.source.block_node.latency import LatencyMeter, Measuring, latency_of
 from ledger.stream.source.block_node.scheduler import (
     STALL_SECONDS,
+    LatencyMeter,
+    Measuring,
     NodeSelection,
     Rules,
     Scheduler,
     SelectionReason,
     StatusRequest,
+    latency_of,
 )
 from ledger.stream.source.blocks import EARLIEST, BlockSource, FetchedBlock
 from mirror.core import logs
@@ -173,7 +174,7 @@ class BlockNodeSource:
 
         Errors: BlockNodeFailure if it has the block and does not send it, or does not answer.
         """
-        number, waited, available = quiet.number, quiet.idle, self._available(node)
+        number, waited, available = quiet.number, quiet.idle, self.scheduler.available(node)
         if available is None:
             raise BlockNodeStall(
                 node.name, "the block node sends nothing and does not tell what it has", waited
@@ -230,7 +231,7 @@ class BlockNodeSource:
         log.info("block_node_chosen", node=chosen.node.name, block=chosen.number, reason=chosen.why.value)
         if self._meter is None:
             self._meter = LatencyMeter(
-                self.scheduler, self._available, self._client, self._node_measured_by_stream, self._measuring
+                self.scheduler, self._client, self._node_measured_by_stream, self._measuring
             )
 
     def _fail(self, reason: str, waited: float = 0.0) -> None:
@@ -256,11 +257,6 @@ class BlockNodeSource:
 
     def _ask(self, node: BlockNode) -> StatusRequest:
         return self._client(node).ask(self._limits.status_seconds)
-
-    def _available(self, node: BlockNode) -> Available | None:
-        answer = self._ask(node).answer()
-        self.scheduler.answered(node, answer)
-        return answer.available
 
     def _client(self, node: BlockNode) -> BlockNodeClient:
         with self._lock:

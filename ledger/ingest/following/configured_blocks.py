@@ -11,12 +11,10 @@ from django.db import DatabaseError, connection
 
 from ledger.ingest.following.block_sources import BlockNodeSource, FailoverBlockSource
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.block_bucket import BlockBucket
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
-from ledger.stream.source.block_node.latency import Measuring
-from ledger.stream.source.block_node.scheduler import Order, Rules
+from ledger.stream.source.block_node.scheduler import Measuring, Order, Rules
 from ledger.stream.source.blocks import BlockSource
 from ledger.stream.source.configured import NoBucket, block_bucket
 from mirror.core import config, logs
@@ -151,9 +149,8 @@ def registered_node(endpoints: Any) -> BlockNode | None:
             offers.append((Endpoint(host, port, tls), apis))
     if not any("PUBLISH" in apis for _, apis in offers):
         return None
-    for endpoint, apis in offers:
-        if {"STATUS", "SUBSCRIBE_STREAM"} <= apis:
-            return BlockNode(endpoint, endpoint)
+    # An endpoint that has both is preferred.
+    offers.sort(key=lambda offer: not {"STATUS", "SUBSCRIBE_STREAM"} <= offer[1])
     status = next((endpoint for endpoint, apis in offers if "STATUS" in apis), None)
     stream = next((endpoint for endpoint, apis in offers if "SUBSCRIBE_STREAM" in apis), None)
     return BlockNode(status, stream) if status and stream else None
@@ -167,23 +164,18 @@ def fetch_block(number: int, block_hash: str) -> bytes | None:
 
     The hash is compared, as a node may send any other block under that number. Errors: OperatorError.
     """
+    limits = _limits(originals=True)
     for node in Nodes()():
-        with closing(BlockNodeClient(node, _limits(originals=True))) as client, suppress(StreamFileError):
-            file = _fetch_from(client, number)
-            if file is not None and (file.wrapper or file).hash == block_hash:
-                return file.original
+        with closing(BlockNodeClient(node, limits)) as client, suppress(StreamFileError):
+            available = client.available(limits.status_seconds)
+            if available is None or not available.has(number):
+                continue
+            seconds = limits.block_seconds
+            with closing(client.subscribe(number, number, seconds_per_block=seconds)) as subscription:
+                block = subscription.next(seconds)
+            if block is not None and (block.file.wrapper or block.file).hash == block_hash:
+                return block.file.original
     return None
-
-
-def _fetch_from(client: BlockNodeClient, number: int) -> RecordFile | None:
-    """Errors: StreamFileError."""
-    available = client.available(config.value(_STREAM + "responseTimeout"))
-    if available is None or not available.has(number):
-        return None
-    seconds = config.value("importer.downloader.timeout")
-    with closing(client.subscribe(number, number, seconds_per_block=seconds)) as subscription:
-        block = subscription.next(seconds)
-        return None if block is None else block.file
 
 
 # SETTINGS

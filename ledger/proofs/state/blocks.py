@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from ledger.archive.location import block_path
 from ledger.proofs.portable.block.compose import Unprovable, compose
-from ledger.proofs.portable.block.shape import BlockProofJson
+from ledger.proofs.portable.shape import BlockProofJson
 from ledger.proofs.state import fetching, locations
 from ledger.proofs.state.errors import NotFetched
 from ledger.queries import ledgers
 from ledger.queries.state_proofs import StoredFile
+from ledger.stream.block.block_file import content_of_stored, most_bytes
 from ledger.stream.block.items import BlockContent, read_items
-from ledger.stream.block.original import content_of_stored, most_bytes
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_bucket import latest_folder
 from ledger.stream.source.bucket import Bucket

@@ -6,13 +6,14 @@ whole in a proof, whatever its format, and its signature files are of format 2.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from struct import Struct
 from typing import NamedTuple
 
 from ledger.proofs.portable.document import base64
+from ledger.proofs.portable.shape import CompactRecordFileJson
 from ledger.proofs.state import blocks, fetching, locations
-from ledger.proofs.state.compact import CompactFile, can_be_compact, compact
 from ledger.proofs.state.errors import NotFetched, NotStored
 from ledger.queries import state_proofs as queries
 from ledger.queries.state_proofs import StoredBook, StoredFile
@@ -20,17 +21,30 @@ from ledger.stream.block.wrapped import read_wrapped, signed_content
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
-from ledger.stream.record.formats import V5, read_record_file
+from ledger.stream.record.formats import V5, V6, read_record_file
 from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record.running_hash import after_hashes, hash_object, stream_object
 from ledger.stream.signature.quorum import ConsensusMode, Quorum, SignedHashes, Votes, least_for_proofs
 from ledger.stream.signature.signature_file import signature_content_v2
 from mirror.core import config, logs
 from mirror.core.values import entity_id
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import RecordStreamFile, RecordStreamItem
+from mirror.core.values.hashes import sha384
 
 log = logs.logger(__name__)
 
 # Real ones have less than a thousand bytes.
 _MOST_OF_SIGNATURE = 64 * 1024
+
+_ITEMS = RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
+_TRANSACTION = RecordStreamItem.TRANSACTION_FIELD_NUMBER
+_RECORD = RecordStreamItem.RECORD_FIELD_NUMBER
+
+_V5_HEAD_LENGTH = 20
+_V6_HEAD = Struct(">iiii")
+_V6_VERSION_LENGTH = 4
+_BLOCK_NUMBER = Struct(">q")
 
 
 class _Proved(NamedTuple):
@@ -53,7 +67,7 @@ def document(consensus_timestamp: int, file: StoredFile) -> Mapping[str, object]
         shown: object = base64(content)
         # Without signatures of its metadata a file has to be whole.
         if can_be_compact(record) and signed.metadata_hash:
-            shown = compact_json(compact(record, content, consensus_timestamp))
+            shown = compact(record, content, consensus_timestamp)
         return {
             "address_books": list(map(base64, books.contents)),
             "record_file": shown,
@@ -144,11 +158,58 @@ def _checked(name: str, stored: bytes, signed: SignedHashes) -> _Proved | None:
         return None
 
 
-def compact_json(file: CompactFile) -> Mapping[str, object]:
-    return {name: _base64(value) for name, value in file._asdict().items()}
+# COMPACT FORM
+# Nodes sign the hash of a whole file, and from format 5 on the hash of its metadata: the running hashes
+# before and after its transactions. Each transaction is hashed onto the running hash before it. So the second
+# signature proves a transaction without the others.
 
 
-def _base64(value: bytes | list[bytes] | None) -> object:
-    if value is None:
-        return None
-    return list(map(base64, value)) if isinstance(value, list) else base64(value)
+def can_be_compact(file: RecordFile) -> bool:
+    """Return whether the format of a record file has a compact form."""
+    return file.version in (V5, V6)
+
+
+def compact(file: RecordFile, content: bytes, consensus_timestamp: int) -> CompactRecordFileJson:
+    """Return the compact form of a file for the transaction of this time (ns).
+
+    `content` is what the file was read from, decompressed. Errors: NotFetched.
+    """
+    index = next((item.index for item in file.items if item.consensus_timestamp == consensus_timestamp), None)
+    if index is None:
+        raise NotFetched(f"Record file {file.name} does not have the transaction")
+    objects = list(_objects(file, content))
+    hashes = [sha384(each) for each in objects]
+    start, end = bytes.fromhex(file.previous_hash), bytes.fromhex(file.hash)
+    if after_hashes(start, hashes) != end:
+        raise NotFetched(f"The running hash of record file {file.name} is not that of its transactions")
+    number = file.block_number
+    return {
+        "head": base64(_head(file, content)),
+        "start_running_hash_object": base64(hash_object(start)),
+        "hashes_before": list(map(base64, hashes[:index])),
+        "record_stream_object": base64(objects[index]),
+        "hashes_after": list(map(base64, hashes[index + 1 :])),
+        "end_running_hash_object": base64(hash_object(end)),
+        "block_number": None if number is None else base64(_BLOCK_NUMBER.pack(number)),
+    }
+
+
+def _head(file: RecordFile, content: bytes) -> bytes:
+    if file.version == V5:
+        return content[:_V5_HEAD_LENGTH]
+    assert file.hapi_version is not None
+    return _V6_HEAD.pack(V6, *file.hapi_version)
+
+
+def _objects(file: RecordFile, content: bytes) -> Iterator[bytes]:
+    """Yield the stream objects of all transactions, of the very bytes in the file."""
+    if file.version == V5:
+        for item in file.items:
+            yield stream_object(item.record_bytes, item.transaction_bytes)
+        return
+    for field in wire.fields(content, _V6_VERSION_LENGTH):
+        if field.number == _ITEMS:
+            item_bytes = content[field.value : field.end]
+            yield stream_object(
+                wire.last_bytes(item_bytes, _RECORD), wire.last_bytes(item_bytes, _TRANSACTION)
+            )

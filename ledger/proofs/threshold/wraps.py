@@ -58,16 +58,12 @@ class ProofKey:
     h: Point2
     beta_h: Point2
 
-    @classmethod
-    def of(cls, data: bytes) -> "ProofKey":
-        """Errors: WrongSignature."""
-        if len(data) != KEY_LENGTH:
-            raise WrongSignature(f"the ledger's key for proofs has {len(data)} bytes, not {KEY_LENGTH}")
-        return _key(bytes(data))
-
 
 @lru_cache(maxsize=8)
-def _key(data: bytes) -> ProofKey:
+def proof_key(data: bytes) -> ProofKey:
+    """Errors: WrongSignature."""
+    if len(data) != KEY_LENGTH:
+        raise WrongSignature(f"the ledger's key for proofs has {len(data)} bytes, not {KEY_LENGTH}")
     read = _Values(data)
     computation, alpha = read.scalar(), read.g1()
     beta, gamma, delta = read.g2(), read.g2(), read.g2()

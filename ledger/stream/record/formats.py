@@ -87,17 +87,14 @@ def _read_v1_v2(reader: Reader, version: int, name: StreamFileName, size: int) -
         _add_item(reader, start, items, (transaction, record))
     hashed = content if version == V1 else content[:header_length] + sha384(content[header_length:])
     file_hash = sha384(hashed).hex()
-    start, end = times_of(items, name.instant)
-    return RecordFile(
-        name=name.name,
+    return _file(
+        name,
+        size,
+        items,
         version=version,
         hash=file_hash,
         previous_hash=previous_hash.hex(),
         file_hash=file_hash,
-        consensus_start=start,
-        consensus_end=end,
-        size=size,
-        items=items,
     )
 
 
@@ -122,19 +119,23 @@ def _read_v5(reader: Reader, name: StreamFileName, size: int) -> RecordFile:
         _add_item(reader, start, items, (transaction, record), hapi_version)
     end_hash = reader.hash_object("end running hash")
     reader.finish()
-    start, end = times_of(items, name.instant)
-    return RecordFile(
-        name=name.name,
+    return _file(
+        name,
+        size,
+        items,
         version=V5,
         hapi_version=hapi_version,
         hash=end_hash.hash.hex(),
         previous_hash=start_hash.hash.hex(),
         file_hash=sha384(content).hex(),
         metadata_hash=sha384(header + start_hash.serialized + end_hash.serialized).hex(),
-        consensus_start=start,
-        consensus_end=end,
-        size=size,
-        items=items,
+    )
+
+
+def _file(name: StreamFileName, size: int, items: list[RecordItem], **values: Any) -> RecordFile:
+    start, end = times_of(items, name.instant)
+    return RecordFile(
+        name=name.name, size=size, items=items, consensus_start=start, consensus_end=end, **values
     )
 
 
@@ -182,9 +183,10 @@ def _read_v6(name: StreamFileName, content: bytes, size: int) -> RecordFile:
             items.append(item)
     except InvalidItem as error:
         raise item_failure(name.name, len(items), _item_position(content, len(items)), error) from error
-    start, end = times_of(items, name.instant)
-    return RecordFile(
-        name=name.name,
+    return _file(
+        name,
+        size,
+        items,
         version=V6,
         hapi_version=hapi_version,
         hash=end_hash.hex(),
@@ -192,10 +194,6 @@ def _read_v6(name: StreamFileName, content: bytes, size: int) -> RecordFile:
         file_hash=sha384(content).hex(),
         metadata_hash=metadata_hash(hapi_version, start_hash, end_hash, message.block_number).hex(),
         block_number=message.block_number,
-        consensus_start=start,
-        consensus_end=end,
-        size=size,
-        items=items,
         sidecars=_sidecars(name.name, message),
     )
 

@@ -6,6 +6,7 @@ nine fraction digits. Names of one bucket folder sort by time.
 
 import re
 from calendar import timegm
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -46,9 +47,9 @@ class StreamFileName:
     name: str
     time: str
     instant: int
-    sidecar: int | None
     is_signature: bool
     compressor: str
+    sidecar: int | None = None
 
     @property
     def after(self) -> str:
@@ -92,19 +93,17 @@ def instant_of(time: str) -> int | None:
 
 def is_record(name: str) -> bool:
     """Return whether the name is that of a record file, not of a sidecar or signature."""
-    try:
+    with suppress(InvalidFileName):
         parsed = parse(name)
-    except InvalidFileName:
-        return False
-    return parsed.sidecar is None and not parsed.is_signature
+        return parsed.sidecar is None and not parsed.is_signature
+    return False
 
 
 def is_signature(name: str) -> bool:
     """Return whether the name is that of a signature file."""
-    try:
+    with suppress(InvalidFileName):
         return parse(name).is_signature
-    except InvalidFileName:
-        return False
+    return False
 
 
 def record_name(instant: int, version: int = 6) -> str:

@@ -6,8 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from ledger.stream.block import names
-from ledger.stream.block.block_file import read_block_file
-from ledger.stream.block.original import most_bytes
+from ledger.stream.block.block_file import most_bytes, read_block_file
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.blocks import EARLIEST, FetchedBlock

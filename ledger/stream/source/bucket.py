@@ -112,7 +112,7 @@ def _valid(location: str) -> Iterator[None]:
     try:
         yield
     except (BaseError, ValueError) as error:
-        raise InvalidLocation(f"{location} can't be used: {_first_line(error)}.") from error
+        raise InvalidLocation(f"{location} can't be used: {first_line(error)}.") from error
 
 
 class Bucket(ABC):
@@ -275,9 +275,10 @@ def _requested(what: str, *, missing: type[BucketError] = BucketError) -> Iterat
     except FileNotFoundError as error:
         raise missing(what, "there is no such file") from error
     except (BaseError, OSError, ValueError) as error:
-        raise BucketError(what, f"can't be had: {_first_line(error)}") from error
+        raise BucketError(what, f"can't be had: {first_line(error)}") from error
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says, without its full stop."""
     lines = str(error).strip().splitlines()
     return lines[0].rstrip(" .:") if lines else type(error).__name__

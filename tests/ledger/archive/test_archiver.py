@@ -2,7 +2,7 @@
 
 import gzip
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,8 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 @contextmanager
 def open_archiver() -> Iterator[Archiver]:
-    archiver = Archiver(ArchiveSelection.by_settings(), open_archive(), stops=False)
-    try:
+    with closing(Archiver(ArchiveSelection.by_settings(), open_archive(), stops=False)) as archiver:
         yield archiver
-    finally:
-        archiver.close()
 
 
 def load(network: Network, *, readers: Readers | None = None, require_archive: bool = False) -> Any:
@@ -262,13 +259,10 @@ def test_streamed_blocks_have_their_bytes_only_if_archived(archive, settings_of)
 
 
 def first_of_node() -> RecordFile:
-    source = open_block_source()
-    try:
+    with closing(open_block_source()) as source:
         block = source.next(0, PATIENCE_SECONDS)
         assert block is not None
         return block.file
-    finally:
-        source.close()
 
 
 # TROUBLES

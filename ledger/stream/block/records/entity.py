@@ -10,8 +10,15 @@ from typing import Any
 from ledger.stream.block.items import BlockTransaction
 from ledger.stream.block.records.airdrop import end_airdrops, pending_airdrops
 from ledger.stream.block.records.contract import function_result, sidecar_records
-from ledger.stream.block.records.state import StateAfter, hook_of
-from ledger.stream.block.records.state_ids import FILES, NODES, REGISTERED_NODES, TOKENS, TOPICS
+from ledger.stream.block.records.state import (
+    FILES,
+    NODES,
+    REGISTERED_NODES,
+    TOKENS,
+    TOPICS,
+    StateAfter,
+    hook_of,
+)
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import alias, entity_id
 from mirror.core.values.ethereum import EIP_7702

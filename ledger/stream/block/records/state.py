@@ -10,19 +10,12 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from ledger.stream.block.records.state_ids import (
-    ACCOUNTS,
-    BYTECODE,
-    FILES,
-    HOOK_STORAGE,
-    NODES,
-    PENDING_AIRDROPS,
-    REGISTERED_NODES,
-    STORAGE,
-    TOKENS,
-    TOPICS,
-)
 from mirror.core.values import entity_id
+
+# The states of a network that readers and writers of blocks know: enum StateIdentifier.
+ACCOUNTS, STORAGE, BYTECODE, FILES, TOKENS = 2, 4, 5, 6, 7
+NODES, TOPICS, BLOCK_STREAM_INFO, PENDING_AIRDROPS = 20, 21, 24, 25
+HOOK_STORAGE, REGISTERED_NODES = 52, 56
 
 _SLOT_LENGTH = 32
 # The fields that a key of a state may be in.

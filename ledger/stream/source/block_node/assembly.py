@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ledger.stream.block import names
-from ledger.stream.block.block_file import of_content
+from ledger.stream.block.block_file import OriginalBlock, of_content
 from ledger.stream.block.items import BlockReader
-from ledger.stream.block.original import OriginalBlock
 from ledger.stream.block.records.record import RecordMaker
 from ledger.stream.block.tree import HashedTree
 from ledger.stream.errors import StreamFileError

@@ -1,4 +1,7 @@
-"""The choice of a block node: by priority, by latency, or by both; nodes that fail come last."""
+"""The choice of a block node: by priority, by latency, or by both; nodes that fail come last.
+
+The latency of nodes other than the one that is followed is measured by a thread.
+"""
 
 import math
 import threading
@@ -8,10 +11,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
+from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node.answers import Answer, Available
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
-from ledger.stream.source.block_node.client import BlockNode
+from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient
+from ledger.stream.source.blocks import FetchedBlock
+from mirror.core import logs
+from mirror.core.config import clock
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 
+log = logs.logger(__name__)
+
+_LOOK_SECONDS = 0.25
+# Clocks differ by less than this: a block that arrives earlier than it ended has a wrong time.
+_CLOCKS_DIFFER_SECONDS = 1.0
 # The weight of a new latency in the mean.
 _NEW_PART = 0.3
 # After this number of failed measurements a latency is unknown.
@@ -191,11 +204,13 @@ class Scheduler:
 
     # WHAT HAPPENED
 
-    def answered(self, node: BlockNode, answer: Answer) -> None:
-        """Store the status of a node."""
+    def available(self, node: BlockNode, request: StatusRequest | None = None) -> Available | None:
+        """Store and return what blocks a node has, by its answer to a request, or else to a new one."""
+        answer = (request or self._ask(node)).answer()
         with self._lock:
             known = self._of(node)
             known.answer, known.answered = answer, self._clock()
+        return answer.available
 
     def measured(self, node: BlockNode, latency: float) -> None:
         """Store the time from the end of a block to its arrival from a node (s)."""
@@ -278,11 +293,9 @@ class Scheduler:
     def _available(
         self, requests: Iterable[tuple[BlockNode, StatusRequest]]
     ) -> Iterator[tuple[BlockNode, Available]]:
-        for node, question in requests:
-            answer = question.answer()
-            self.answered(node, answer)
-            if answer.available is not None:
-                yield node, answer.available
+        for node, request in requests:
+            if (available := self.available(node, request)) is not None:
+                yield node, available
 
     def _reasons(self, nodes: Sequence[BlockNode]) -> str:
         """Return why nodes can't provide a block: of some of them, and the number of the others."""
@@ -313,3 +326,102 @@ class Scheduler:
     def _of(self, node: BlockNode) -> _Known:
         with self._lock:
             return self._known.setdefault(node, _Known())
+
+
+# LATENCY
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How often each node's latency is measured, and how long that may take (s)."""
+
+    every: float = 10.0
+    most_seconds: float = 5.0
+    # Nodes that are measured after the first, one at a time; the others follow in the next round.
+    backlog: int = 1
+
+
+def latency_of(block: FetchedBlock) -> float | None:
+    """Return the time from the end of a block to the arrival of its last item (s), None if that can't be."""
+    since = time.monotonic() - block.arrived
+    latency = (clock.now_ns() - block.file.consensus_end) / NANOS_PER_SECOND - since
+    return None if latency < -_CLOCKS_DIFFER_SECONDS else latency
+
+
+class LatencyMeter:
+    """A thread that requests the next block of one node after another. Close it when done.
+
+    `current` returns the node that is followed, whose latency its stream shows; None while blocks of the past
+    are loaded, which show none.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        client: Callable[[BlockNode], BlockNodeClient],
+        current: Callable[[], BlockNode | None],
+        measuring: Measuring,
+    ) -> None:
+        self._scheduler = scheduler
+        self._client, self._current = client, current
+        self._measuring = measuring
+        self._stopping = threading.Event()
+        # The nodes, the one that was measured last at the end.
+        self._measured: dict[BlockNode, None] = {}
+        self._thread = threading.Thread(target=self._run, name="latency", daemon=True)
+        self._thread.start()
+
+    def close(self, seconds: float) -> None:
+        """End the thread, and wait for that so long."""
+        self._stopping.set()
+        self._thread.join(seconds)
+
+    def measure_some(self) -> None:
+        """Measure the nodes whose last measurement is longest ago, up to the backlog."""
+        current = self._current()
+        if current is None:
+            return
+        order = {node: index for index, node in enumerate(self._measured)}
+        nodes = sorted(self._scheduler.to_measure(current), key=lambda node: order.get(node, -1))
+        for node in nodes[: 1 + self._measuring.backlog]:
+            if self._stopping.is_set():
+                return
+            self._measured.pop(node, None)
+            self._measured[node] = None
+            self._measure(node)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._measuring.every):
+            try:
+                self.measure_some()
+            except Exception:
+                # Loading continues without it.
+                log.exception("latency_not_measured")
+
+    def _measure(self, node: BlockNode) -> None:
+        try:
+            block = self._next_block(node)
+        except StreamFileError:
+            block = None
+        if block and (latency := latency_of(block)) is not None:
+            self._scheduler.measured(node, latency)
+        elif not self._stopping.is_set():
+            self._scheduler.missed(node)
+
+    def _next_block(self, node: BlockNode) -> FetchedBlock | None:
+        """Return the block that the node has next; None if it does not come in time."""
+        available = self._scheduler.available(node)
+        if available is None:
+            return None
+        until = time.monotonic() + self._measuring.most_seconds
+        number = available.last + 1
+        subscription = self._client(node).subscribe(
+            number, number, seconds_per_block=self._measuring.most_seconds
+        )
+        try:
+            while not self._stopping.is_set() and not subscription.has_ended and time.monotonic() < until:
+                if block := subscription.next(_LOOK_SECONDS):
+                    return block
+        finally:
+            subscription.close()
+        return None

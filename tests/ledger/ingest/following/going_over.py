@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ledger.ingest.following.block_follower import BlockFollower
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.cutover import Choice, CutoverFollower, LastFile, Stream
-from ledger.ingest.following.follower import Follower
+from ledger.ingest.following.follower import BlockFollower, Follower
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.block import names

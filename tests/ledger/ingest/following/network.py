@@ -82,15 +82,16 @@ def follow(
 ) -> Progress:
     """Follow until everything the network has published is loaded, or `files` files of this run."""
     trust = Trust(network.book)
-    span = Span(start=start, until=until)
-    followed = Follower(source or download(str(network.folder)), trust, report, span=span)
+    span, stopping = Span(start=start, until=until), threading.Event()
+    source = source or download(str(network.folder))
+    followed = Follower(source, trust, report, stopping=stopping, span=span)
     enough = len(network.blocks) if files is None else files
 
     def seen(done: Progress) -> None:
         if done.files >= enough:
-            followed.stop()
+            stopping.set()
 
-    guard = threading.Timer(PATIENCE_SECONDS, followed.stop)
+    guard = threading.Timer(PATIENCE_SECONDS, stopping.set)
     guard.start()
     try:
         return Pipeline(options=LoadOptions(start=start), trust=trust, report=seen).run(followed.files())

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest.following.block_follower import BlockFollower
 from ledger.ingest.following.configured_blocks import open_block_source
+from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.block import names

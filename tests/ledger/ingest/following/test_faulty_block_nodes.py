@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from ledger.ingest.following.block_follower import BlockFollower
 from ledger.ingest.following.configured_blocks import open_block_source
+from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.proofs.threshold.identity import FIRST_LEDGER

@@ -299,12 +299,13 @@ def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.Monke
     network.signature(2, 1).write_bytes(network.signature(2, 0).read_bytes())
 
     with Reporting(source="a folder", following=True) as report:
-        follower = Follower(download(str(network.folder)), Trust(network.book), report)
+        source, stopping = download(str(network.folder)), threading.Event()
+        follower = Follower(source, Trust(network.book), report, stopping=stopping)
         problems: list[Any] = []
 
         def stop() -> None:
             problems.append(wait_until(problem_reported_elsewhere))
-            follower.stop()
+            stopping.set()
 
         reader = threading.Thread(target=stop)
         reader.start()

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ledger.proofs.portable.document import Part
 from ledger.proofs.portable.record_file import verify
 from ledger.proofs.portable.verdict import Expected, Trusted
 from ledger.stream.block.block_file import read_block_file
@@ -91,7 +90,7 @@ def test_the_file_is_whole_and_its_signatures_are_those_in_the_block(
     content = b64decode(proof["record_file"])
     assert version == 2 or sha384(content).hex() == file.file_hash
     at = timestamp.text(PROVED.consensus_timestamp)
-    verdict = verify(Part(proof), Trusted(book=BOOK), Expected(at))
+    verdict = verify(proof, Trusted(book=BOOK), Expected(at))
     assert (verdict.transaction.consensus_timestamp, verdict.signed) == (PROVED.consensus_timestamp, 4)
 
 
