@@ -108,19 +108,21 @@ def is_signature(name: str) -> bool:
 
 def record_name(instant: int, version: int = 6) -> str:
     """Return the name of a record file of format 5 (`.rcd`) or 6 (`.rcd.gz`), with nine fraction digits."""
-    seconds, nanos = divmod(instant, NANOS_PER_SECOND)
-    date = _EPOCH + timedelta(seconds=seconds)
     compressed = _COMPRESSED if version >= _FIRST_COMPRESSED_VERSION else ""
-    return f"{date:%Y-%m-%dT%H_%M_%S}.{nanos:09}Z.rcd{compressed}"
+    return f"{_second(instant)}.{instant % NANOS_PER_SECOND:09}Z.rcd{compressed}"
 
 
 def shortest_time(instant: int) -> str:
     """Return a time as nodes wrote it into older names: a fraction of 0, 3, 6 or 9 digits."""
-    seconds, nanos = divmod(instant, NANOS_PER_SECOND)
+    nanos = instant % NANOS_PER_SECOND
     fraction = f".{nanos:09}" if nanos else ""
     while fraction.endswith("000"):
         fraction = fraction[:-3]
-    return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%dT%H_%M_%S}{fraction}Z"
+    return f"{_second(instant)}{fraction}Z"
+
+
+def _second(instant: int) -> str:
+    return f"{_EPOCH + timedelta(seconds=instant // NANOS_PER_SECOND):%Y-%m-%dT%H_%M_%S}"
 
 
 def sidecar_name(record_name: str, sidecar: int) -> str:
