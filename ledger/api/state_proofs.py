@@ -8,12 +8,12 @@ Errors: 400 malformed id or parameter; 404 no successful transaction of that id,
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar
 
 from rest_framework.response import Response
 
 from ledger.api.names.transactions import read_transaction_id
-from ledger.proofs.portable.block.shape import BlockProofJson
+from ledger.proofs.portable.shape import BlockProofJson, StateProofJson
 from ledger.proofs.state.errors import Busy, NoProof, NotFetched, NotStored
 from mirror.core import config, logs
 from mirror.core.rest.answers import not_loaded
@@ -21,7 +21,6 @@ from mirror.core.rest.answers.errors import Failure, NotFound
 from mirror.core.rest.answers.views import ReadView, UnknownRoute
 from mirror.core.rest.parameters.parameter_set import ParameterSet
 from mirror.core.rest.parameters.types import BooleanParameter, NonceParameter
-from mirror.core.values.json_types import Base64, Int32
 
 # Of a block before a transaction; anybody may ask for it.
 _MOST_BEFORE = 16 * 1024 * 1024
@@ -35,32 +34,6 @@ class StateProofParameters(ParameterSet):
     scheduled = BooleanParameter(
         "scheduled", False, help="The execution of a schedule, instead of a transaction of a client."
     )
-
-
-# JSON
-class CompactRecordFileJson(TypedDict):
-    """A record file of format 5 or 6, with hashes in the place of all transactions but one."""
-
-    head: Base64
-    start_running_hash_object: Base64
-    hashes_before: list[Base64]
-    record_stream_object: Base64
-    hashes_after: list[Base64]
-    end_running_hash_object: Base64
-    block_number: Base64 | None
-
-
-class StateProofJson(TypedDict):
-    """A file with the transaction, the signatures of nodes, and the address books with their keys.
-
-    A record file before format 5 is whole, and so is one of any format that came in a block. Signature files
-    are by the accounts of the nodes.
-    """
-
-    address_books: list[Base64]
-    record_file: CompactRecordFileJson | Base64
-    signature_files: dict[str, Base64]
-    version: Int32
 
 
 # FAILURES

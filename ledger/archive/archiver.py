@@ -52,27 +52,22 @@ class Portion:
     """The files of one batch."""
 
     archiver: "Archiver"
-    files: list[_File]
+    files: list[_File] = field(default_factory=list)
     # Those that could not be archived, and why.
     missing: list[tuple[_File, str]] = field(default_factory=list)
 
     def add(self, file: RecordFile, originals: Sequence[Original]) -> None:
         """Start writing the originals of a file."""
         if originals:
-            written = self.archiver.begin(originals)
-            self.files.append(_File(file.name, file.consensus_end, written))
+            self.files.append(_File(file.name, file.consensus_end, self.archiver.begin(originals)))
 
     def finish(self) -> None:
         """Wait until all is written, or has failed. Errors: ArchivingFailed where loading has to stop."""
         if not self.files:
             return
-        problems = [file.problem() for file in self.files]
+        problems = [(file, file.problem()) for file in self.files]
         settled = self.archiver.settle()
-        self.missing = [
-            (file, problem or settled)
-            for file, problem in zip(self.files, problems, strict=True)
-            if problem or settled
-        ]
+        self.missing = [(file, problem or settled) for file, problem in problems if problem or settled]
         if self.missing and self.archiver.stops:
             first, reason = self.missing[0]
             raise ArchivingFailed(
@@ -87,9 +82,8 @@ class Portion:
             # If this is rolled back, the run ends, and the archiver with it.
             self.archiver.use_stored = True
         if self.missing:
-            cursor.executemany(
-                _FAILURE, [(file.consensus_end, file.name, problem) for file, problem in self.missing]
-            )
+            failures = [(file.consensus_end, file.name, problem) for file, problem in self.missing]
+            cursor.executemany(_FAILURE, failures)
 
     def count(self) -> None:
         """Count what was archived and what was not, once the batch is committed."""
@@ -114,9 +108,8 @@ class Archiver:
 
     def __init__(self, selection: ArchiveSelection, archive: ArchiveStore, *, stops: bool) -> None:
         """Errors: WrongArchive; ArchivingFailed if the archive is unavailable, with `stops`."""
-        self.selection = selection
-        self.stops = stops
-        self._archive = archive
+        self.selection, self.stops = selection, stops
+        self._archive, self.location = archive, archive.location
         self._ready = False
         self.use_stored = self._used = location.is_in_use()
         # Why the last write failed, and until when no other is attempted (monotonic seconds).
@@ -132,15 +125,11 @@ class Archiver:
                     f"it can be written, or name another location by {location.LOCATION}."
                 ) from error
 
-    @property
-    def location(self) -> str:
-        return self._archive.location
-
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
 
     def portion(self) -> Portion:
-        return Portion(self, [])
+        return Portion(self)
 
     def begin(self, originals: Sequence[Original]) -> "Sequence[Future[str]]":
         """Return futures of the reasons why files could not be written; "" if they were.

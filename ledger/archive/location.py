@@ -40,17 +40,13 @@ def archived_kinds() -> list[str]:
 RECORD_STREAMS = "recordstreams"
 
 
-def node_folder(account_id: int) -> str:
-    return f"{RECORD_STREAMS}/record{entity_id.text(account_id)}"
-
-
 def record_path(account_id: int, name: str) -> str:
     """Return the path of a record file or a signature file that a node published."""
-    return f"{node_folder(account_id)}/{name}"
+    return f"{RECORD_STREAMS}/record{entity_id.text(account_id)}/{name}"
 
 
 def sidecar_path(account_id: int, name: str) -> str:
-    return f"{node_folder(account_id)}/{names.SIDECAR_FOLDER}/{name}"
+    return record_path(account_id, f"{names.SIDECAR_FOLDER}/{name}")
 
 
 def block_path(network_folder: str, number: int) -> str:

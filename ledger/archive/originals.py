@@ -7,7 +7,7 @@ from ledger.archive import location
 from ledger.archive.location import BLOCKS, RECORDS, SIGNATURES
 from ledger.stream.block import block_file
 from ledger.stream.block import names as block_names
-from ledger.stream.block.original import compressed, received
+from ledger.stream.block.block_file import compressed, received
 from ledger.stream.record import names
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.record.sidecar import SidecarFile
@@ -65,17 +65,13 @@ class ArchiveSelection:
         account, originals = min(source.signatures), list[Original]()
         if self.records:
             originals.append(Original(location.record_path(account, source.name), source.record.original))
-            originals += (
-                Original(location.sidecar_path(account, name), sidecar.original)
-                for name, sidecar in source.sidecars.items()
-                if sidecar.original is not None
-            )
+            for name, sidecar in source.sidecars.items():
+                if sidecar.original is not None:
+                    originals.append(Original(location.sidecar_path(account, name), sidecar.original))
         if self.signatures:
             name = names.signature_name(source.name)
-            originals += (
-                Original(location.record_path(signer, name), data)
-                for signer, data in source.signatures.items()
-            )
+            for signer, data in source.signatures.items():
+                originals.append(Original(location.record_path(signer, name), data))
         return tuple(originals)
 
 

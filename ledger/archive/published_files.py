@@ -12,7 +12,7 @@ from typing import TypeVar
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
 from ledger.stream.source.bucket import Bucket, BucketError, NoSuchFile
-from ledger.stream.source.download import Layout, PathType
+from ledger.stream.source.download import Layout
 
 _REQUESTS_AT_ONCE = 16
 Content = TypeVar("Content")
@@ -30,16 +30,9 @@ class NodeFolders:
     layout: Layout
     at_once: int = 1
 
-    def folders(self, node_id: int, account_id: int) -> list[str]:
-        """Return the folders where a node's record files may be."""
-        by_account, by_node = self.layout.account_folder(account_id), self.layout.node_folder(node_id)
-        if self.layout.path_type is PathType.ACCOUNT_ID:
-            return [by_account]
-        return [by_node] if self.layout.path_type is PathType.NODE_ID else [by_account, by_node]
-
     def read(self, node_id: int, account_id: int, name: str, *, most: int | None = None) -> bytes:
         """Return a file from the first folder of a node that has it. Errors: BucketError."""
-        *others, last = self.folders(node_id, account_id)
+        *others, last = self.layout.folders(node_id, account_id)
         for folder in others:
             try:
                 return self.bucket.read(f"{folder}/{name}", most=most)
@@ -58,18 +51,23 @@ class PublishedFiles:
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def record_file(
-        self, name: str, accounts: Mapping[int, int], read: Callable[[bytes], Content]
-    ) -> Content:
+    def first(self, path: str, accounts: Mapping[int, int], read: Callable[[bytes], Content]) -> Content:
         """Return `read` of the first copy for which it raises no StreamFileError.
 
-        Errors: FileNotPublished, BucketError, and the last error of `read`.
+        `path` is in the folder of a node. Errors: FileNotPublished, BucketError, the last error of `read`.
         """
-        return self._of_any_node(name, name, accounts, read)
-
-    def sidecar(self, name: str, accounts: Mapping[int, int], read: Callable[[bytes], Content]) -> Content:
-        """The same for a sidecar."""
-        return self._of_any_node(name, f"{names.SIDECAR_FOLDER}/{name}", accounts, read)
+        problem: StreamFileError | None = None
+        for node_id, account in accounts.items():
+            try:
+                return read(self._folders.read(node_id, account, path))
+            except NoSuchFile:
+                continue
+            except StreamFileError as error:
+                problem = error
+        if problem:
+            raise problem
+        cause = f"no node has it in {self._folders.bucket.location} any more"
+        raise FileNotPublished(path.rpartition("/")[2], 0, cause)
 
     def signature_files(self, record_name: str, accounts: Mapping[int, int]) -> dict[int, bytes]:
         """Return the available signature files of a record file, by node id.
@@ -93,18 +91,3 @@ class PublishedFiles:
         if not files and problem:
             raise problem
         return files
-
-    def _of_any_node(
-        self, name: str, path: str, accounts: Mapping[int, int], read: Callable[[bytes], Content]
-    ) -> Content:
-        problem: StreamFileError | None = None
-        for node_id, account in accounts.items():
-            try:
-                return read(self._folders.read(node_id, account, path))
-            except NoSuchFile:
-                continue
-            except StreamFileError as error:
-                problem = error
-        if problem:
-            raise problem
-        raise FileNotPublished(name, 0, f"no node has it in {self._folders.bucket.location} any more")

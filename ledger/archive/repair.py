@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from django.db import connection
 
@@ -16,15 +16,14 @@ from ledger.archive.location import block_path, set_in_use
 from ledger.archive.originals import ArchiveSelection, Original
 from ledger.archive.published_files import NodeFolders, PublishedFiles
 from ledger.archive.store import ArchiveStore, archive_bucket
-from ledger.stream.block.block_file import VERSION, read_block_file
-from ledger.stream.block.original import most_bytes
+from ledger.stream.block.block_file import VERSION, most_bytes, read_block_file
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.record.formats import read_record_file
-from ledger.stream.record.names import signature_name
+from ledger.stream.record.names import SIDECAR_FOLDER, signature_name
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.quorum import Quorum, QuorumAt, SignedHashes, Votes, least_for_proofs
-from ledger.stream.source.blocks import FetchedBlock
+from ledger.stream.source.blocks import BlockSource, FetchedBlock
 from ledger.stream.source.bucket import Bucket
 from ledger.stream.source.configured import stream_bucket, stream_layout
 from ledger.stream.source.download import Layout, PathType
@@ -47,16 +46,6 @@ _DROPPED = """
     where not exists (select from record_file r where r.consensus_end = n.consensus_end)"""
 _ARCHIVED = "delete from archive_failure where consensus_end = %s"
 _STILL_MISSING = "update archive_failure set reason = %s where consensus_end = %s"
-
-
-class BlockSource(Protocol):
-    """The configured source of blocks (`ledger.ingest.following.block_sources`)."""
-
-    @property
-    def location(self) -> str: ...
-    def next(self, number: int, seconds: float) -> FetchedBlock | None: ...
-    def refuse(self, reason: str = "") -> None: ...
-    def close(self) -> None: ...
 
 
 class RepairSource(NamedTuple):
@@ -215,7 +204,7 @@ class _Copies:
 
     @cached_property
     def _published_files(self) -> PublishedFiles:
-        return self._open_files(NodeFolders(stream_bucket(self._source.location), stream_layout()))
+        return self._open_files(NodeFolders(stream_bucket(self._source.location), stream_layout(Layout)))
 
     def _open_files(self, folders: NodeFolders) -> PublishedFiles:
         files = PublishedFiles(folders)
@@ -237,7 +226,7 @@ def _record_file(row: _Missing, files: PublishedFiles, quorum: Quorum) -> Record
         row.require((record.hash, record.file_hash) == (row.hash, row.file_hash))
         return record
 
-    return files.record_file(row.name, quorum.accounts, read)
+    return files.first(row.name, quorum.accounts, read)
 
 
 def _sidecars(record: RecordFile, files: PublishedFiles, quorum: Quorum) -> dict[str, SidecarFile]:
@@ -245,7 +234,8 @@ def _sidecars(record: RecordFile, files: PublishedFiles, quorum: Quorum) -> dict
 
     def sidecar(metadata: SidecarMetadata) -> SidecarFile:
         name, digest = metadata.name, metadata.hash
-        return files.sidecar(name, quorum.accounts, lambda data: read_sidecar_file(name, data, digest))
+        path = f"{SIDECAR_FOLDER}/{name}"
+        return files.first(path, quorum.accounts, lambda data: read_sidecar_file(name, data, digest))
 
     return {metadata.name: sidecar(metadata) for metadata in record.sidecars}
 

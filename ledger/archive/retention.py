@@ -45,10 +45,6 @@ def drop_old(archive: ArchiveStore, network: str) -> int:
             return 0
         before = int(row[0] - period * NANOS_PER_SECOND)
         cursor.execute(_DROP_FAILURES, [before])
-    return _drop(archive, network, before)
-
-
-def _drop(archive: ArchiveStore, network: str, before: int) -> int:
     dropped = 0
     for folder in archive.folders(location.RECORD_STREAMS):
         if not _NODE_FOLDER.fullmatch(folder):
@@ -58,8 +54,11 @@ def _drop(archive: ArchiveStore, network: str, before: int) -> int:
                 archive.delete(paths)
                 dropped += len(paths)
     for blocks in _chunks(_blocks(archive, network)):
-        times = _Times(archive, network, blocks, before)
-        old = bisect_left(range(len(blocks)), before, key=times.at)
+        old = bisect_left(
+            range(len(blocks)),
+            before,
+            key=lambda index: _time_of(archive, network, blocks[index:], before),  # noqa: B023
+        )
         archive.delete([location.block_path(network, number) for number in blocks[:old]])
         dropped += old
         if old < len(blocks):
@@ -97,18 +96,12 @@ def _chunks(items: Iterator[Item]) -> Iterator[list[Item]]:
         yield chunk
 
 
-class _Times:
-    """The times of blocks. One that can't be read is as old as the next one that can; the last is new."""
-
-    def __init__(self, archive: ArchiveStore, network: str, blocks: list[int], new: int) -> None:
-        self._archive, self._network, self._blocks, self._new = archive, network, blocks, new
-
-    def at(self, index: int) -> int:
-        """Errors: ArchiveUnavailable."""
-        for number in islice(self._blocks, index, None):
-            path = location.block_path(self._network, number)
-            try:
-                return read_block_time(path, self._archive.read(path))
-            except StreamFileError as error:
-                log.warning("archived_block_unreadable", path=path, reason=error.cause)
-        return self._new
+def _time_of(archive: ArchiveStore, network: str, blocks: list[int], new: int) -> int:
+    """Return the time of the first block that can be read (ns), or else `new`. Errors: ArchiveUnavailable."""
+    for number in blocks:
+        path = location.block_path(network, number)
+        try:
+            return read_block_time(path, archive.read(path))
+        except StreamFileError as error:
+            log.warning("archived_block_unreadable", path=path, reason=error.cause)
+    return new

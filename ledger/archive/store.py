@@ -6,11 +6,11 @@ A file is there with all its bytes or not at all. After `settle` it survives a p
 import json
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from threading import Lock
-from typing import Protocol
 from uuid import uuid4
 
 import obstore
@@ -18,7 +18,7 @@ from obstore.exceptions import BaseError
 from obstore.store import ObjectStore
 
 from ledger.archive.location import LOCATION, archive_location
-from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, open_bucket, open_store
+from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, first_line, open_bucket, open_store
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.values.human_readable import byte_size
@@ -43,12 +43,26 @@ class WrongArchive(OperatorError):
     exit_code = 2
 
 
-class ArchiveStore(Protocol):
-    """Errors of every method: ArchiveUnavailable."""
+@contextmanager
+def _unavailable() -> Iterator[None]:
+    """Raise ArchiveUnavailable for an error of the disk or the bucket."""
+    try:
+        yield
+    except (BaseError, OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise ArchiveUnavailable(reason or first_line(error)) from error
 
-    location: str
+
+class ArchiveStore(ABC):
+    """An archive. Errors of every method: ArchiveUnavailable."""
+
     #: How many files are best written at once.
     at_once: int
+    #: Why a marker may be gone, after "as if".
+    as_if: str
+
+    def __init__(self, location: str) -> None:
+        self.location = location
 
     def prepare(self, network: str, *, used: bool) -> None:
         """Claim a location that is empty, or that has an empty marker, put there by the operator.
@@ -56,27 +70,78 @@ class ArchiveStore(Protocol):
         One that was `used` before and has no marker is never claimed: it is the mount point of a disk that is
         not mounted, or another bucket. Errors: WrongArchive.
         """
-        ...
+        if not self._is_marked(network, used=used):
+            self._make_ready()
+            self.put(MARKER, json.dumps({"network": network}).encode() + b"\n")
+            self.settle()
 
+    @abstractmethod
     def put(self, path: str, data: bytes) -> None: ...
 
-    def settle(self) -> None:
+    def settle(self) -> None:  # noqa: B027
         """Make all files that were put survive a power cut."""
-        ...
 
+    @abstractmethod
     def folders(self, folder: str) -> list[str]:
         """Return the paths of the folders in a folder; none if it does not exist."""
-        ...
 
+    @abstractmethod
     def paths(self, folder: str) -> Iterator[str]:
         """Yield the paths of the files in a folder and below it, sorted by name within each folder."""
-        ...
 
-    def read(self, path: str) -> bytes: ...
+    @_unavailable()
+    def read(self, path: str) -> bytes:
+        return self._content(path)
 
+    @abstractmethod
     def delete(self, paths: Sequence[str]) -> None:
         """Delete files, and folders that are empty then; a file that is not there is no error."""
-        ...
+
+    def _make_ready(self) -> None:  # noqa: B027
+        """Make what writing needs."""
+
+    def _holds_something(self) -> bool:
+        return next(self.paths(""), None) is not None
+
+    def _is_marked(self, network: str, *, used: bool) -> bool:
+        """Return whether the archive has the marker of the network; if not, it may be claimed.
+
+        Errors: ArchiveUnavailable, WrongArchive.
+        """
+        marker = self._marker()
+        if marker is None and used:
+            raise ArchiveUnavailable(
+                f"this node has archived files there, but the file {MARKER} is gone, as if {self.as_if}; if "
+                "you have emptied it on purpose, put an empty file of that name there to begin a new archive"
+            )
+        if marker is None and self._holds_something():
+            # Another process may have claimed it since, and written files.
+            marker = self._marker()
+            if marker is None:
+                raise _wrong(
+                    f"{self.location} holds something else than archived stream files: name an empty "
+                    "location, or one that does not exist yet."
+                )
+        if not marker:
+            return False
+        try:
+            marked = json.loads(marker)["network"]
+        except (ValueError, TypeError, KeyError):
+            marked = None
+        if marked != network:
+            whose = f"of the network {marked}" if marked else f"with a {MARKER} that names no network"
+            raise _wrong(f"{self.location} is an archive {whose}, not of {network}: name another location.")
+        return True
+
+    @_unavailable()
+    def _marker(self) -> bytes | None:
+        with suppress(FileNotFoundError):
+            return self._content(MARKER).strip()
+        return None
+
+    @abstractmethod
+    def _content(self, path: str) -> bytes:
+        """Return the bytes of a file. Errors: those of the disk or the bucket."""
 
 
 def archive_access() -> Access:
@@ -100,7 +165,7 @@ def archive_bucket() -> Bucket | None:
     try:
         return open_bucket(location, archive_access())
     except InvalidLocation as error:
-        raise OperatorError(_wrong(str(error))) from error
+        raise _wrong(str(error)) from error
 
 
 def open_archive() -> ArchiveStore:
@@ -109,51 +174,39 @@ def open_archive() -> ArchiveStore:
     if "://" not in location:
         return FolderArchive(Path(location))
     if not location.startswith(("s3://", "gs://")):
-        raise WrongArchive(
-            _wrong(f"{location} can't be written to: name a folder, s3://bucket or gs://bucket.")
-        )
+        raise _wrong(f"{location} can't be written to: name a folder, s3://bucket or gs://bucket.")
     try:
         return BucketArchive(open_store(location, archive_access()), location)
     except InvalidLocation as error:
-        raise WrongArchive(_wrong(str(error))) from error
+        raise _wrong(str(error)) from error
 
 
-@contextmanager
-def _unavailable() -> Iterator[None]:
-    """Raise ArchiveUnavailable for an error of the disk or the bucket."""
-    try:
-        yield
-    except (BaseError, OSError, ValueError) as error:
-        raise ArchiveUnavailable(_reason(error)) from error
-
-
-class FolderArchive:
+class FolderArchive(ArchiveStore):
     """A local folder, which is made if it does not exist."""
 
     at_once = 4
-    #: Why a marker may be gone, after "as if".
     as_if = "the disk were not mounted"
 
     def __init__(self, folder: Path) -> None:
-        self.location = f"the folder {folder}"
+        super().__init__(f"the folder {folder}")
         self._folder = folder
+        self._parts = folder / _PARTS
         self._unsettled: set[Path] = set()
         self._made: set[Path] = set()
         self._lock = Lock()
 
     @_unavailable()
     def prepare(self, network: str, *, used: bool) -> None:
-        parts = self._folder / _PARTS
-        marked = _is_marked(self, network, used=used)
-        parts.mkdir(parents=True, exist_ok=True)
-        if not marked:
-            self.put(MARKER, _marker(network))
-            self.settle()
-        for part in parts.iterdir():
+        super().prepare(network, used=used)
+        self._make_ready()
+        for part in self._parts.iterdir():
             # Another writer may have moved it to its path meanwhile.
             with suppress(FileNotFoundError):
                 if part.stat().st_mtime < time.time() - _SECONDS_OF_A_PART:
                     part.unlink()
+
+    def _make_ready(self) -> None:
+        self._parts.mkdir(parents=True, exist_ok=True)
 
     @_unavailable()
     def put(self, path: str, data: bytes) -> None:
@@ -182,7 +235,7 @@ class FolderArchive:
                 _sync(folder)
             if folders:
                 # Where this one is missing as well, the disk was unmounted with what was put.
-                (self._folder / _PARTS).stat()
+                self._parts.stat()
         except OSError:
             with self._lock:
                 self._unsettled |= folders
@@ -204,8 +257,7 @@ class FolderArchive:
                 for name in sorted(names):
                     yield str(below / name)
 
-    @_unavailable()
-    def read(self, path: str) -> bytes:
+    def _content(self, path: str) -> bytes:
         return (self._folder / path).read_bytes()
 
     @_unavailable()
@@ -219,13 +271,7 @@ class FolderArchive:
         with self._lock:
             self._made.clear()
 
-    def marker(self) -> bytes | None:
-        try:
-            return (self._folder / MARKER).read_bytes().strip()
-        except FileNotFoundError:
-            return None
-
-    def holds_something(self) -> bool:
+    def _holds_something(self) -> bool:
         try:
             # A process that was killed may have made no more than the folder of parts.
             return any(path.name != _PARTS for path in self._folder.iterdir())
@@ -240,7 +286,7 @@ class FolderArchive:
             )
 
     def _write(self, target: Path, data: bytes) -> None:
-        part = self._folder / _PARTS / uuid4().hex
+        part = self._parts / uuid4().hex
         try:
             with part.open("wb") as file:
                 file.write(data)
@@ -276,26 +322,19 @@ class FolderArchive:
             self._unsettled |= {each for each in folder.parents if each.is_relative_to(self._folder)}
 
 
-class BucketArchive:
+class BucketArchive(ArchiveStore):
     """A bucket: a file that was put is durable at once."""
 
     at_once = 16
     as_if = "this were another bucket"
 
     def __init__(self, store: ObjectStore, location: str) -> None:
-        self.location = f"the bucket {location}"
+        super().__init__(f"the bucket {location}")
         self._store = store
-
-    def prepare(self, network: str, *, used: bool) -> None:
-        if not _is_marked(self, network, used=used):
-            self.put(MARKER, _marker(network))
 
     @_unavailable()
     def put(self, path: str, data: bytes) -> None:
         obstore.put(self._store, path, data, use_multipart=False)
-
-    def settle(self) -> None:
-        pass
 
     @_unavailable()
     def folders(self, folder: str) -> list[str]:
@@ -307,50 +346,13 @@ class BucketArchive:
                 for entry in page:
                     yield entry["path"]
 
-    @_unavailable()
-    def read(self, path: str) -> bytes:
+    def _content(self, path: str) -> bytes:
         return bytes(obstore.get(self._store, path).bytes())
 
     @_unavailable()
     def delete(self, paths: Sequence[str]) -> None:
         with suppress(FileNotFoundError):
             obstore.delete(self._store, list(paths))
-
-    @_unavailable()
-    def marker(self) -> bytes | None:
-        try:
-            return bytes(obstore.get(self._store, MARKER).bytes()).strip()
-        except FileNotFoundError:
-            return None
-
-    def holds_something(self) -> bool:
-        return next(self.paths(""), None) is not None
-
-
-def _is_marked(archive: FolderArchive | BucketArchive, network: str, *, used: bool) -> bool:
-    """Return whether the archive has the marker of the network; if not, it may be claimed.
-
-    Errors: ArchiveUnavailable, WrongArchive.
-    """
-    marker = archive.marker()
-    if marker is None and used:
-        raise ArchiveUnavailable(
-            f"this node has archived files there, but the file {MARKER} is gone, as if {archive.as_if}; if "
-            "you have emptied it on purpose, put an empty file of that name there to begin a new archive"
-        )
-    if marker is None and archive.holds_something():
-        # Another process may have claimed it since, and written files.
-        marker = archive.marker()
-        if marker is None:
-            raise WrongArchive(
-                _wrong(
-                    f"{archive.location} holds something else than archived stream files: name an empty "
-                    "location, or one that does not exist yet."
-                )
-            )
-    if marker:
-        _check(marker, network, archive.location)
-    return bool(marker)
 
 
 def _holds(path: Path, data: bytes) -> bool:
@@ -377,28 +379,5 @@ def _raise_unless_missing(error: OSError) -> None:
         raise error
 
 
-def _marker(network: str) -> bytes:
-    return json.dumps({"network": network}).encode() + b"\n"
-
-
-def _check(marker: bytes, network: str, location: str) -> None:
-    try:
-        marked = json.loads(marker)["network"]
-    except (ValueError, TypeError, KeyError):
-        marked = None
-    if marked != network:
-        whose = f"of the network {marked}" if marked else f"with a {MARKER} that names no network"
-        raise WrongArchive(
-            _wrong(f"{location} is an archive {whose}, not of {network}: name another location.")
-        )
-
-
-def _wrong(cause: str) -> str:
-    return f"{config.described(LOCATION).variable}: {cause}"
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(" .:") if lines else type(error).__name__
+def _wrong(cause: str) -> WrongArchive:
+    return WrongArchive(f"{config.described(LOCATION).variable}: {cause}")

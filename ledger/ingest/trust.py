@@ -5,8 +5,7 @@ from fractions import Fraction
 from django.db import connection
 
 from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.configured import FIRST_LEDGER, named_ledger
-from ledger.proofs.threshold.identity import LedgerIdentity
+from ledger.proofs.threshold.identity import FIRST_LEDGER, LedgerIdentity, named_ledger
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum

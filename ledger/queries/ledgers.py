@@ -1,8 +1,7 @@
 """The ledger that the network has published, by whose nodes blocks are signed."""
 
 from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.configured import named_ledger
-from ledger.proofs.threshold.identity import LedgerIdentity
+from ledger.proofs.threshold.identity import LedgerIdentity, named_ledger
 from mirror.core.db.reading.sql import fetch
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ledger.queries.system_files import system_id
-from ledger.stream.block.version import BLOCK_VERSION
+from ledger.stream.block.names import BLOCK_VERSION
 from ledger.stream.signature.address_book import AddressBookNode
 from mirror.core import config
 from mirror.core.db.partitions.reading import also

@@ -1,19 +1,21 @@
 """The content of a stream file: its stored bytes, decompressed where its name says so."""
 
 import zlib
-from typing import Protocol
+from typing import Any, Protocol
 
 import zstandard
 
-from ledger.stream.errors import StreamFileError
+from ledger.stream.errors import StreamFileError, damaged
 
 MAX_STORED = 50 * 1024 * 1024
 # Some twenty times the largest file seen; a few KiB of gzip can expand to gigabytes.
 MAX_CONTENT = 256 * 1024 * 1024
 
+# A zstd block has at least 3 bytes and expands to at most 128 KiB, a byte of gzip to 1,032: steps of so many
+# bytes bound the output.
+_STEPS = {"gzip": 16 << 10, "zstd": 1 << 10}
+_KINDS = {"gz": "gzip", "zstd": "zstd", "zst": "zstd"}
 _GZIP = 16 + zlib.MAX_WBITS
-# A zstd block has at least 3 bytes and expands to at most 128 KiB: this bounds the output of a step.
-_ZSTD_STEP = 1024
 _ZSTD_MAX_WINDOW = 1 << 27
 
 
@@ -37,62 +39,41 @@ def content_of(name: FileName, data: bytes, *, most: int = 0) -> bytes:
             name.name, most_stored, f"{len(data)} bytes; stream files have at most {most_stored}"
         )
     if not data:
-        raise StreamFileError(name.name, 0, "the file is empty", "Fetch it again, or from another node.")
+        raise damaged(name.name, "the file is empty")
     if name.compressor == "":
         return data
-    if name.compressor == "gz":
-        return _gunzip(name.name, data, most)
-    if name.compressor in ("zstd", "zst"):
-        return _unzstd(name.name, data, most)
-    raise StreamFileError(
-        name.name,
-        0,
-        f"compressed by {name.compressor}, which is not supported",
-        "Store it with gzip (.gz), zstd (.zstd) or as it is.",
-    )
-
-
-def _gunzip(file: str, data: bytes, most: int) -> bytes:
-    decompressor = zlib.decompressobj(_GZIP)
-    try:
-        content = decompressor.decompress(data, most + 1)
-    except zlib.error as error:
+    kind = _KINDS.get(name.compressor)
+    if kind is None:
         raise StreamFileError(
-            file, 0, f"broken gzip data ({error})", "Fetch it again, or from another node."
-        ) from error
-    if len(content) > most:
-        raise StreamFileError(file, len(data), f"unfolds to more than {most} bytes")
-    if not decompressor.eof:
-        raise StreamFileError(
-            file, len(data), "the file ends inside its gzip data", "Fetch it again, or from another node."
+            name.name,
+            0,
+            f"compressed by {name.compressor}, which is not supported",
+            "Store it with gzip (.gz), zstd (.zstd) or as it is.",
         )
-    if decompressor.unused_data:
-        extra = len(decompressor.unused_data)
-        raise StreamFileError(file, len(data) - extra, f"{extra} bytes follow the end of the gzip data")
-    return content
+    return _decompressed(kind, name.name, data, most)
 
 
-def _unzstd(file: str, data: bytes, most: int) -> bytes:
-    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW).decompressobj()
+def _decompressed(kind: str, file: str, data: bytes, most: int) -> bytes:
+    decompressor: Any = (
+        zlib.decompressobj(_GZIP)
+        if kind == "gzip"
+        else zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW).decompressobj()
+    )
     pieces: list[bytes] = []
     length = position = 0
     while position < len(data) and not decompressor.eof:
         try:
-            piece = decompressor.decompress(data[position : position + _ZSTD_STEP])
-        except zstandard.ZstdError as error:
-            raise StreamFileError(
-                file, position, f"broken zstd data ({error})", "Fetch it again, or from another node."
-            ) from error
-        position += _ZSTD_STEP
+            piece = decompressor.decompress(data[position : position + _STEPS[kind]])
+        except (zlib.error, zstandard.ZstdError) as error:
+            raise damaged(file, f"broken {kind} data ({error})", position) from error
+        position += _STEPS[kind]
         pieces.append(piece)
         length += len(piece)
         if length > most:
             raise StreamFileError(file, len(data), f"unfolds to more than {most} bytes")
     if not decompressor.eof:
-        raise StreamFileError(
-            file, len(data), "the file ends inside its zstd data", "Fetch it again, or from another node."
-        )
+        raise damaged(file, f"the file ends inside its {kind} data", len(data))
     extra = len(decompressor.unused_data) + max(0, len(data) - position)
     if extra:
-        raise StreamFileError(file, len(data) - extra, f"{extra} bytes follow the end of the zstd data")
+        raise StreamFileError(file, len(data) - extra, f"{extra} bytes follow the end of the {kind} data")
     return b"".join(pieces)

@@ -31,6 +31,11 @@ class StreamFileError(Exception):
         return f"{message}. {self.cure}" if self.cure else message
 
 
+def damaged(file: str, cause: str, position: int = 0) -> StreamFileError:
+    """Return the error of a file of which another copy may be intact."""
+    return StreamFileError(file, position, cause, "Fetch it again, or from another node.")
+
+
 class NoTrustedSigners(StreamFileError):
     """A file that can't be verified, as no trusted signers are known.
 

@@ -14,7 +14,6 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.record.item import HapiVersion
-from ledger.stream.signature.node_key import SigningNode
 from mirror.core.values.hapi.messages import (
     ResponseCodeEnum,
     TransactionBody,
@@ -31,6 +30,7 @@ from mirror.demo.streams.record_files import (
     timestamp,
     transfer_list,
 )
+from mirror.demo.streams.signing import SigningNode
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.fees import Price
 from mirror.demo.world.world import World

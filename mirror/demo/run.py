@@ -12,7 +12,6 @@ from django.conf import settings
 from ledger.ingest.chain import Position
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
-from ledger.stream.signature.address_book import address_book
 from ledger.stream.source.local import FileOnDisk
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
@@ -21,6 +20,7 @@ from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.publisher import Publisher
+from mirror.demo.streams.signing import address_book
 
 NETWORK = "demo"
 ADDRESS_BOOK_FILE = "addressbook.bin"

@@ -24,11 +24,11 @@ from typing import Any
 
 import psycopg
 
-from ledger.stream.signature.node_key import signing_nodes
 from mirror.demo.streams.record_files import Composer
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.place import PORT, place
 from mirror.node.postgres.server import in_use
+from tests.signing import signing_nodes
 
 ROOT = Path(__file__).resolve().parents[2]
 MANAGE = [sys.executable, str(ROOT / "manage.py")]

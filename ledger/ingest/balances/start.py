@@ -5,17 +5,31 @@ the first transaction after them.
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.balances.staging import offset_of, stage
 from ledger.ingest.rows.persist import Persist
 from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
-from mirror.core import logs
+from mirror.core import config, logs
+from mirror.core.db.writing.copy import Column, copy_rows
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
+
+# For these consensus timestamps (ns) the nodes of mainnet wrote files whose time is 53 ns early.
+_LATE_FIRST, _LATE_LAST, _LATE = 1_658_420_100_626_004_000, 1_666_368_000_880_378_770, 53
+
+# A row without a token holds the tinybars of an account.
+_TABLE = """
+    create temporary table file_balance (account_id bigint, token_id bigint, balance bigint)
+    on commit drop"""
+_COLUMNS = (
+    Column("account_id", "int8", None),
+    Column("token_id", "int8", None),
+    Column("balance", "int8", None),
+)
 
 # A file that holds transactions from both before and after the balances begins at most so long before them.
 LONGEST_FILE = 60 * NANOS_PER_SECOND
@@ -105,3 +119,30 @@ class Start:
             },
         )
         log.info("balances_loaded", file=self.file.name, accounts=count)
+
+
+def offset_of(consensus_timestamp: int) -> int:
+    """Return the offset of a balance file (ns): it includes all transactions up to its timestamp plus this.
+
+    0 except for some files of mainnet.
+    """
+    if config.value("network") == "mainnet" and _LATE_FIRST <= consensus_timestamp <= _LATE_LAST:
+        return _LATE
+    return 0
+
+
+def stage(cursor: CursorWrapper, file: BalanceFile) -> None:
+    """Copy a file into the table `file_balance`, which is gone at the end of the transaction.
+
+    Errors: StreamFileError.
+    """
+    cursor.execute(_TABLE)
+    copy_rows(cursor, "file_balance", _COLUMNS, _rows(file))
+    cursor.execute("analyze file_balance")
+
+
+def _rows(file: BalanceFile) -> Iterator[tuple[int, int | None, int]]:
+    for account, balance, tokens in file.holdings():
+        yield account, None, balance
+        for token, units in tokens:
+            yield account, token, units

@@ -4,14 +4,10 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.block_bucket import BlockBucket
-from ledger.stream.source.block_node.answers import Available
 from ledger.stream.source.block_node.assembly import (
-    ANOTHER_NODE,
     BlockNodeFailure,
     BlockNodeStall,
     Limits,
@@ -21,88 +17,31 @@ from ledger.stream.source.block_node.client import (
     BlockNodeClient,
     Subscription,
 )
-from ledger.stream.source.block_node.latency import LatencyMeter, Measuring, latency_of
 from ledger.stream.source.block_node.scheduler import (
     STALL_SECONDS,
-    BlockNodeClients,
+    LatencyMeter,
+    Measuring,
     NodeSelection,
     Rules,
     Scheduler,
     SelectionReason,
+    StatusRequest,
+    latency_of,
 )
-from ledger.stream.source.blocks import FetchedBlock
+from ledger.stream.source.blocks import EARLIEST, BlockSource, FetchedBlock
 from mirror.core import logs
 from mirror.core.metrics import ingest
 
 log = logs.logger(__name__)
 
-EARLIEST = -1
 #: After a stream without a block, from a node that has none, the next stream waits for this time.
 NOTHING_NEW_SECONDS = 0.5
 # A block that is older than this when it arrives is no measure of the node's latency.
 _NEW_SECONDS = 60.0
+# After so many errors in a row the other source is used.
+_ERRORS = 3
 # What differs in a cause from block to block.
 _NUMBERS = re.compile(r"\b[0-9a-f…]*\d[0-9a-f…]*")
-
-
-class BlockSource(Protocol):
-    @property
-    def location(self) -> str:
-        """Where blocks come from, for messages."""
-        ...
-
-    def next(self, number: int, seconds: float) -> FetchedBlock | None:
-        """Return a block, None if it does not come within some seconds; EARLIEST is the first there is.
-
-        Errors: StreamFileError.
-        """
-        ...
-
-    def refuse(self, reason: str = "") -> None:
-        """Note that the last block was rejected."""
-        ...
-
-    def status(self) -> dict[str, Any]:
-        """Return what operators see: `LoaderState.block_source`. Thread-safe."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class BucketBlockSource:
-    """Blocks of a bucket."""
-
-    def __init__(self, bucket: BlockBucket) -> None:
-        self._bucket = bucket
-        self.location = bucket.location
-
-    def next(self, number: int, seconds: float) -> FetchedBlock | None:
-        if number == EARLIEST:
-            raise StreamFileError(
-                self.location,
-                0,
-                "a bucket does not tell its earliest block",
-                "Name the number to begin with by importer.startBlockNumber, or a block node.",
-            )
-        return self._bucket.next(number)
-
-    def refuse(self, reason: str = "") -> None:
-        pass
-
-    def status(self) -> dict[str, Any]:
-        return {"now": self.location, "why": "", "nodes": []}
-
-    def close(self) -> None:
-        self._bucket.close()
-
-
-@dataclass(frozen=True)
-class WaitLimits:
-    """How long to wait for a block node (s)."""
-
-    block: float
-    status: float
-    shutdown: float
 
 
 class BlockNodeSource:
@@ -113,11 +52,10 @@ class BlockNodeSource:
         nodes: Callable[[], list[BlockNode]],
         rules: Rules,
         limits: Limits,
-        waits: WaitLimits,
         measuring: Measuring,
     ) -> None:
         self.location = "block nodes"
-        self._limits, self._waits, self._measuring = limits, waits, measuring
+        self._limits, self._measuring = limits, measuring
         self._clients: dict[BlockNode, BlockNodeClient] = {}
         self._lock = threading.Lock()
         self.scheduler = Scheduler(nodes, self._ask, rules)
@@ -185,30 +123,16 @@ class BlockNodeSource:
         self._fail(reason or "its block was refused")
 
     def status(self) -> dict[str, Any]:
-        chosen, now = self._chosen, time.time()
+        chosen = self._chosen
         return {
             "now": f"the block node {chosen.node.name}" if chosen else "no block node",
             "why": chosen.why.value if chosen else "",
-            "nodes": [
-                {
-                    "name": state.node.name,
-                    "priority": state.node.priority,
-                    "used": chosen is not None and state.node == chosen.node,
-                    "latency_ms": None if state.latency is None else round(state.latency * 1000),
-                    "failures": state.failures,
-                    "last_failure": state.failure,
-                    "set_aside_until": round(now + state.set_aside) if state.set_aside else None,
-                    "blocks": state.answer and state.answer.available,
-                    "answer": state.answer.has if state.answer else "",
-                    "answered": round(now - state.asked) if state.answer else None,
-                }
-                for state in self.scheduler.states()
-            ],
+            "nodes": self.scheduler.status(chosen and chosen.node),
         }
 
     def close(self) -> None:
         if self._meter:
-            self._meter.close(self._waits.shutdown)
+            self._meter.close(self._limits.shutdown_seconds)
             self._meter = None
         self._close_subscription()
         with self._lock:
@@ -239,12 +163,8 @@ class BlockNodeSource:
         """
         is_without_a_block = ended.number == chosen.number
         if is_without_a_block and chosen.why is not SelectionReason.NEXT:
-            raise BlockNodeFailure(
-                chosen.node.name,
-                0,
-                f"the block node has ended the stream without block {chosen.number}, which it has",
-                ANOTHER_NODE,
-            )
+            cause = f"the block node has ended the stream without block {chosen.number}, which it has"
+            raise BlockNodeFailure(chosen.node.name, cause)
         if is_without_a_block:
             self._next_stream = time.monotonic() + NOTHING_NEW_SECONDS
         self._close_subscription()
@@ -254,14 +174,14 @@ class BlockNodeSource:
 
         Errors: BlockNodeFailure if it has the block and does not send it, or does not answer.
         """
-        number, waited, available = quiet.number, quiet.idle, self._available(node)
+        number, waited, available = quiet.number, quiet.idle, self.scheduler.available(node)
         if available is None:
             raise BlockNodeStall(
                 node.name, "the block node sends nothing and does not tell what it has", waited
             )
         if available.has(number):
             # It may have arrived just now.
-            block = quiet.next(self._waits.status)
+            block = quiet.next(self._limits.status_seconds)
             if block is None and quiet.is_quiet:
                 raise BlockNodeStall(
                     node.name, f"the block node has not sent block {number} in time, which it has", waited
@@ -305,13 +225,13 @@ class BlockNodeSource:
         self._next_number = number
         self.location = f"the block node {chosen.node.name}"
         self._subscription = self._client(chosen.node).subscribe(
-            chosen.number, seconds_per_block=self._waits.block
+            chosen.number, seconds_per_block=self._limits.block_seconds
         )
         self._chosen, self._since = chosen, time.monotonic()
         log.info("block_node_chosen", node=chosen.node.name, block=chosen.number, reason=chosen.why.value)
         if self._meter is None:
             self._meter = LatencyMeter(
-                self.scheduler, self._available, self._client, self._node_measured_by_stream, self._measuring
+                self.scheduler, self._client, self._node_measured_by_stream, self._measuring
             )
 
     def _fail(self, reason: str, waited: float = 0.0) -> None:
@@ -335,18 +255,112 @@ class BlockNodeSource:
         chosen = self._chosen
         return chosen.node if chosen and self._is_new else None
 
-    def _ask(self, node: BlockNode) -> BlockNodeClients:
-        return self._client(node).ask(self._waits.status)
-
-    def _available(self, node: BlockNode) -> Available | None:
-        answer = self._ask(node).answer()
-        self.scheduler.answered(node, answer)
-        return answer.available
+    def _ask(self, node: BlockNode) -> StatusRequest:
+        return self._client(node).ask(self._limits.status_seconds)
 
     def _client(self, node: BlockNode) -> BlockNodeClient:
         with self._lock:
             if node not in self._clients:
-                self._clients[node] = BlockNodeClient(
-                    node, self._limits, seconds_of_shutdown=self._waits.shutdown
-                )
+                self._clients[node] = BlockNodeClient(node, self._limits)
             return self._clients[node]
+
+
+class FailoverBlockSource:
+    """Blocks of one source; after too many errors in a row of the other one, and so on.
+
+    While the first one is not `usable`, all come from the second. When the current one has had nothing new
+    for `patience` (s), the other one is tried: the network is quiet, or the current source has ended.
+    """
+
+    def __init__(
+        self,
+        first: BlockSource,
+        second: BlockSource,
+        usable: Callable[[], bool] = lambda: True,
+        *,
+        patience: float = 5.0,
+    ) -> None:
+        self._first, self._second = first, second
+        self._usable, self._patience = usable, patience
+        # Since when there has been nothing new, or when the other one was tried (monotonic seconds).
+        self._quiet_since: float | None = None
+        # Whether a change was warned of since the last block.
+        self._warned = False
+        self._errors = {id(first): 0, id(second): 0}
+        # The number of the last block, which may still be refused.
+        self._last_number: int | None = None
+        self._uses_second = False
+        self._current, self._why = first, ""
+        self._choose("")
+
+    @property
+    def location(self) -> str:
+        return self._current.location
+
+    def next(self, number: int, seconds: float) -> FetchedBlock | None:
+        if self._last_number is not None and number > self._last_number:
+            # The last block was accepted, as a later one is read.
+            self._errors[id(self._current)] = 0
+            self._warned = False
+        self._choose("block nodes are known" if self._current is self._second else "no block node is known")
+        try:
+            block = self._current.next(number, seconds)
+        except StreamFileError:
+            self._fail()
+            raise
+        if block is None:
+            block = self._of_the_other(number, seconds)
+        else:
+            self._quiet_since = None
+        self._last_number = block.number if block else None
+        return block
+
+    def refuse(self, reason: str = "") -> None:
+        self._current.refuse(reason)
+        self._fail()
+
+    def status(self) -> dict[str, Any]:
+        status = self._current.status()
+        nodes = status["nodes"] or self._first.status()["nodes"]
+        return status | {"why": status["why"] or self._why, "nodes": nodes}
+
+    def close(self) -> None:
+        self._first.close()
+        self._second.close()
+
+    def _of_the_other(self, number: int, seconds: float) -> FetchedBlock | None:
+        """Return the block if the other source has it, and use that one from then on; try now and then."""
+        now = time.monotonic()
+        if self._quiet_since is None:
+            self._quiet_since = now
+        if now - self._quiet_since < self._patience or not self._usable():
+            return None
+        other = self._first if self._current is self._second else self._second
+        try:
+            block = other.next(number, seconds)
+        except StreamFileError:
+            # It is not needed yet: the network may be quiet.
+            block = None
+        self._quiet_since = time.monotonic()
+        if block is not None:
+            self._quiet_since, self._uses_second = None, other is self._second
+            self._choose("the other source has nothing new")
+        return block
+
+    def _fail(self) -> None:
+        self._last_number = self._quiet_since = None
+        self._errors[id(self._current)] += 1
+        if self._errors[id(self._current)] >= _ERRORS and self._usable():
+            self._uses_second = self._current is self._first
+            self._choose("the other source has failed too often")
+
+    def _choose(self, why: str) -> None:
+        before = self._current
+        self._current = self._second if self._uses_second or not self._usable() else self._first
+        if self._current is not before:
+            self._why = why
+            if not self._warned:
+                log.warning(
+                    "block_source_changed", before=before.location, now=self._current.location, reason=why
+                )
+            self._warned = True

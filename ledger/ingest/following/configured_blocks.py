@@ -9,20 +9,13 @@ from typing import Any
 
 from django.db import DatabaseError, connection
 
-from ledger.ingest.following.block_sources import (
-    BlockNodeSource,
-    BlockSource,
-    BucketBlockSource,
-    WaitLimits,
-)
-from ledger.ingest.following.failover_source import FailoverBlockSource
+from ledger.ingest.following.block_sources import BlockNodeSource, FailoverBlockSource
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.block_bucket import BlockBucket
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
-from ledger.stream.source.block_node.latency import Measuring
-from ledger.stream.source.block_node.scheduler import Order, Rules
+from ledger.stream.source.block_node.scheduler import Measuring, Order, Rules
+from ledger.stream.source.blocks import BlockSource
 from ledger.stream.source.configured import NoBucket, block_bucket
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
@@ -51,12 +44,12 @@ def open_block_source(location: str = "") -> BlockSource:
     """
     kind = config.value(_BLOCK + "sourceType")
     if location or kind == "FILE":
-        return BucketBlockSource(_bucket(location))
+        return _bucket(location)
     nodes = Nodes()
     if kind == "BLOCK_NODE":
         return _block_nodes(nodes)
     try:
-        bucket = BucketBlockSource(_bucket(""))
+        bucket = _bucket("")
     except NoBucket:
         if not nodes():
             raise
@@ -75,30 +68,24 @@ def _bucket(location: str) -> BlockBucket:
 
 
 def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> BlockNodeSource:
+    def value(name: str) -> Any:
+        return config.value(_BLOCK + "scheduler." + name)
+
     rules = Rules(
-        order=Order(config.value(_BLOCK + "scheduler.type")),
+        order=Order(value("type")),
         most_failures=config.value(_STREAM + "maxSubscribeAttempts"),
         readmit_after=config.value(_STREAM + "readmitDelay"),
-        sooner_by=config.value(_BLOCK + "scheduler.rescheduleLatencyThreshold"),
-        change_after=config.value(_BLOCK + "scheduler.minRescheduleInterval"),
-        most_processing=config.value(_BLOCK + "scheduler.maxPostProcessingLatency"),
+        sooner_by=value("rescheduleLatencyThreshold"),
+        change_after=value("minRescheduleInterval"),
+        most_processing=value("maxPostProcessingLatency"),
     )
-
-    return BlockNodeSource(
-        nodes,
-        rules,
-        _limits(originals=config.value(_BLOCK + "writeFiles") or config.value(_BLOCK + "persistBytes")),
-        WaitLimits(
-            block=config.value("importer.downloader.timeout"),
-            status=config.value(_STREAM + "responseTimeout"),
-            shutdown=config.value(_STREAM + "shutdownTimeout"),
-        ),
-        Measuring(
-            every=config.value(_BLOCK + "scheduler.latency.frequency"),
-            most_seconds=config.value(_BLOCK + "scheduler.latency.timeout"),
-            backlog=config.value(_BLOCK + "scheduler.latency.backlog"),
-        ),
+    measuring = Measuring(
+        every=value("latency.frequency"),
+        most_seconds=value("latency.timeout"),
+        backlog=value("latency.backlog"),
     )
+    originals = config.value(_BLOCK + "writeFiles") or config.value(_BLOCK + "persistBytes")
+    return BlockNodeSource(nodes, rules, _limits(originals=originals), measuring)
 
 
 def _limits(*, originals: bool) -> Limits:
@@ -108,6 +95,9 @@ def _limits(*, originals: bool) -> Limits:
         block_bytes=config.value(_STREAM + "maxBlockSize"),
         message_bytes=config.value(_STREAM + "maxStreamResponseSize"),
         originals=originals,
+        block_seconds=config.value("importer.downloader.timeout"),
+        status_seconds=config.value(_STREAM + "responseTimeout"),
+        shutdown_seconds=config.value(_STREAM + "shutdownTimeout"),
     )
 
 
@@ -159,9 +149,8 @@ def registered_node(endpoints: Any) -> BlockNode | None:
             offers.append((Endpoint(host, port, tls), apis))
     if not any("PUBLISH" in apis for _, apis in offers):
         return None
-    for endpoint, apis in offers:
-        if {"STATUS", "SUBSCRIBE_STREAM"} <= apis:
-            return BlockNode(endpoint, endpoint)
+    # An endpoint that has both is preferred.
+    offers.sort(key=lambda offer: not {"STATUS", "SUBSCRIBE_STREAM"} <= offer[1])
     status = next((endpoint for endpoint, apis in offers if "STATUS" in apis), None)
     stream = next((endpoint for endpoint, apis in offers if "SUBSCRIBE_STREAM" in apis), None)
     return BlockNode(status, stream) if status and stream else None
@@ -175,23 +164,18 @@ def fetch_block(number: int, block_hash: str) -> bytes | None:
 
     The hash is compared, as a node may send any other block under that number. Errors: OperatorError.
     """
+    limits = _limits(originals=True)
     for node in Nodes()():
-        with closing(BlockNodeClient(node, _limits(originals=True))) as client, suppress(StreamFileError):
-            file = _fetch_from(client, number)
-            if file is not None and (file.wrapper or file).hash == block_hash:
-                return file.original
+        with closing(BlockNodeClient(node, limits)) as client, suppress(StreamFileError):
+            available = client.available(limits.status_seconds)
+            if available is None or not available.has(number):
+                continue
+            seconds = limits.block_seconds
+            with closing(client.subscribe(number, number, seconds_per_block=seconds)) as subscription:
+                block = subscription.next(seconds)
+            if block is not None and (block.file.wrapper or block.file).hash == block_hash:
+                return block.file.original
     return None
-
-
-def _fetch_from(client: BlockNodeClient, number: int) -> RecordFile | None:
-    """Errors: StreamFileError."""
-    available = client.available(config.value(_STREAM + "responseTimeout"))
-    if available is None or not available.has(number):
-        return None
-    seconds = config.value("importer.downloader.timeout")
-    with closing(client.subscribe(number, number, seconds_per_block=seconds)) as subscription:
-        block = subscription.next(seconds)
-        return None if block is None else block.file
 
 
 # SETTINGS

@@ -8,7 +8,7 @@ from ledger.stream.source.configured import (
     stream_layout,
     stream_location,
 )
-from ledger.stream.source.download import Download, PathType
+from ledger.stream.source.download import Download, Layout
 from ledger.stream.source.stream_settings import PUBLIC_BUCKETS
 from mirror.core import config
 
@@ -22,7 +22,7 @@ def open_download(location: str = "") -> Download:
     """
     return Download(
         stream_bucket(location),
-        stream_layout(),
+        stream_layout(Layout),
         sidecars=config.value("importer.parser.record.sidecar.enabled") or config.value(RECORDS),
         concurrency=config.value(_DOWNLOADER + "maxConcurrency"),
         for_proofs=config.value(SIGNATURES),
@@ -31,14 +31,8 @@ def open_download(location: str = "") -> Download:
 
 def open_balance_download(location: str = "") -> BalanceDownload:
     """Open the download of balance files from the same place. Errors: OperatorError."""
-    layout = BalanceLayout(
-        network=config.value("network"),
-        shard=config.value("common.shard"),
-        path_type=PathType(config.value(_DOWNLOADER + "pathType")),
-        refresh=config.value(_DOWNLOADER + "pathRefreshInterval"),
-    )
     concurrency: int = config.value(_DOWNLOADER + "maxConcurrency")
-    return BalanceDownload(stream_bucket(location), layout, concurrency=concurrency)
+    return BalanceDownload(stream_bucket(location), stream_layout(BalanceLayout), concurrency=concurrency)
 
 
 def names_public_bucket() -> bool:

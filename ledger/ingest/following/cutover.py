@@ -11,10 +11,11 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from django.db import connection
 
+from ledger.ingest.following.follower import StreamFollower
 from ledger.stream.block import block_file
 from ledger.stream.record.item import HapiVersion
 from ledger.stream.record.record_file import RecordFile
@@ -78,22 +79,6 @@ class LastFile:
         return cls(file.version, file.hapi_version, file.consensus_end)
 
 
-class Follows(Protocol):
-    """A follower of one of the streams."""
-
-    @property
-    def problem(self) -> Any:
-        """The reason why it waits, None if it does not."""
-        ...
-
-    @property
-    def fetching(self) -> bool:
-        """Whether a file was found that it has not yielded yet."""
-        ...
-
-    def files(self) -> Iterator[StreamFile | None]: ...
-
-
 class Choice:
     """Which stream to follow, by the settings, the last file, and what was found lately."""
 
@@ -112,7 +97,8 @@ class Choice:
         self._begins_at_time = begins_at_time
         self._last = last
         self._blocks: str = config.value(_BLOCK + "enabled")
-        self._expected = _is_expected()
+        enabled = config.value(_CUTOVER + "enabled")
+        self._expected = config.value("network") in _EXPECTED if enabled == "AUTO" else enabled == "true"
         self._single = _version(_CUTOVER + "hapiVersion")
         self._first = _version(_FIRST_STAGE + "hapiVersion")
         self._threshold: float = config.value(_CUTOVER + "threshold")
@@ -127,7 +113,11 @@ class Choice:
         """Note a verified file of the stream that is followed."""
         self._last = LastFile.of(file)
         self._since = self._clock()
-        self._decide()
+        before, self._stage = self._stage, self._stage_now()
+        if self._stage is not before and self._stage is not _Stage.PLAIN:
+            self._measure()
+        if self._stage is not before or self._stage is _Stage.PLAIN:
+            self._change(self._first_of_stage())
 
     def idle(self, *, fetching: bool = False) -> None:
         """Note that the stream that is followed has nothing new; this may change the stream.
@@ -141,9 +131,7 @@ class Choice:
                 return
             if self.stream is Stream.RECORD:
                 self._measure()
-                self._change(Stream.BLOCK)
-            else:
-                self._change(Stream.RECORD)
+            self._change(self.stream.other)
 
     def late(self) -> bool:
         """Return whether record files in blocks are late, so that the record stream is read once."""
@@ -155,13 +143,6 @@ class Choice:
             return False
         self._change(Stream.RECORD)
         return True
-
-    def _decide(self) -> None:
-        before, self._stage = self._stage, self._stage_now()
-        if self._stage is not before and self._stage is not _Stage.PLAIN:
-            self._measure()
-        if self._stage is not before or self._stage is _Stage.PLAIN:
-            self._change(self._first_of_stage())
 
     def _stage_now(self) -> _Stage:
         last = self._last
@@ -176,13 +157,9 @@ class Choice:
 
     def _first_of_stage(self) -> Stream:
         if self._stage is _Stage.PLAIN:
-            return self._plain()
+            has_blocks = self._last is not None and self._last.version >= block_file.VERSION
+            return Stream.BLOCK if has_blocks or self._blocks == "true" else Stream.RECORD
         return Stream.BLOCK if self._stage is _Stage.FIRST else Stream.RECORD
-
-    def _plain(self) -> Stream:
-        if self._last and self._last.version >= block_file.VERSION:
-            return Stream.BLOCK
-        return Stream.BLOCK if self._blocks == "true" else Stream.RECORD
 
     def _measure(self) -> None:
         self._measured = self._clock()
@@ -200,7 +177,7 @@ class CutoverFollower:
     `make` begins to follow one after what is stored.
     """
 
-    def __init__(self, choice: Choice, make: Mapping[Stream, Callable[[], Follows]]) -> None:
+    def __init__(self, choice: Choice, make: Mapping[Stream, Callable[[], StreamFollower]]) -> None:
         self._choice = choice
         self._make = make
         self.problem: Any = None
@@ -232,11 +209,6 @@ class CutoverFollower:
             # All files are stored when the second of these is consumed.
             yield None
             yield None
-
-
-def _is_expected() -> bool:
-    text = config.value(_CUTOVER + "enabled")
-    return config.value("network") in _EXPECTED if text == "AUTO" else bool(text == "true")
 
 
 def _version(name: str) -> HapiVersion:

@@ -1,26 +1,29 @@
-"""The follower of a bucket: its files in order, verified, as they appear. Files are prefetched.
+"""The followers of a stream: its files in order, verified, as they appear.
 
-Every file has to continue the hash chain, so none is skipped: a file that can't be downloaded or verified is
-tried again, after growing pauses, until it can.
+Every file has to continue the hash chain and to be signed, so none is skipped: one that can't be downloaded
+or verified is tried again, after growing pauses, until it can. Record files are prefetched. A block that is
+refused is requested again, from another source if there is one.
 """
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from ledger.ingest.chain import NO_HASH, Position, chained
+from ledger.ingest.chain import NO_HASH, Position, block_number, chained
 from ledger.ingest.errors import IngestError
 from ledger.ingest.following.retry_state import RetryState
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
-from ledger.stream.errors import StreamFileError
+from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.record import names
 from ledger.stream.signature.quorum import Quorum
+from ledger.stream.source.blocks import BlockSource, FetchedBlock
 from ledger.stream.source.download import Download, Listing, Published
-from ledger.stream.source.stream_file import VerifiedFile
+from ledger.stream.source.stream_file import StreamFile, VerifiedFile
 from mirror.core import config, logs
 from mirror.core.metrics import ingest
 from mirror.core.values.hashes import where_they_differ
@@ -33,6 +36,10 @@ LONGEST_PAUSE = 30.0
 _SECONDS_OF_GRACE = 120
 
 _WAITING_SECONDS = 1.0
+# Waiting for a block is divided into waits of this length, so that the loader may be stopped.
+_LOOK_SECONDS = 0.5
+# Another source may have the block, and there is a new one every other second.
+_LONGEST_PAUSE_OF_BLOCKS = 2.0
 # Far more than the time between the first and the last transaction of any record file (ns).
 _LONGEST_FILE = 3_600 * NANOS_PER_SECOND
 
@@ -58,8 +65,32 @@ class Span:
     within: bool = False
 
 
-class Follower:
-    """Follows a bucket. `stop()` or setting `stopping` ends it at the next file, from any thread."""
+class StreamFollower(ABC):
+    """Follows a stream. Setting `stopping` ends it at the next file, from any thread."""
+
+    def __init__(
+        self, trust: Trust, report: Reporting | None, stopping: threading.Event | None, retry: RetryState
+    ) -> None:
+        self._trust, self._report, self._retry = trust, report, retry
+        self._stopping = stopping or threading.Event()
+
+    @property
+    def problem(self) -> StreamFileError | IngestError | None:
+        """The reason why it waits, if it does."""
+        return self._retry.problem
+
+    @property
+    def fetching(self) -> bool:
+        """Whether a file was found that it has not yielded yet."""
+        return False
+
+    @abstractmethod
+    def files(self) -> Iterator[StreamFile | None]:
+        """Yield the files in order, None whenever the next is not there yet, until stopped or at the end."""
+
+
+class Follower(StreamFollower):
+    """Follows the record files of a bucket or folder."""
 
     def __init__(
         self,
@@ -70,36 +101,22 @@ class Follower:
         stopping: threading.Event | None = None,
         span: Span | None = None,
     ) -> None:
+        frequency: float = config.value("importer.downloader.record.frequency")
+        super().__init__(trust, report, stopping, RetryState(frequency, LONGEST_PAUSE, report))
         self._download = download
-        self._trust = trust
-        self._report = report
         self._span = span or Span()
         self._prefetched: int = config.value("importer.downloader.batchSize")
-        self._stopping = stopping or threading.Event()
         self._fetching = ThreadPoolExecutor(self._prefetched, thread_name_prefix="fetch")
-        self._listed: deque[Published] = deque()
-        self._wanted: deque[_Wanted] = deque()
+        self._listed, self._wanted = deque[Published](), deque[_Wanted]()
         # Downloaded after a file that could not be; by name.
         self._downloaded: dict[str, _Wanted] = {}
-        self._after = ""
-        self._hash = ""
-        self._retry = RetryState(config.value("importer.downloader.record.frequency"), LONGEST_PAUSE, report)
-
-    @property
-    def problem(self) -> StreamFileError | IngestError | None:
-        """The reason why it waits, if it does."""
-        return self._retry.problem
+        self._after = self._hash = ""
 
     @property
     def fetching(self) -> bool:
-        """Whether a file was found that it has not yielded yet."""
         return bool(self._wanted or self._listed)
 
-    def stop(self) -> None:
-        self._stopping.set()
-
     def files(self) -> Iterator[VerifiedFile | None]:
-        """Yield the files in order, None whenever the next is not there yet, until stopped or at `until`."""
         try:
             self._begin()
             while not self._stopping.is_set():
@@ -212,7 +229,9 @@ class Follower:
             self._retry.end()
             return file
         self._downloaded = {
-            wanted.published.name: wanted for wanted in self._wanted if not _failed(wanted.file)
+            wanted.published.name: wanted
+            for wanted in self._wanted
+            if not wanted.file.done() or not (wanted.file.cancelled() or wanted.file.exception())
         }
         self._wanted.clear()
         self._listed.clear()
@@ -238,8 +257,91 @@ class Follower:
         )
 
 
-def _failed(file: Future[VerifiedFile]) -> bool:
-    return file.cancelled() or (file.done() and file.exception() is not None)
+class BlockFollower(StreamFollower):
+    """Follows a block stream from where the tables end, to `until` (ns). Each block is yielded at once."""
+
+    def __init__(
+        self,
+        source: BlockSource,
+        trust: Trust,
+        report: Reporting | None = None,
+        *,
+        stopping: threading.Event | None = None,
+        until: int | None = None,
+        sidecars: bool = True,
+    ) -> None:
+        self._frequency: float = config.value("importer.block.frequency")
+        retry = RetryState(self._frequency, _LONGEST_PAUSE_OF_BLOCKS, report)
+        super().__init__(trust, report, stopping, retry)
+        self._source, self._until, self._sidecars = source, until, sidecars
+        self._last: Position | None = None
+        self._number = 0
+        # How long to wait before the next look into the source, and in the source for the block (seconds).
+        self._wait = self._look = 0.0
+
+    def files(self) -> Iterator[StreamFile | None]:
+        self._last = Position.stored()
+        start: int = config.value("importer.startBlockNumber")
+        self._number = self._last.index + 1 if self._last else start
+        if self._report:
+            self._report.block_source_from(self._source.status)
+        try:
+            while not self._stopping.is_set():
+                block = self._next()
+                if block is None:
+                    yield None
+                    self._stopping.wait(self._wait)
+                    self._wait = 0.0
+                    continue
+                if self._until is not None and block.record_file().consensus_start > self._until:
+                    return
+                yield block
+        finally:
+            if self._report:
+                self._report.block_source_from(None)
+            self._source.close()
+
+    def _next(self) -> StreamFile | None:
+        """Return the next block of the chain, None while there is none or after a refused one.
+
+        The first look does not wait, so that the blocks before are stored first; the next one does.
+        """
+        began, look, self._look = time.monotonic(), self._look, 0.0
+        try:
+            block = self._source.next(self._number, look)
+            if block is not None:
+                return self._accepted(block)
+        except (StreamFileError, IngestError) as error:
+            self._retry.note(error)
+            self._wait = self._retry.pause
+            return None
+        if self._report and self.problem is None:
+            self._report.waiting()
+        self._look = _LOOK_SECONDS
+        if look:
+            # A bucket does not wait by itself.
+            self._wait = max(0.0, self._frequency - (time.monotonic() - began))
+        return None
+
+    def _accepted(self, block: FetchedBlock) -> StreamFile:
+        """Return the block, verified as the next of the chain. Errors: StreamFileError, IngestError."""
+        file = block.file
+        try:
+            if self._last:
+                self._last.require_next(file)
+            verified = block.verify(self._trust.latest_quorum, sidecars=self._sidecars)
+        except NoTrustedSigners:
+            # Blocks of other sources can't be verified either.
+            raise
+        except (StreamFileError, IngestError) as error:
+            self._source.refuse(error.cause)
+            raise
+        self._last = Position.after(file, block_number(file, self._last))
+        self._number = self._last.index + 1
+        self._retry.end()
+        if self._report:
+            self._report.newest(file.consensus_end)
+        return verified
 
 
 def _after(last: Position) -> str:

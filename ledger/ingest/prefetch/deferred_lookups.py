@@ -103,14 +103,14 @@ class PrefetchedEvmAddresses(EvmAddresses):
     def __init__(self, known: dict[int, bytes], without: set[int], lookup_keys: set[LookupKey]) -> None:
         """`known` are addresses that were read before, `without` accounts that had none."""
         super().__init__()
-        self._known, self._without, self._questions = known, without, lookup_keys
+        self._known, self._without, self._lookup_keys = known, without, lookup_keys
 
     def _addresses(self, cursor: CursorWrapper, accounts: set[int]) -> dict[int, bytes]:
         unknown = accounts - self._known.keys() - self._without
         if unknown:
             self._known.update(super()._addresses(cursor, unknown))
             self._without |= unknown - self._known.keys()
-        self._questions |= accounts & self._without
+        self._lookup_keys |= accounts & self._without
         return self._known
 
 
@@ -133,3 +133,37 @@ class PrefetchedFileContents(FileContents):
     def _stored(self, file: int, before: int) -> list[bytes]:
         self.lookup_keys.add(about_file(file))
         return super()._stored(file, before)
+
+
+# IN STREAM ORDER
+
+
+class OrderedEntities(EntityLookup):
+    """Entities at the item being read; notes what prefetched lookups may have missed."""
+
+    def __init__(self, dirty: DirtyKeys) -> None:
+        super().__init__()
+        self._dirty = dirty
+
+    def remember(self, entity: int, *, alias: bytes | None, evm_address: bytes | None) -> None:
+        lookup_keys: list[LookupKey] = [name for name in (alias, evm_address) if name]
+        if evm_address or entity in self._deleted:
+            lookup_keys.append(entity)
+        self._dirty.add(lookup_keys)
+        super().remember(entity, alias=alias, evm_address=evm_address)
+
+    def delete(self, entity: int) -> None:
+        self._dirty.add((entity,))
+        super().delete(entity)
+
+
+class OrderedFileContents(FileContents):
+    """Contents of files at the item being read; notes what prefetched lookups may have missed."""
+
+    def __init__(self, dirty: DirtyKeys) -> None:
+        super().__init__()
+        self._dirty = dirty
+
+    def add(self, file: int, chunk: Chunk) -> None:
+        self._dirty.add((about_file(file),))
+        super().add(file, chunk)

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple, Self
 
@@ -58,10 +58,10 @@ class _Portion:
     Nothing is prefetched without a request.
     """
 
-    sources: list[StreamFile | None]
-    request: PrefetchRequest | None
-    size: int
-    done: threading.Event
+    sources: list[StreamFile | None] = field(default_factory=list)
+    request: PrefetchRequest | None = None
+    size: int = 0
+    done: threading.Event = field(default_factory=threading.Event)
     prefetched: Sequence[PrefetchedFile | None] = ()
 
     def finish(self, prefetched: Sequence[PrefetchedFile | None]) -> None:
@@ -79,7 +79,6 @@ class Readers:
 
     def __init__(self, count: int) -> None:
         self._waiting: queue.SimpleQueue[_Portion | None] = queue.SimpleQueue()
-        self._alive = 0
         self._lock = threading.Lock()
         self._most_portions = count * (_PORTIONS_PER_READER + 1)
         # They are forked before this process starts threads, with the modules that each would import.
@@ -130,10 +129,7 @@ class Readers:
                     return
                 yield from pending.popleft().arrivals()
         finally:
-            with suppress(queue.Empty):
-                while True:
-                    if portion := self._waiting.get_nowait():
-                        portion.finish(())
+            self._give_back()
 
     def _has_room(self, pending: Collection[_Portion]) -> bool:
         """Return whether to prefetch one more portion: rows take many times the memory of their files."""
@@ -184,10 +180,14 @@ class Readers:
         deaths.record(process, reason)
         log.error("process_died", process=process, reason=reason)
         if none_left:
-            with suppress(queue.Empty):
-                while True:
-                    if portion := self._waiting.get_nowait():
-                        portion.finish(())
+            self._give_back()
+
+    def _give_back(self) -> None:
+        """Leave the portions that no reader has begun to the loader."""
+        with suppress(queue.Empty):
+            while True:
+                if portion := self._waiting.get_nowait():
+                    portion.finish(())
 
 
 class _ReaderProcess:
@@ -245,22 +245,21 @@ def readers_for(total_bytes: int) -> Iterator[Readers | None]:
 def _portions(
     files: Iterable[StreamFile | None], request_for: Callable[[StreamFile], PrefetchRequest | None]
 ) -> Iterator[_Portion]:
-    sources: list[StreamFile | None] = []
-    request: PrefetchRequest | None = None
-    size = 0
+    portion = _Portion()
     for source in files:
         wanted = request_for(source) if source and source.stored_bytes else None
-        if sources and (wanted != request or size >= _PORTION_BYTES or len(sources) >= _PORTION_FILES):
-            yield _Portion(sources, request, size, threading.Event())
-            sources, size = [], 0
-        sources.append(source)
-        request = wanted
-        size += source.stored_bytes if source else 0
+        is_full = portion.size >= _PORTION_BYTES or len(portion.sources) >= _PORTION_FILES
+        if portion.sources and (is_full or wanted != portion.request):
+            yield portion
+            portion = _Portion()
+        portion.sources.append(source)
+        portion.request = wanted
+        portion.size += source.stored_bytes if source else 0
         if source is None:
-            yield _Portion(sources, None, size, threading.Event())
-            sources, size = [], 0
-    if sources:
-        yield _Portion(sources, request, size, threading.Event())
+            yield portion
+            portion = _Portion()
+    if portion.sources:
+        yield portion
 
 
 # IN THE PROCESS

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from ledger import models
 from ledger.archive.originals import ArchiveSelection
 from ledger.ingest.chain import Position
 from ledger.ingest.computed.balance_snapshots import Snapshots
@@ -14,14 +15,15 @@ from ledger.ingest.coverage import Coverage, Range
 from ledger.ingest.errors import IngestError
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
-from ledger.ingest.prefetch.applying import OrderedEntities, OrderedFileContents, add_prefetched
-from ledger.ingest.prefetch.deferred_lookups import DirtyKeys
+from ledger.ingest.prefetch.deferred_lookups import DirtyKeys, OrderedEntities, OrderedFileContents
+from ledger.ingest.prefetch.reading import PrefetchedFile
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.file_rows import FileRows
+from ledger.ingest.rows.file_rows import FileRows, previous_hashes
 from ledger.ingest.rows.persist import Persist
 from ledger.ingest.stages.options import LoadOptions, Progress
 from ledger.ingest.stages.verify import NextFile
 from ledger.ingest.trust import changes_nodes
+from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import logs
 from mirror.core.metrics import ingest
@@ -165,7 +167,7 @@ class BuildStage:
     def _add_rows(self, batch: FileBatch, added: NextFile) -> None:
         file, index = added.file, added.chained.index
         if added.prefetched:
-            add_prefetched(batch.rows, added.prefetched, file, index=index)
+            _add_prefetched(batch.rows, added.prefetched, file, index=index)
             batch.changes_nodes = self._watch_nodes and added.prefetched.changes_nodes
             return
         with ingest.stage("rows"):
@@ -196,3 +198,23 @@ def _count(added: NextFile, progress: Progress) -> None:
         progress.verified += 1
         progress.proved += not added.signed_by
         progress.signed_by |= frozenset(added.signed_by)
+
+
+def _add_prefetched(batch: Batch, prefetched: PrefetchedFile, file: RecordFile, *, index: int) -> None:
+    """Add a file to a batch as the block `index`; `file` is the prefetched one, joined to the file before."""
+    for entity, alias, evm_address, deleted in prefetched.entities:
+        if deleted:
+            batch.lookup.delete(entity)
+            continue
+        batch.lookup.remember(entity, alias=alias, evm_address=evm_address)
+        if evm_address:
+            batch.evm_addresses.created(entity, evm_address)
+    for number, chunk in prefetched.chunks:
+        batch.files.add(number, chunk)
+    for recoverable, at, problem in prefetched.problems:
+        batch.note(at, problem, recoverable=recoverable)
+    for part in prefetched.parts:
+        batch.add_part(part)
+    for work in prefetched.after_file:
+        batch.after_file(work)
+    batch.insert(models.RecordFile, **(prefetched.block | previous_hashes(file) | {"index": index}))

@@ -21,28 +21,19 @@ from mirror.core.metrics import ingest
 
 @dataclass(frozen=True, slots=True)
 class NextFile:
-    """The next file to load, verified; `load_start` is in ms."""
+    """The next file to load, verified, with the number of its transactions; `load_start` is in ms."""
 
     source: StreamFile
     chained: ChainedFile
     prefetched: PrefetchedFile | None
     load_start: int
+    count: int
+    signed_by: tuple[int, ...]
+    proved: bool
 
     @property
     def file(self) -> RecordFile:
         return self.chained.file
-
-    @property
-    def count(self) -> int:
-        return self.prefetched.count if self.prefetched else self.file.count
-
-    @property
-    def signed_by(self) -> tuple[int, ...]:
-        return self.prefetched.signed_by if self.prefetched else self.source.signed_by
-
-    @property
-    def proved(self) -> bool:
-        return self.prefetched.proved if self.prefetched else self.source.proved
 
 
 class VerifyStage:
@@ -79,7 +70,8 @@ class VerifyStage:
             return None
         else:
             chained = ChainedFile(file, None, block_number(file, None))
-        return NextFile(source, chained, prefetched, load_start)
+        count, verified = (prefetched or file).count, prefetched or source
+        return NextFile(source, chained, prefetched, load_start, count, verified.signed_by, verified.proved)
 
     def _chained(self, source: StreamFile, file: RecordFile, last: Position) -> ChainedFile | None:
         """Return the file as it follows the last one, None if it is loaded already.

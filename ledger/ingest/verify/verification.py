@@ -135,8 +135,7 @@ class Verification:
         report: Callable[[Checked], None] | None = None,
     ) -> None:
         self.checked = Checked()
-        self._trust = trust
-        self._found = found
+        self._trust, self._found = trust, found
         self._report = report or (lambda checked: None)
         self._rows = FileRows()
         self._lookup, self._persist, self._files = _Past(), Persist(), FileContents()
@@ -224,7 +223,8 @@ class Verification:
             stored = {end: (name, index) for end, name, index in cursor.fetchall()}
         for read in group:
             is_stored = read.file.consensus_end in stored
-            if not is_stored and self._is_outside(read.file):
+            is_outside = self._loaded.is_known and not self._loaded.has_time(read.file.consensus_end)
+            if not is_stored and is_outside:
                 self._leave_out(read.file)
                 continue
             self._outside = False
@@ -235,9 +235,6 @@ class Verification:
             self._find(name, "", f"block {index} of the database is none of the given files")
         for run in _runs(group, stored.keys()):
             self._compare_run(run)
-
-    def _is_outside(self, file: RecordFile) -> bool:
-        return self._loaded.is_known and not self._loaded.has_time(file.consensus_end)
 
     def _leave_out(self, file: RecordFile) -> None:
         """Add a file to those that are not loaded."""

@@ -9,9 +9,11 @@ import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from mirror.core.values.hashes import SHA_384_LENGTH
+from mirror.core.values.json_types import Base64
 
 
 class NotProved(Exception):
@@ -66,102 +68,60 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-class Part:
-    """A JSON object of a document, whose values are taken one by one; `place` is what errors call it."""
+def read(value: object, shape: Any, place: str = "") -> Any:
+    """Return a JSON value that has exactly a shape, with base64 decoded. Errors: NotProved.
 
-    def __init__(self, value: object, place: str = "") -> None:
-        if not isinstance(value, Mapping):
-            raise NotProved(FORM, f"{place or 'it'} is no JSON object")
-        self._values: dict[str, Any] = dict(value)
-        self._place = place
-
-    def take(self, name: str) -> Any:
-        """Return a value of any kind. All of these raise NotProved for a value that is missing or wrong."""
-        if name not in self._values:
-            raise NotProved(FORM, f"{self.place_of(name)} is missing")
-        return self._values.pop(name)
-
-    def place_of(self, name: str) -> str:
-        return f"{self._place}.{name}" if self._place else name
-
-    def peek(self, name: str) -> object:
-        """Return a value that is to be taken later, None if it is missing."""
-        return self._values.get(name)
-
-    def is_text(self, name: str) -> bool:
-        return isinstance(self._values.get(name), str)
-
-    def part(self, name: str) -> "Part":
-        return Part(self.take(name), self.place_of(name))
-
-    def parts(self, name: str) -> "list[Part]":
-        place = self.place_of(name)
-        return [Part(each, f"{place}[{index}]") for index, each in enumerate(self._list(name))]
-
-    def text(self, name: str) -> str:
-        value = self.take(name)
-        if not isinstance(value, str):
-            raise NotProved(FORM, f"{self.place_of(name)} is no text")
-        return value
-
-    def number(self, name: str) -> int:
-        value = self.take(name)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST:
-            raise NotProved(FORM, f"{self.place_of(name)} is no whole number of 63 bits")
-        return value
-
-    def flag(self, name: str) -> bool:
-        value = self.take(name)
-        if not isinstance(value, bool):
-            raise NotProved(FORM, f"{self.place_of(name)} is neither true nor false")
-        return value
-
-    def data(self, name: str) -> bytes:
-        return _data(self.take(name), self.place_of(name))
-
-    def hash(self, name: str) -> bytes:
-        """Return a SHA-384 hash."""
-        data = self.data(name)
-        if len(data) != SHA_384_LENGTH:
-            raise NotProved(FORM, f"{self.place_of(name)} has {len(data)} bytes; a hash has {SHA_384_LENGTH}")
-        return data
-
-    def all_data(self, name: str) -> list[bytes]:
-        place = self.place_of(name)
-        return [_data(each, f"{place}[{index}]") for index, each in enumerate(self._list(name))]
-
-    def part_or_none(self, name: str) -> "Part | None":
-        return None if self._is_null(name) else self.part(name)
-
-    def parts_or_none(self, name: str) -> "list[Part] | None":
-        return None if self._is_null(name) else self.parts(name)
-
-    def number_or_none(self, name: str) -> int | None:
-        return None if self._is_null(name) else self.number(name)
-
-    def data_or_none(self, name: str) -> bytes | None:
-        return None if self._is_null(name) else self.data(name)
-
-    def _is_null(self, name: str) -> bool:
-        if self._values.get(name, self) is not None:
-            return False
-        del self._values[name]
-        return True
-
-    def items(self) -> list[tuple[str, bytes]]:
-        """Return everything that is left, as data by name."""
-        return [(name, self.data(name)) for name in list(self._values)]
-
-    def finish(self) -> None:
-        """Require that every value has been taken."""
-        for name in self._values:
-            raise NotProved(FORM, f"{self.place_of(name)} is nothing that a proof has")
-
-    def _list(self, name: str) -> list[object]:
-        value = self.take(name)
+    A shape consists of TypedDicts, lists, objects of any members, Base64, text, numbers, flags and null.
+    `place` is what errors call the value.
+    """
+    origin, arguments = get_origin(shape), get_args(shape)
+    if shape == Base64:
+        return _data(value, place)
+    if origin is Annotated:
+        return read(value, arguments[0], place)
+    if origin in (Union, UnionType):
+        return None if value is None and NoneType in arguments else read(value, _chosen(value, shape), place)
+    if origin is list:
         if not isinstance(value, list):
-            raise NotProved(FORM, f"{self.place_of(name)} is no list")
-        return value
+            raise NotProved(FORM, f"{place} is no list")
+        return [read(each, arguments[0], f"{place}[{index}]") for index, each in enumerate(value)]
+    if origin is dict or is_typeddict(shape):
+        return _members(value, shape, place)
+    if shape is int and (type(value) is not int or not 0 <= value <= _MOST):
+        raise NotProved(FORM, f"{place} is no whole number of 63 bits")
+    if shape is str and not isinstance(value, str):
+        raise NotProved(FORM, f"{place} is no text")
+    if shape is bool and not isinstance(value, bool):
+        raise NotProved(FORM, f"{place} is neither true nor false")
+    return value
+
+
+def _chosen(value: object, shape: Any) -> Any:
+    """Return the shape of several that a value may have: a text is none of an object."""
+    shapes = [each for each in get_args(shape) if each is not NoneType]
+    return Base64 if Base64 in shapes and isinstance(value, str) else shapes[0]
+
+
+def _members(value: object, shape: Any, place: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise NotProved(FORM, f"{place or 'it'} is no JSON object")
+    places = {name: f"{place}.{name}" if place else str(name) for name in value}
+    if not is_typeddict(shape):
+        return {name: read(each, get_args(shape)[1], places[name]) for name, each in value.items()}
+    hints = _hints(shape)
+    members = {name: read(each, hints[name], places[name]) for name, each in value.items() if name in hints}
+    for name in hints:
+        if name in shape.__required_keys__ and name not in value:
+            raise NotProved(FORM, f"{place}.{name} is missing" if place else f"{name} is missing")
+    for name in value:
+        if name not in hints:
+            raise NotProved(FORM, f"{places[name]} is nothing that a proof has")
+    return members
+
+
+@cache
+def _hints(shape: Any) -> dict[str, Any]:
+    return get_type_hints(shape, include_extras=True)
 
 
 def _data(value: object, place: str) -> bytes:

@@ -8,13 +8,14 @@ hashes for the others: they lead from the first running hash to the last one, wh
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ledger.proofs.portable.document import FORM, NotProved, Part
+from ledger.proofs.portable.document import FORM, NotProved, read
+from ledger.proofs.portable.shape import RecordFileProofJson
 from ledger.proofs.portable.verdict import Expected, Transaction, Trusted, Verdict
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record import names, v1_v2, v5, v6
-from ledger.stream.record.formats import read_record_file
+from ledger.stream.record import names
+from ledger.stream.record.formats import V5, V6, VERSIONS, read_record_file
 from ledger.stream.record.item import InvalidItem, ItemSource, RecordItem
 from ledger.stream.record.reader import RECORD_CLASS_ID, RECORD_CLASS_VERSION, Reader
 from ledger.stream.record.running_hash import after_hashes, hash_object
@@ -26,15 +27,13 @@ from mirror.core.values.hapi import messages, result_codes, transaction_types
 from mirror.core.values.hapi.messages import DecodeError
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 
-VERSIONS = (*v1_v2.VERSIONS, v5.VERSION, v6.VERSION)
-
 _STATED, _CHAIN, _SIGNATURES, _BOOK, _STAKES = (
     "The transaction", "The running hashes", "The signatures", "The address book", "The stakes",
 )  # fmt: skip
 # Files are read as if they had this name, which says nothing of a file with transactions.
 _NAME = "1970-01-01T00_00_00Z.rcd"
 _RATIO = Fraction(1, 3)
-_HEAD_LENGTHS = {v5.VERSION: 20, v6.VERSION: 16}
+_HEAD_LENGTHS = {V5: 20, V6: 16}
 _MOST_BYTES = 1 << 31
 
 
@@ -51,29 +50,23 @@ class _Record(NamedTuple):
     items: list[RecordItem]
 
 
-def verify(document: Part, trusted: Trusted, expected: Expected | None = None) -> Verdict:
+def verify(document: Mapping[str, object], trusted: Trusted, expected: Expected | None = None) -> Verdict:
     """Return what a proof of the kind "record file" shows.
 
     Of a whole file one transaction is proved: that of the time and the transaction id that the document
     states, and that of `expected`. Errors: NotProved.
     """
-    version = document.number("version")
+    version = document.get("version")
     if version not in VERSIONS:
         raise NotProved(FORM, f"record files of version {version} are unknown")
-    stated = [
-        document.text(name) for name in ("consensus_timestamp", "transaction_id") if document.is_text(name)
-    ]
-    books = document.all_data("address_books")
-    signatures = document.part("signature_files").items()
+    given = read(document, RecordFileProofJson)
+    version, books, file = given["version"], given["address_books"], given["record_file"]
+    stated = [given[name] for name in ("consensus_timestamp", "transaction_id") if name in given]
     try:
-        if document.is_text("record_file"):
-            record = _whole(version, document.data("record_file"))
-        else:
-            record = _compact(version, document.part("record_file"))
+        record = _whole(version, file) if isinstance(file, bytes) else _compact(version, file)
     except (DecodeError, InvalidItem, StreamFileError) as error:
         cause = error.cause if isinstance(error, StreamFileError) else str(error)
         raise NotProved(FORM, f"its record file can't be read ({cause})") from error
-    document.finish()
     item = _chosen(record, stated, expected)
     rests_on = []
     if trusted.book is None:
@@ -85,7 +78,9 @@ def verify(document: Part, trusted: Trusted, expected: Expected | None = None) -
         )
     nodes = _nodes(trusted.book if trusted.book is not None else books[-1])
     quorum = _quorum(nodes, _known_stakes(nodes, trusted.stakes))
-    signers = _signers(record, signatures, quorum, _quorum(_nodes(books[-1])) if books else quorum)
+    signers = _signers(
+        record, given["signature_files"], quorum, _quorum(_nodes(books[-1])) if books else quorum
+    )
     return Verdict(
         version=version,
         transaction=_transaction(item),
@@ -108,16 +103,10 @@ def _whole(version: int, content: bytes) -> _Record:
     return _Record(file.file_hash, file.metadata_hash, file.hash, file.block_number, list(file.items))
 
 
-def _compact(version: int, part: Part) -> _Record:
-    head = part.data("head")
-    start, end = (
-        _running_hash(part, "start_running_hash_object"),
-        _running_hash(part, "end_running_hash_object"),
-    )
-    before, after = part.all_data("hashes_before"), part.all_data("hashes_after")
-    stream_object = part.data("record_stream_object")
-    number = part.data_or_none("block_number")
-    part.finish()
+def _compact(version: int, file: Any) -> _Record:
+    head, number, stream_object = file["head"], file["block_number"], file["record_stream_object"]
+    start, end = (_running_hash(file, f"{which}_running_hash_object") for which in ("start", "end"))
+    before, after = file["hashes_before"], file["hashes_after"]
     reader = Reader(_NAME, head)
     if len(head) != _HEAD_LENGTHS.get(version) or reader.int32("version") != version:
         raise NotProved(FORM, f"the head of its record file is none of version {version}")
@@ -127,7 +116,7 @@ def _compact(version: int, part: Part) -> _Record:
         raise NotProved(
             _CHAIN, "that of the transaction and the other hashes do not lead from the first to the last"
         )
-    if version == v5.VERSION:
+    if version == V5:
         if number is not None:
             raise NotProved(FORM, "record files of version 5 have no block number")
         metadata = head + hash_object(start) + hash_object(end)
@@ -142,19 +131,19 @@ def _compact(version: int, part: Part) -> _Record:
     )
 
 
-def _running_hash(part: Part, name: str) -> bytes:
-    data = part.data(name)
+def _running_hash(file: Any, name: str) -> bytes:
+    data: bytes = file[name]
     digest = data[-SHA_384_LENGTH:]
     if len(digest) != SHA_384_LENGTH or data != hash_object(digest):
-        raise NotProved(FORM, f"{part.place_of(name)} is no running hash")
+        raise NotProved(FORM, f"record_file.{name} is no running hash")
     return digest
 
 
 def _item(stream_object: bytes, hapi_version: tuple[int, ...]) -> RecordItem:
     """Return the transaction of a stream object, as format 5 has it. Errors: StreamFileError, DecodeError."""
     reader = Reader(_NAME, stream_object)
-    reader.expect(reader.uint64("transaction"), RECORD_CLASS_ID, "class id of the transaction", 0)
-    reader.expect(reader.int32("transaction"), RECORD_CLASS_VERSION, "class version of the transaction", 8)
+    reader.expect(reader.uint64, RECORD_CLASS_ID, "class id of the transaction", "transaction")
+    reader.expect(reader.int32, RECORD_CLASS_VERSION, "class version of the transaction", "transaction")
     record = reader.blob("record", _MOST_BYTES)
     transaction = reader.blob("transaction", _MOST_BYTES)
     reader.finish()
@@ -220,8 +209,7 @@ def _known_stakes(nodes: list[AddressBookNode], stakes: Mapping[int, int] | None
     """Require that a reader who names stakes names those of all nodes: a node without one would not count."""
     if stakes is None:
         return None
-    missing = [str(node.node_id) for node in nodes if node.node_id not in stakes]
-    if missing:
+    if missing := [str(node.node_id) for node in nodes if node.node_id not in stakes]:
         raise NotProved(
             _STAKES,
             f"there is none of node {', '.join(missing)}, which the address book has: name every page of "
@@ -238,7 +226,7 @@ def _quorum(nodes: list[AddressBookNode], stakes: Mapping[int, int] | None = Non
 
 
 def _signers(
-    record: _Record, signatures: list[tuple[str, bytes]], quorum: Quorum, stated: Quorum
+    record: _Record, signatures: Mapping[str, bytes], quorum: Quorum, stated: Quorum
 ) -> tuple[int, ...]:
     """Return the nodes that have signed, if they are enough.
 
@@ -246,8 +234,11 @@ def _signers(
     document.
     """
     votes = Votes("the record file", quorum, missing="no signature in the document")
-    for account, data in signatures:
-        signature = _read(account, data)
+    for account, data in signatures.items():
+        try:
+            signature = read_signature_file(names.signature_name(_NAME), data)
+        except StreamFileError as error:
+            raise NotProved(_SIGNATURES, f"that of {account} can't be read ({error.cause})") from error
         _check_hashes(record, account, signature)
         node = _node_of(account, quorum)
         if node is not None and signature.is_signed_by(quorum.keys[node]):
@@ -264,13 +255,6 @@ def _signers(
         exactly = "; exactly a third, which is not enough here, is enough for a node to answer with a proof"
         is_third = Fraction(error.stake, quorum.total_stake) == _RATIO
         raise NotProved(_SIGNATURES, error.cause + exactly * is_third) from error
-
-
-def _read(account: str, data: bytes) -> SignatureFile:
-    try:
-        return read_signature_file(names.signature_name(_NAME), data)
-    except StreamFileError as error:
-        raise NotProved(_SIGNATURES, f"that of {account} can't be read ({error.cause})") from error
 
 
 def _check_hashes(record: _Record, account: str, signature: SignatureFile) -> None:

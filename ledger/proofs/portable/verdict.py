@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ledger.proofs.threshold.identity import LedgerIdentity
-from ledger.stream.block.version import BLOCK_VERSION
+from ledger.stream.block.names import BLOCK_VERSION
 from mirror.core.values import timestamp
 
 

@@ -1,8 +1,8 @@
 """Verifying the proof of a transaction, of whatever kind, with nothing but what its reader trusts."""
 
-from ledger.proofs.portable.document import FORM, NotProved, Part, parsed
+from ledger.proofs.portable.document import FORM, NotProved, parsed
 from ledger.proofs.portable.verdict import Expected, Trusted, Verdict
-from ledger.stream.block.version import BLOCK_VERSION
+from ledger.stream.block.names import BLOCK_VERSION
 from mirror.core.values import timestamp
 
 
@@ -11,8 +11,10 @@ def verify(data: bytes, trusted: Trusted, expected: Expected | None = None) -> V
 
     Errors: NotProved.
     """
-    document = Part(parsed(data))
-    version = document.peek("version")
+    document = parsed(data)
+    if not isinstance(document, dict):
+        raise NotProved(FORM, "it is no JSON object")
+    version = document.get("version")
     if not isinstance(version, int):
         raise NotProved(FORM, "its version is no whole number")
     _require_anchor(version, trusted)

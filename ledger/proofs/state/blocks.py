@@ -11,30 +11,20 @@ from typing import NamedTuple
 
 from ledger.archive.location import block_path
 from ledger.proofs.portable.block.compose import Unprovable, compose
-from ledger.proofs.portable.block.shape import BlockProofJson
+from ledger.proofs.portable.shape import BlockProofJson
 from ledger.proofs.state import fetching, locations
 from ledger.proofs.state.errors import NotFetched
-from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.queries import ledgers
 from ledger.queries.state_proofs import StoredFile
+from ledger.stream.block.block_file import content_of_stored, most_bytes
 from ledger.stream.block.items import BlockContent, read_items
-from ledger.stream.block.original import most_bytes
-from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_bucket import latest_folder
 from ledger.stream.source.bucket import Bucket
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
 
-# The first bytes of compressed files; a block that is not compressed begins with a field.
-_COMPRESSORS = ((b"\x28\xb5\x2f\xfd", "zstd"), (b"\x1f\x8b", "gz"))
-
 log = logs.logger(__name__)
-
-
-class _Name(NamedTuple):
-    name: str
-    compressor: str
 
 
 class FoundBlock(NamedTuple):
@@ -49,7 +39,12 @@ def document(consensus_timestamp: int, file: StoredFile, *, most_before: int | N
 
     `most_before` is how many bytes of transactions and results before it the proof may have. Errors: NoProof.
     """
-    ledger = _ledger()
+    try:
+        ledger = ledgers.published()
+    except OperatorError as error:
+        raise NotFetched(
+            "There is no proof: what the network has published of its ledger can't be read", str(error)
+        ) from error
     deadline = time.monotonic() + config.value("rest.stateproof.streams.httpOptions.timeout")
     try:
         with fetching.others_served(deadline):
@@ -61,15 +56,6 @@ def document(consensus_timestamp: int, file: StoredFile, *, most_before: int | N
         raise NotFetched(f"Block {file.number} is unusable: {error}") from error
     except Unprovable as error:
         raise NotFetched(f"There is no proof: {error}") from error
-
-
-def _ledger() -> LedgerIdentity | None:
-    try:
-        return ledgers.published()
-    except OperatorError as error:
-        raise NotFetched(
-            "There is no proof: what the network has published of its ledger can't be read", str(error)
-        ) from error
 
 
 def found(file: StoredFile, deadline: float) -> FoundBlock:
@@ -96,7 +82,8 @@ class _Search:
         """Return the block that was stored as `data`, None if it is not the one that was loaded."""
         file = self._file
         try:
-            block = _read(file.name, data)
+            serialized = content_of_stored(file.name, data)
+            block = FoundBlock(serialized, read_items(file.name, serialized))
         except StreamFileError as error:
             refusal = f"Block {file.number} is unusable: {error}"
         else:
@@ -121,9 +108,3 @@ class _Search:
                 return block
         message = self._refusal or f"Block {self._file.number} is not kept, nor in its source any more"
         raise NotFetched(message, "; ".join(self._looked) or "no place is configured")
-
-
-def _read(name: str, data: bytes) -> FoundBlock:
-    compressor = next((kind for beginning, kind in _COMPRESSORS if data.startswith(beginning)), "")
-    serialized = content_of(_Name(name, compressor), data, most=most_bytes())
-    return FoundBlock(serialized, read_items(name, serialized))

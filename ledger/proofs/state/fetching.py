@@ -24,30 +24,29 @@ MOST_PROOFS, _MOST_WAITING, MOST_DOWNLOADS = 8, 64, 32
 _proofs = threading.BoundedSemaphore(MOST_PROOFS)
 _waiting = threading.BoundedSemaphore(_MOST_WAITING)
 
-Reading = Future[bytes]
 Result = TypeVar("Result")
 
 
 @contextmanager
 def others_served(deadline: float) -> Iterator[None]:
     """Release this thread's connection to other requests while files are fetched. Errors: Busy."""
-    if not _waiting.acquire(blocking=False):
-        raise _busy()
+    # Half of the time is for fetching.
+    with (
+        _acquired(_waiting, 0),
+        request_scheduler.left(),
+        _acquired(_proofs, max(deadline - time.monotonic(), 0) / 2),
+    ):
+        yield
+
+
+@contextmanager
+def _acquired(semaphore: threading.Semaphore, seconds: float) -> Iterator[None]:
+    if not semaphore.acquire(timeout=seconds):
+        raise Busy("Too many state proofs are being made: try again later")
     try:
-        with request_scheduler.left():
-            # Half of the time is for fetching.
-            if not _proofs.acquire(timeout=max(deadline - time.monotonic(), 0) / 2):
-                raise _busy()
-            try:
-                yield
-            finally:
-                _proofs.release()
+        yield
     finally:
-        _waiting.release()
-
-
-def _busy() -> Busy:
-    return Busy("Too many state proofs are being made: try again later")
+        semaphore.release()
 
 
 def from_all(
@@ -102,7 +101,7 @@ def _done(reading: Iterable[Future[Result]], deadline: float) -> Set[Future[Resu
     return done
 
 
-def _content(done: Reading) -> bytes | None:
+def _content(done: Future[bytes]) -> bytes | None:
     try:
         return done.result()
     except StreamFileError:

@@ -79,7 +79,7 @@ def _open_archive(values: tuple[Any, ...]) -> NodeFolders | None:
 
 @lru_cache(maxsize=1)
 def _published(location: str, values: tuple[Any, ...]) -> NodeFolders | None:
-    layout = replace(configured.stream_layout(), network=_choose("network"))
+    layout = replace(configured.stream_layout(Layout), network=_choose("network"))
     try:
         return NodeFolders(configured.stream_bucket(location, _choose), layout, _ONE_BY_ONE)
     except OperatorError as error:

@@ -40,7 +40,7 @@ def g1(data: bytes) -> Pair:
     y = _root(x * x % FIELD * x + _B)
     if y is None:
         raise WrongSignature("a point of its proof is not on the curve")
-    return x, _chosen(y, FIELD - y, larger=bool(flags & _LARGER))
+    return x, max(y, FIELD - y) if flags & _LARGER else min(y, FIELD - y)
 
 
 def g2(data: bytes) -> Point2:
@@ -64,10 +64,6 @@ def _coordinate(data: bytes) -> tuple[int, int]:
     if number >= FIELD:
         raise WrongSignature("a point of its proof is not on the curve")
     return number, flags
-
-
-def _chosen(one: int, other: int, *, larger: bool) -> int:
-    return max(one, other) if larger else min(one, other)
 
 
 def _root(square: int) -> int | None:

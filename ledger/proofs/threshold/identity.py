@@ -1,17 +1,21 @@
 """What a network has published of its ledger, by which its blocks are verified (HIP-1200).
 
 It comes from a transaction of the stream itself (LedgerIdPublication), from the tables that such a
-transaction has filled, or from a file that the operator names.
+transaction has filled, or from a file that the operator names: for a node that has not loaded any of these.
 """
 
 import json
 from base64 import b64decode
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
 from mirror.core.values.hapi import messages
 from mirror.core.values.hapi.messages import DecodeError, LedgerIdPublicationTransactionBody
 
 ID_LENGTH: Final = 32
+FIRST_LEDGER = "importer.block.initialLedgerIdPublication"
 
 
 class NoPublication(ValueError):
@@ -36,26 +40,18 @@ class LedgerIdentity(NamedTuple):
 
 def of_publication(body: Any) -> LedgerIdentity:
     """Return the identity in a LedgerIdPublicationTransactionBody."""
-    return LedgerIdentity(
-        body.ledger_id,
-        body.history_proof_verification_key,
-        tuple(
-            Contributor(each.node_id, each.weight, each.history_proof_key) for each in body.node_contributions
-        ),
-    )
+    nodes = body.node_contributions
+    contributors = (Contributor(each.node_id, each.weight, each.history_proof_key) for each in nodes)
+    return LedgerIdentity(body.ledger_id, body.history_proof_verification_key, tuple(contributors))
 
 
 def of_row(ledger_id: bytes, proof_key: bytes, contributors: Any) -> LedgerIdentity:
     """Return the identity in a row of the table `ledger`, whose JSON may be text."""
     nodes = json.loads(contributors) if isinstance(contributors, str) else contributors
-    return LedgerIdentity(
-        bytes(ledger_id),
-        bytes(proof_key),
-        tuple(
-            Contributor(node["node_id"], node["weight"], b64decode(node["history_proof_key"]))
-            for node in nodes
-        ),
+    contributors = (
+        Contributor(node["node_id"], node["weight"], b64decode(node["history_proof_key"])) for node in nodes
     )
+    return LedgerIdentity(bytes(ledger_id), bytes(proof_key), tuple(contributors))
 
 
 def read_publication(data: bytes) -> LedgerIdentity:
@@ -67,6 +63,20 @@ def read_publication(data: bytes) -> LedgerIdentity:
     if len(body.ledger_id) != ID_LENGTH:
         raise NoPublication(f"has a ledger id of {len(body.ledger_id)} bytes, not {ID_LENGTH}")
     return of_publication(body)
+
+
+def named_ledger() -> LedgerIdentity | None:
+    """Return the ledger in the file that the operator names. Errors: OperatorError."""
+    path = config.value(FIRST_LEDGER)
+    if not path:
+        return None
+    variable = config.described(FIRST_LEDGER).variable
+    try:
+        return read_publication(Path(path).read_bytes())
+    except OSError as error:
+        raise OperatorError(f"{variable}: the file {path} can't be read: {error.strerror}.") from error
+    except NoPublication as error:
+        raise OperatorError(f"{variable}: {path} {error}.") from error
 
 
 def publication(ledger: LedgerIdentity) -> bytes:

@@ -13,11 +13,12 @@ published in a transaction.
 from functools import lru_cache
 from typing import Final
 
-from ledger.proofs.threshold import hints, poseidon, schnorr, wraps
+from ledger.proofs.threshold import hints, schnorr, wraps
 from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.proofs.threshold.hints import VerificationKey
 from ledger.proofs.threshold.identity import ID_LENGTH, LedgerIdentity
-from ledger.proofs.threshold.wraps import ProofKey
+from ledger.proofs.threshold.verify_proof import poseidon
+from ledger.proofs.threshold.wraps import proof_key
 
 _PROOF_AT: Final = hints.KEY_LENGTH + hints.SIGNATURE_LENGTH
 SCHNORR_LENGTH: Final = _PROOF_AT + schnorr.LENGTH
@@ -47,8 +48,8 @@ def _proved_key(ledger: LedgerIdentity, data: bytes, proof: bytes) -> Verificati
     """Return a verification key that is the ledger's. Errors: WrongSignature."""
     key = VerificationKey.of(data)
     if len(proof) == wraps.LENGTH:
-        wraps.verify(ProofKey.of(ledger.proof_key), ledger.ledger_id, data, proof)
+        wraps.verify(proof_key(ledger.proof_key), ledger.ledger_id, data, proof)
     else:
-        statement = ledger.ledger_id + poseidon.of_bytes(data).to_bytes(32, "little")
+        statement = ledger.ledger_id + poseidon(data).to_bytes(32, "little")
         schnorr.verify(ledger.contributors, statement, proof)
     return key

@@ -5,14 +5,16 @@ the nodes of the book before. The computation is folded (Nova), and the result i
 with two openings of polynomials. Numbers are little-endian.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
-from ledger.proofs.threshold import bn254, poseidon
+from ledger.proofs.threshold import bn254
 from ledger.proofs.threshold.bn254 import Pair, Point2
 from ledger.proofs.threshold.encoding import Values, WrongSignature
 from ledger.proofs.threshold.identity import ID_LENGTH
+from ledger.proofs.threshold.verify_proof import poseidon
 
 LENGTH: Final = 704
 KEY_LENGTH: Final = 1768
@@ -21,6 +23,8 @@ _G1, _G2, _COUNT = 32, 64, 8
 _INPUTS = 40
 _LIMBS, _LIMB_BITS = 5, 55
 
+Value = TypeVar("Value")
+
 
 class _Values(Values):
     ORDER = bn254.ORDER
@@ -28,6 +32,10 @@ class _Values(Values):
     def count(self, wanted: int) -> None:
         if (stated := int.from_bytes(self.take(_COUNT), "little")) != wanted:
             raise WrongSignature(f"its proof has a list of {stated} instead of {wanted}")
+
+    def pair(self, read: Callable[[], Value]) -> tuple[Value, Value]:
+        self.count(2)
+        return read(), read()
 
     def g1(self) -> Pair:
         return bn254.g1(self.take(_G1))
@@ -50,16 +58,12 @@ class ProofKey:
     h: Point2
     beta_h: Point2
 
-    @classmethod
-    def of(cls, data: bytes) -> "ProofKey":
-        """Errors: WrongSignature."""
-        if len(data) != KEY_LENGTH:
-            raise WrongSignature(f"the ledger's key for proofs has {len(data)} bytes, not {KEY_LENGTH}")
-        return _key(bytes(data))
-
 
 @lru_cache(maxsize=8)
-def _key(data: bytes) -> ProofKey:
+def proof_key(data: bytes) -> ProofKey:
+    """Errors: WrongSignature."""
+    if len(data) != KEY_LENGTH:
+        raise WrongSignature(f"the ledger's key for proofs has {len(data)} bytes, not {KEY_LENGTH}")
     read = _Values(data)
     computation, alpha = read.scalar(), read.g1()
     beta, gamma, delta = read.g2(), read.g2(), read.g2()
@@ -90,30 +94,12 @@ class _Proof:
             raise WrongSignature(f"the proof of its key has {len(data)} bytes, not {LENGTH}")
         read = _Values(data)
         steps = read.scalar()
-        read.count(2)
-        first = read.scalar(), read.scalar()
-        read.count(2)
-        last = read.scalar(), read.scalar()
-        read.count(2)
-        running = read.g1(), read.g1()
-        read.count(2)
-        incoming = read.g1(), read.g1()
+        first, last = read.pair(read.scalar), read.pair(read.scalar)
+        running, incoming = read.pair(read.g1), read.pair(read.g1)
         a, b, c = read.g1(), read.g2(), read.g1()
         openings = (read.scalar(), read.g1()), (read.scalar(), read.g1())
-        return cls(
-            steps,
-            first,
-            last,
-            running,
-            incoming,
-            a,
-            b,
-            c,
-            openings,
-            read.g1(),
-            read.scalar(),
-            (read.scalar(), read.scalar()),
-        )
+        rest = read.g1(), read.scalar(), (read.scalar(), read.scalar())
+        return cls(steps, first, last, running, incoming, a, b, c, openings, *rest)
 
 
 def verify(key: ProofKey, ledger_id: bytes, verification_key: bytes, data: bytes) -> None:
@@ -121,7 +107,7 @@ def verify(key: ProofKey, ledger_id: bytes, verification_key: bytes, data: bytes
     proof = _Proof.of(data)
     if proof.first[0] != int.from_bytes(ledger_id, "little") or len(ledger_id) != ID_LENGTH:
         raise WrongSignature("the proof of its key is one of another ledger")
-    if proof.last[1] != poseidon.of_bytes(verification_key):
+    if proof.last[1] != poseidon(verification_key):
         raise WrongSignature("the proof of its key is one of another key")
     if proof.steps <= 1:
         raise WrongSignature("the proof of its key covers no address book")
@@ -153,14 +139,8 @@ def _is_proved(key: ProofKey, proof: _Proof, inputs: list[int]) -> bool:
     total = key.inputs[0]
     for number, point in zip(inputs, key.inputs[1:], strict=True):
         total = bn254.add(total, bn254.times(point, number))
-    return bn254.pairing_is_one(
-        [
-            (bn254.negated(proof.a), proof.b),
-            (key.alpha, key.beta),
-            (total, key.gamma),
-            (proof.c, key.delta),
-        ]
-    )
+    pairs = (bn254.negated(proof.a), proof.b), (key.alpha, key.beta), (total, key.gamma), (proof.c, key.delta)
+    return bn254.pairing_is_one(pairs)
 
 
 def _is_opened(key: ProofKey, commitment: Pair, challenge: int, value: int, point: Pair) -> bool:

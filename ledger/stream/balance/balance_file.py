@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ledger.stream.balance import names
 from ledger.stream.content import content_of
-from ledger.stream.errors import StreamFileError
+from ledger.stream.errors import StreamFileError, damaged
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi import messages, wire
 from mirror.core.values.hapi.messages import (
@@ -138,7 +138,7 @@ class BalanceFile:
         return Holding(account_id, balance, held)
 
     def _failure(self, position: int, cause: str) -> StreamFileError:
-        return StreamFileError(self.name, position, cause, _CURE)
+        return damaged(self.name, cause, position)
 
 
 def read_balance_file(name: str, data: bytes) -> BalanceFile:
@@ -160,9 +160,9 @@ def _protobuf(name: str, content: bytes) -> BalanceFile:
             if field.number == _TIME_FIELD:
                 at = timestamp.of(messages.parse(messages.Timestamp, content[field.value : field.end]))
     except DecodeError as error:
-        raise StreamFileError(name, 0, f"its content can't be parsed ({error})", _CURE) from error
+        raise damaged(name, f"its content can't be parsed ({error})") from error
     if at is None:
-        raise StreamFileError(name, 0, "it does not state its time", _CURE)
+        raise damaged(name, "it does not state its time")
     return BalanceFile(name, at, sha384(content).hex(), 3, content)
 
 
@@ -180,8 +180,8 @@ def _text(name: str, content: bytes) -> BalanceFile:
             try:
                 at = timestamp.of_instant(time[1].decode("ascii", "replace"))
             except timestamp.InvalidTimestamp as error:
-                raise StreamFileError(name, position, str(error), _CURE) from error
+                raise damaged(name, str(error), position) from error
         position = end + 1
         if _COLUMNS.match(line) and at is not None:
             return BalanceFile(name, at, sha384(content).hex(), version, content, position)
-    raise StreamFileError(name, position, "it does not begin with a time and the names of its columns", _CURE)
+    raise damaged(name, "it does not begin with a time and the names of its columns", position)

@@ -23,15 +23,10 @@ _EXAMPLE = "2021-03-10T22_12_56.075092Z_Balances.pb.gz"
 
 
 @dataclass(frozen=True)
-class BalanceFileName:
-    """A parsed name. `time` is its text, `instant` the same in ns; `compressor` is "" for plain files."""
+class BalanceFileName(record_names.StreamFileName):
+    """A parsed name with the format of its file."""
 
-    name: str
-    time: str
-    instant: int
-    format: str
-    is_signature: bool
-    compressor: str
+    format: str = PROTOBUF
 
     @property
     def after(self) -> str:

@@ -7,30 +7,34 @@ The next block repeats a native block's root hash, and its proof has a threshold
 """
 
 from functools import cache
-from typing import Any, Final
 
-from ledger.proofs.threshold.configured import FIRST_LEDGER
+import zstandard
+
 from ledger.proofs.threshold.encoding import WrongSignature
-from ledger.proofs.threshold.identity import LedgerIdentity
+from ledger.proofs.threshold.identity import FIRST_LEDGER, LedgerIdentity
 from ledger.stream.block import names
 from ledger.stream.block.items import BlockContent, read_items
-from ledger.stream.block.original import most_bytes
 from ledger.stream.block.records.record import record_items
-from ledger.stream.block.signature import RECORD_FILE, signature_of, unproved
+from ledger.stream.block.signature import RECORD_FILE, signature_of
 from ledger.stream.block.tree import HashedTree
-from ledger.stream.block.version import BLOCK_VERSION
 from ledger.stream.block.wrapped import read_wrapped
-from ledger.stream.content import content_of
-from ledger.stream.errors import NoTrustedSigners, StreamFileError
+from ledger.stream.content import MAX_STORED, content_of
+from ledger.stream.errors import NoTrustedSigners, StreamFileError, damaged
 from ledger.stream.record.item import RecordItem
 from ledger.stream.record.record_file import BlockSignature, RecordFile, times_of
 from mirror.core import config, logs
 from mirror.core.metrics import ingest
 from mirror.core.values import timestamp
+from mirror.core.values.hapi import wire
+from mirror.core.values.hapi.messages import Block
 
 log = logs.logger(__name__)
 
-VERSION: Final = BLOCK_VERSION
+VERSION = names.BLOCK_VERSION
+
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_COMPRESSORS = ((_ZSTD_MAGIC, "zstd"), (b"\x1f\x8b", "gz"))
+_TAG = wire.encode_varint(Block.ITEMS_FIELD_NUMBER << 3 | wire.LENGTH_DELIMITED)
 
 _TRUST_ANYWAY = "If you trust where the block comes from, load it with --without-signatures."
 
@@ -60,16 +64,18 @@ def of_content(
     root = block.root_hash()
     if items is None:
         items = record_items(block)
-    start, end = times_of(items, _time_without_items(block))
+    # The time of a block without transactions is its own, formerly that of its last change.
+    changed_at = None if block.prefixed else block.changed_at
+    at = timestamp.of(block.header.block_timestamp) if changed_at is None else changed_at
+    start, end = times_of(items, at)
+    software = block.header.software_version
     return RecordFile(
         name=block.name,
         version=VERSION,
         hapi_version=block.hapi_version,
-        software_version=_version(block.header.software_version),
+        software_version=(software.major, software.minor, software.patch),
         hash=root.hex(),
         previous_hash=block.footer.previous_block_root_hash.hex(),
-        file_hash="",
-        metadata_hash=None,
         block_number=number,
         consensus_start=start,
         consensus_end=end,
@@ -85,9 +91,8 @@ def of_content(
 def read_block_time(name: str, data: bytes) -> int:
     """Return the time of the block (ns), from its header. Errors: StreamFileError."""
     parsed = names.parse(name)
-    return timestamp.of(
-        read_items(parsed.name, content_of(parsed, data, most=most_bytes())).header.block_timestamp
-    )
+    block = read_items(parsed.name, content_of(parsed, data, most=most_bytes()))
+    return timestamp.of(block.header.block_timestamp)
 
 
 def _check_number(block: BlockContent, number: int) -> None:
@@ -108,9 +113,9 @@ def _signature(block: BlockContent, root: bytes, items: list[RecordItem]) -> Blo
     """
     signature = signature_of(block, block.proof, root, items)
     if block.proof.WhichOneof("proof") == RECORD_FILE:
-        raise unproved(block, "its proof holds signatures of a record file, but there is none in it")
+        raise damaged(block.name, "its proof holds signatures of a record file, but there is none in it")
     if signature is None and block.prefixed:
-        raise unproved(block, "its proof is of no known kind")
+        raise damaged(block.name, "its proof is of no known kind")
     return signature
 
 
@@ -198,11 +203,50 @@ def _log_ledger(ledger_id: str) -> None:
     log.warning("ledger_trusted_on_first_use", ledger_id=ledger_id, setting=FIRST_LEDGER)
 
 
-def _time_without_items(block: BlockContent) -> int:
-    """Return the time of a block without transactions (ns): its own, before that of its last change."""
-    at = None if block.prefixed else block.changed_at
-    return timestamp.of(block.header.block_timestamp) if at is None else at
+# BYTES
 
 
-def _version(version: Any) -> tuple[int, int, int]:
-    return version.major, version.minor, version.patch
+def most_bytes() -> int:
+    """Return how large a block file may be: an archived one may be as large as a block node may send."""
+    most: int = config.value("importer.block.stream.maxBlockSize")
+    return max(MAX_STORED, most)
+
+
+class OriginalBlock:
+    """A streamed block, compressed item by item: the items themselves need not stay in memory."""
+
+    def __init__(self) -> None:
+        self._compressor = zstandard.ZstdCompressor().compressobj()
+        self._pieces: list[bytes] = []
+
+    def add(self, item: bytes) -> None:
+        """Add a serialized item."""
+        for part in (_TAG + wire.encode_varint(len(item)), item):
+            if piece := self._compressor.compress(part):
+                self._pieces.append(piece)
+
+    def finish(self) -> bytes:
+        return b"".join((*self._pieces, self._compressor.flush()))
+
+
+def content_of_stored(name: str, data: bytes) -> bytes:
+    """Return the serialized `Block` that is stored as `data`, by any compressor. Errors: StreamFileError."""
+    compressor = next((kind for magic, kind in _COMPRESSORS if data.startswith(magic)), "")
+    return content_of(names.BlockFileName(name, 0, compressor), data, most=most_bytes())
+
+
+def compressed(original: bytes) -> bytes:
+    """Return the content of a block as zstd, which most are already. Errors: StreamFileError."""
+    if original.startswith(_ZSTD_MAGIC):
+        return original
+    return zstandard.compress(content_of_stored("block", original))
+
+
+def received(original: bytes) -> bytes:
+    """Return a block whose name has no compressor as a serialized `Block` message.
+
+    A streamed one is held as zstd, one of a file as it is there.
+    """
+    if not original.startswith(_ZSTD_MAGIC):
+        return original
+    return zstandard.ZstdDecompressor().decompressobj().decompress(original)

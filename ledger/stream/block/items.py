@@ -15,7 +15,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from ledger.stream.block.records.genesis import GenesisState, genesis_state
 from ledger.stream.block.tree import PREFIXED_SINCE, BlockTree, HashedTree, Sibling
-from ledger.stream.errors import StreamFileError
+from ledger.stream.errors import StreamFileError, damaged
 from ledger.stream.record.item import HapiVersion
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import messages, wire
@@ -118,24 +118,20 @@ class BlockContent:
         try:
             return genesis_state(self.first_changes, of_transactions)
         except ValueError as error:
-            raise StreamFileError(
-                self.name, 0, str(error), "Fetch it again, or from another node."
-            ) from error
+            raise damaged(self.name, str(error)) from error
 
     def root_hash(self) -> bytes:
-        return self.tree.root(
-            self.header.block_timestamp.SerializeToString(), self._footer_hashes, prefixed=self.prefixed
-        )
+        return self.tree.root(*self._time_and_footer, prefixed=self.prefixed)
 
     def paths(self, places: Iterable[tuple[str, int]]) -> list[list[Sibling]]:
         """Return the paths from items, by kind and index in the section of the kind, to the root hash."""
-        at = self.header.block_timestamp.SerializeToString()
-        return self.tree.paths(places, at, self._footer_hashes, prefixed=self.prefixed)
+        return self.tree.paths(places, *self._time_and_footer, prefixed=self.prefixed)
 
     @property
-    def _footer_hashes(self) -> tuple[bytes, bytes, bytes]:
+    def _time_and_footer(self) -> tuple[bytes, tuple[bytes, bytes, bytes]]:
+        """The serialized time of the header, and the hashes of the footer in field order."""
         footer = self.footer
-        return (
+        return self.header.block_timestamp.SerializeToString(), (
             footer.previous_block_root_hash,
             footer.root_hash_of_all_block_hashes_tree,
             footer.start_of_block_state_root_hash,
@@ -161,7 +157,8 @@ class BlockReader:
 
     def __init__(self, name: str, tree: BlockTree | None = None) -> None:
         """`tree` is an empty one of another kind than by default."""
-        self._block = BlockContent(name, tree=BlockTree() if tree is None else tree)
+        #: What has been read so far; the last of its transactions may go on.
+        self.block = BlockContent(name, tree=BlockTree() if tree is None else tree)
         self._position = 0
         self._at: BlockTransaction | None = None  # the transaction whose items are being read
         # The signed transactions that may be batches.
@@ -172,7 +169,7 @@ class BlockReader:
         """Add an item that starts at a position. Errors: StreamFileError, DecodeError."""
         self._position = position
         kind, message = _parsed(serialized)
-        block = self._block
+        block = self.block
         if kind in _LEFT_OUT:
             raise self._failure(f"the block has a {kind} in place of an item that was left out")
         if block.header is None:
@@ -182,25 +179,18 @@ class BlockReader:
             self._expect(kind in _BEFORE_PROOF, kind, "an item of a round or a block_footer")
             _TAKE[kind](self, message)
             if kind == "record_file":
-                block.record_file = _value(serialized)
+                block.record_file = wire.last_bytes(serialized, BlockItem.RECORD_FILE_FIELD_NUMBER)
         else:
             self._expect(kind == "block_proof", kind, "a block_proof")
             block.proofs.append(message)
         block.tree.add(kind, serialized)
 
-    @property
-    def block(self) -> BlockContent:
-        """What has been read so far; the last of its transactions may go on."""
-        return self._block
-
     def finish(self, length: int) -> BlockContent:
         """Return the block of this length. Errors: StreamFileError if it is not whole."""
-        block = self._block
+        block = self.block
         for part in ("header", "footer", "proof"):
             if getattr(block, part) is None:
-                raise StreamFileError(
-                    block.name, length, f"the block has no {part}", "Fetch it again, or from another node."
-                )
+                raise damaged(block.name, f"the block has no {part}", length)
         if block.record_file is not None and (block.transactions or block.rounds):
             raise self._failure("a block that wraps a record file holds nothing else")
         block.transactions = [each for each in block.transactions if each.result is not None]
@@ -211,18 +201,16 @@ class BlockReader:
             raise self._failure(f"the block goes on with {kind or 'an unknown item'}, not with {wanted}")
 
     def _failure(self, cause: str) -> StreamFileError:
-        return StreamFileError(
-            self._block.name, self._position, cause, "Fetch it again, or from another node."
-        )
+        return damaged(self.block.name, cause, self._position)
 
     def _header(self, header: Any) -> None:
         if header.hash_algorithm != _SHA2_384:
             raise self._failure(f"its hash algorithm is {header.hash_algorithm}, not {_SHA2_384} (SHA2-384)")
         if not header.HasField("block_timestamp"):
             raise self._failure("its header has no block timestamp")
-        self._block.header = header
-        tree = self._block.tree
-        if isinstance(tree, HashedTree) and self._block.prefixed:
+        self.block.header = header
+        tree = self.block.tree
+        if isinstance(tree, HashedTree) and self.block.prefixed:
             tree.begin()
 
     def _block_footer(self, footer: Any) -> None:
@@ -231,29 +219,26 @@ class BlockReader:
                 raise self._failure(f"{what.name} has {len(digest)} bytes, not {SHA_384_LENGTH}")
         if len(footer.ListFields()) != len(footer.DESCRIPTOR.fields):
             raise self._failure("the footer lacks a hash")
-        self._block.footer = footer
+        self.block.footer = footer
 
     def _round_header(self, header: Any) -> None:
         self._at = None
         if header.round_number > timestamp.MAX:
             raise self._failure(f"its round number {header.round_number} does not fit 63 bits")
-        self._block.rounds.append(header.round_number)
+        self.block.rounds.append(header.round_number)
 
     def _event_header(self, header: Any) -> None:
         self._at = None
 
     def _record_file(self, record_file: Any) -> None:
-        if self._block.record_file is not None:
+        if self.block.record_file is not None:
             raise self._failure("a block that wraps a record file holds nothing else")
 
-    def _signed_transaction(self, signed: bytes) -> None:
-        self._start(signed)
-
-    def _start(self, signed: bytes) -> BlockTransaction:
+    def _signed_transaction(self, signed: bytes) -> BlockTransaction:
         self._at = BlockTransaction(self._position, signed)
         if _BATCH in signed:
             self._unscanned.append(signed)
-        self._block.transactions.append(self._at)
+        self.block.transactions.append(self._at)
         return self._at
 
     def _transaction_result(self, result: Any) -> None:
@@ -261,14 +246,16 @@ class BlockReader:
             raise self._failure("the transaction_result has no consensus timestamp")
         at = self._at
         if at is None or at.result is not None:
-            at = self._start(self._next_of_batch())
+            at = self._signed_transaction(self._next_of_batch())
         at.result = result
 
     def _next_of_batch(self) -> bytes:
         """Return the next inner transaction of the last batch before."""
         while self._unscanned:
-            inner = _inner_transactions(self._unscanned.pop())
-            if inner:
+            body = messages.parse(
+                TransactionBody, SignedTransaction.FromString(self._unscanned.pop()).bodyBytes
+            )
+            if inner := list(body.atomic_batch.transactions):
                 self._inner = iter(inner)
                 self._unscanned.clear()
         signed = next(self._inner, None)
@@ -288,7 +275,7 @@ class BlockReader:
         return self._at
 
     def _state_changes(self, content: bytes) -> None:
-        at, block = self._at, self._block
+        at, block = self._at, self.block
         if at is not None and at.result is not None and block.header.number:
             # Nearly all begin with the time of their transaction.
             time = at.result.consensus_timestamp.SerializeToString()
@@ -303,17 +290,6 @@ class BlockReader:
         block.changed_at = timestamp.of(changes.consensus_timestamp)
         if block.header.number == 0:
             block.first_changes.extend(changes.state_changes)
-
-
-def _inner_transactions(signed: bytes) -> list[bytes]:
-    """Return the serialized SignedTransactions of an atomic batch; none of any other transaction."""
-    body = messages.parse(TransactionBody, SignedTransaction.FromString(signed).bodyBytes)
-    return list(body.atomic_batch.transactions)
-
-
-def _value(serialized: bytes) -> bytes:
-    """Return the serialized message in a BlockItem."""
-    return wire.last_bytes(serialized, BlockItem.RECORD_FILE_FIELD_NUMBER)
 
 
 # What takes an item of each kind that may be between header and proofs.

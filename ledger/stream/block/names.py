@@ -7,8 +7,12 @@ in a bucket with folders of four digits: block 7 is `0000/0000/0000/0000/007.blk
 import re
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Final
 
 from ledger.stream.errors import StreamFileError
+
+#: The number of blocks among the formats of stream files; record files are of format 1, 2, 5 or 6.
+BLOCK_VERSION: Final = 7
 
 EXTENSION = ".blk"
 # Of blocks, below that of their network in a bucket.

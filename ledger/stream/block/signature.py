@@ -1,7 +1,8 @@
 """The threshold signature that a proof of a block has: of its own root hash, or of that of a later block.
 
-Test networks without threshold signatures "sign" by the hash of the root hash, which is compared here and
-counts as no signature.
+Each block's root hash is part of the next one's (HIP-1056). So from the root of a block, with the siblings of
+its path, the root of the later block can be computed, which nodes have signed. Test networks without
+threshold signatures "sign" by the hash of the root hash, which is compared here and counts as no signature.
 """
 
 from collections.abc import Sequence
@@ -9,10 +10,9 @@ from typing import Any
 
 from ledger.proofs.threshold import identity
 from ledger.proofs.threshold.encoding import WrongSignature
-from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.block.items import BlockContent
-from ledger.stream.block.later_block import signed_root
-from ledger.stream.errors import StreamFileError
+from ledger.stream.block.tree import Sibling, climb, leaf_of
+from ledger.stream.errors import damaged
 from ledger.stream.record.item import RecordItem
 from ledger.stream.record.record_file import BlockSignature
 from mirror.core.values.hapi.transaction_types import NUMBERS
@@ -22,6 +22,8 @@ from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 RECORD_FILE = "signed_record_file_proof"
 
 _LEDGER_ID_PUBLICATION = NUMBERS["LEDGERIDPUBLICATION"]
+_PATHS, _LEAST_SIBLINGS = 3, 4
+_TIME, _WAY, _ROOT = range(_PATHS)
 
 
 def signature_of(
@@ -35,31 +37,48 @@ def signature_of(
     if kind == "signed_block_proof":
         signed, signature = root, proof.signed_block_proof.block_signature
     elif kind == "block_state_proof":
-        state_proof = proof.block_state_proof
-        signed, signature = (
-            _later_root(block, state_proof, root),
-            state_proof.signed_block_proof.block_signature,
-        )
+        signature = proof.block_state_proof.signed_block_proof.block_signature
+        try:
+            signed = signed_root(proof.block_state_proof, root)
+        except WrongSignature as error:
+            raise damaged(block.name, str(error)) from error
     else:
         return None
     if len(signature) == SHA_384_LENGTH and signature != sha384(signed):
-        raise unproved(block, f"its proof is not of the root hash of its items, {root.hex()}")
-    return BlockSignature(signature, signed, _published_ledger(items))
+        raise damaged(block.name, f"its proof is not of the root hash of its items, {root.hex()}")
+    published = (
+        identity.of_publication(item.body.ledger_id_publication)
+        for item in items
+        if item.transaction_type == _LEDGER_ID_PUBLICATION and item.successful
+    )
+    return BlockSignature(signature, signed, next(published, None))
 
 
-def unproved(block: BlockContent, cause: str) -> StreamFileError:
-    return StreamFileError(block.name, 0, cause, "Fetch it again, or from another node.")
+def signed_root(proof: Any, root: bytes) -> bytes:
+    """Return the root hash of the later block, which is signed, for the root hash of a block.
 
-
-def _later_root(block: BlockContent, proof: Any, root: bytes) -> bytes:
-    try:
-        return signed_root(proof, root)
-    except WrongSignature as error:
-        raise unproved(block, str(error)) from error
-
-
-def _published_ledger(items: Sequence[RecordItem]) -> LedgerIdentity | None:
-    for item in items:
-        if item.transaction_type == _LEDGER_ID_PUBLICATION and item.successful:
-            return identity.of_publication(item.body.ledger_id_publication)
-    return None
+    `proof` is a StateProof message. Errors: WrongSignature.
+    """
+    if len(proof.paths) != _PATHS:
+        raise WrongSignature(f"its proof has {len(proof.paths)} paths, not {_PATHS}")
+    time, way = proof.paths[_TIME], proof.paths[_WAY]
+    if time.WhichOneof("content") != "timestamp_leaf":
+        raise WrongSignature("the first path of its proof is not of a time")
+    if way.siblings and all(sibling.hash for sibling in way.siblings):
+        raise WrongSignature(
+            "its proof is of the form before July 2026, which is not read: no step is single"
+        )
+    if way.WhichOneof("content") != "hash" or way.hash != root:
+        raise WrongSignature(f"its proof is one of another block: not of the root hash {root.hex()}")
+    if len(way.siblings) < _LEAST_SIBLINGS:
+        raise WrongSignature(
+            f"the way of its proof has {len(way.siblings)} hashes, which is no way to a block"
+        )
+    if any(path.next_path_index != _ROOT for path in (time, way)):
+        raise WrongSignature("the paths of its proof do not meet")
+    for sibling in way.siblings:
+        if sibling.hash and len(sibling.hash) != SHA_384_LENGTH:
+            raise WrongSignature(f"a hash of its proof has {len(sibling.hash)} bytes")
+    steps = [Sibling(sibling.hash, sibling.is_left) for sibling in way.siblings]
+    steps.append(Sibling(leaf_of(time.timestamp_leaf, prefixed=True), True))
+    return climb(way.hash, steps, prefixed=True)

@@ -13,7 +13,6 @@ repeats it; so does the proof, where nodes sign by the bare hash.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ledger.stream.record.item import HapiVersion
@@ -55,21 +54,17 @@ class Sibling(NamedTuple):
 SINGLE = Sibling(b"", False)
 
 
-@dataclass(slots=True)
 class BlockTree:
     """The serialized BlockItems that a block's root hash is over, by section and in block order."""
 
-    headers: list[bytes] = field(default_factory=list)
-    inputs: list[bytes] = field(default_factory=list)
-    outputs: list[bytes] = field(default_factory=list)
-    state_changes: list[bytes] = field(default_factory=list)
-    traces: list[bytes] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.items: dict[str, list[bytes]] = {section: [] for section in _ORDER}
 
     def add(self, kind: str, serialized: bytes) -> None:
         """Add an item; `kind` is the name of its field. Footer and proofs are ignored."""
         section = _SECTIONS.get(kind)
         if section is not None:
-            getattr(self, section).append(serialized)
+            self.items[section].append(serialized)
 
     def root(self, block_timestamp: bytes, footer_hashes: Sequence[bytes], *, prefixed: bool) -> bytes:
         """Return the root hash.
@@ -77,8 +72,7 @@ class BlockTree:
         `block_timestamp` is the header's serialized Timestamp, `footer_hashes` are the footer's in field
         order.
         """
-        combine = _prefixed if prefixed else _padded
-        content = combine(self._inputs(footer_hashes, prefixed=prefixed))
+        content = _root(self._inputs(footer_hashes, prefixed=prefixed), prefixed=prefixed)
         return climb(content, _above(block_timestamp, prefixed=prefixed), prefixed=prefixed)
 
     def paths(
@@ -96,30 +90,23 @@ class BlockTree:
         siblings = _prefixed_path if prefixed else _padded_path
         inputs = self._inputs(footer_hashes, prefixed=prefixed)
         above = _above(block_timestamp, prefixed=prefixed)
-        leaves: dict[str, list[bytes]] = {}
-        paths = []
-        for kind, index in places:
-            name = _SECTIONS[kind]
-            if name not in leaves:
-                leaves[name] = [leaf_of(item, prefixed=prefixed) for item in getattr(self, name)]
-            within = siblings(leaves[name], index)
-            paths.append([*within, *siblings(inputs, _FOOTER_HASHES + _ORDER.index(name)), *above])
-        return paths
+        leaves = {name: _leaves(items, prefixed=prefixed) for name, items in self.items.items()}
+        return [
+            [
+                *siblings(leaves[_SECTIONS[kind]], index),
+                *siblings(inputs, _FOOTER_HASHES + _ORDER.index(_SECTIONS[kind])),
+                *above,
+            ]
+            for kind, index in places
+        ]
 
-    def headers_root(self, *, prefixed: bool) -> bytes:
-        """Return the root of the section of headers, the sibling of the footer's hashes."""
-        combine = _prefixed if prefixed else _padded
-        return combine([leaf_of(item, prefixed=prefixed) for item in self.headers])
+    def section_root(self, section: str, *, prefixed: bool) -> bytes:
+        """Return the root of a section; that of the headers is the sibling of the footer's hashes."""
+        return _root(_leaves(self.items[section], prefixed=prefixed), prefixed=prefixed)
 
     def _inputs(self, footer_hashes: Sequence[bytes], *, prefixed: bool) -> list[bytes]:
         """Return what the root hash is of: the footer's hashes, and the roots of the sections."""
-        return [*footer_hashes, *self._roots(prefixed=prefixed)]
-
-    def _roots(self, *, prefixed: bool) -> list[bytes]:
-        combine = _prefixed if prefixed else _padded
-        leaf = _LEAF if prefixed else b""
-        sections = [getattr(self, name) for name in _ORDER]
-        return [combine([sha384(leaf + item) for item in section]) for section in sections]
+        return [*footer_hashes, *(self.section_root(section, prefixed=prefixed) for section in _ORDER)]
 
 
 class HashedTree(BlockTree):
@@ -142,10 +129,10 @@ class HashedTree(BlockTree):
         elif kind in _SECTIONS:
             self._sections[_SECTIONS[kind]].add(sha384(_LEAF + serialized))
 
-    def _roots(self, *, prefixed: bool) -> list[bytes]:
+    def section_root(self, section: str, *, prefixed: bool) -> bytes:
         if self._sections is None:
-            return super()._roots(prefixed=prefixed)
-        return [self._sections[name].root for name in _ORDER]
+            return super().section_root(section, prefixed=prefixed)
+        return self._sections[section].root
 
 
 # PATHS
@@ -179,7 +166,7 @@ def steps_above(kind: str, *, prefixed: bool) -> list[bool | None]:
 def _above(block_timestamp: bytes, *, prefixed: bool) -> list[Sibling]:
     """Return the last steps of every path: the half that is reserved, and the block's time."""
     time = Sibling(leaf_of(block_timestamp, prefixed=prefixed), True)
-    return [SINGLE, time] if prefixed else [Sibling(_padded([_RESERVED] * 8), False), time]
+    return [SINGLE, time] if prefixed else [Sibling(_root([_RESERVED] * 8, prefixed=False), False), time]
 
 
 def _padded_path(leaves: Sequence[bytes], index: int) -> list[Sibling]:
@@ -203,7 +190,13 @@ def _prefixed_path(leaves: Sequence[bytes], index: int) -> list[Sibling]:
 # ROOTS
 
 
-def _padded(leaves: Sequence[bytes]) -> bytes:
+def _leaves(items: Iterable[bytes], *, prefixed: bool) -> list[bytes]:
+    return [leaf_of(item, prefixed=prefixed) for item in items]
+
+
+def _root(leaves: Sequence[bytes], *, prefixed: bool) -> bytes:
+    if prefixed:
+        return _prefixed(leaves)
     level = _whole(leaves)
     while len(level) > 1:
         level = _halved(level)

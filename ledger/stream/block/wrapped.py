@@ -6,19 +6,18 @@ without them. `amendments` are transactions that replace those of the same time,
 added: in formats 2 and 5 the hash is over the amended file, in format 6 over the original one.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 from struct import Struct
 from typing import Any, NamedTuple
 
 from ledger.stream.block.items import BlockContent
-from ledger.stream.block.signature import RECORD_FILE, signature_of, unproved
+from ledger.stream.block.signature import RECORD_FILE, signature_of
 from ledger.stream.block.tree import EMPTY_PREFIXED
-from ledger.stream.errors import StreamFileError
-from ledger.stream.record import names, v1_v2, v5, v6
-from ledger.stream.record.reader import HASH_CLASS_ID, HASH_CLASS_VERSION, SHA_384_DIGEST_TYPE
+from ledger.stream.errors import StreamFileError, damaged
+from ledger.stream.record import names
+from ledger.stream.record.formats import V2, V5, V6, read_content
 from ledger.stream.record.record_file import RecordFile, Wrapper
-from ledger.stream.record.running_hash import stream_object
+from ledger.stream.record.running_hash import hash_object, stream_object
 from ledger.stream.record.sidecar import SidecarFile, parse_sidecar
 from ledger.stream.signature.quorum import Quorum, Votes
 from ledger.stream.signature.signature_file import SignatureFile
@@ -26,17 +25,18 @@ from mirror.core import logs
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import messages, wire
 from mirror.core.values.hapi.messages import DecodeError, RecordFileItem, RecordStreamFile, RecordStreamItem
-from mirror.core.values.hashes import SHA_384_LENGTH, sha384
+from mirror.core.values.hashes import sha384
 
 log = logs.logger(__name__)
 
 # HAPI of the first record files of format 6.
 _FORMAT_6_SINCE = (0, 27)
 _OBJECT_STREAM_VERSION = 1
+_FORMATS = (V2, V5, V6)
 _INT32 = Struct(">i")
 _V2_HEADER = Struct(">iib48s")
 _V5_HEADER = Struct(">iiiii")
-_HASH_OBJECT = Struct(">QiIi48s")
+_DIGEST = Struct("48s")
 _RECORD_STREAM_ITEMS = RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
 
 
@@ -65,23 +65,23 @@ def read_wrapped(block: BlockContent, size: int) -> RecordFile:
         item = messages.parse(RecordFileItem, block.record_file)
         contents = _contents(block.record_file)
     except DecodeError as error:
-        raise _unusable(block, f"the record file in it cannot be parsed ({error})") from error
+        raise damaged(block.name, f"the record file in it cannot be parsed ({error})") from error
     try:
         name = _name(item.creation_time)
         signed = _signed_file(block)
         version = signed.version if signed else _version(name, contents)
-        rebuild = _REBUILD.get(version)
     except (ValueError, OverflowError, StreamFileError) as error:
-        raise _unusable(block, f"its creation time is impossible: {error}") from error
-    if rebuild is None:
-        known = ", ".join(map(str, _REBUILD))
-        raise _unusable(block, f"a record file of format {version} in a block is unknown; known are {known}")
+        raise damaged(block.name, f"its creation time is impossible: {error}") from error
+    if version not in _FORMATS:
+        known = ", ".join(map(str, _FORMATS))
+        cause = f"a record file of format {version} in a block is unknown; known are {known}"
+        raise damaged(block.name, cause)
     try:
         name = _sound_name(name, contents)
     except (OverflowError, StreamFileError) as error:
-        raise _unusable(block, f"the time of a transaction in it is impossible: {error}") from error
+        raise damaged(block.name, f"the time of a transaction in it is impossible: {error}") from error
     try:
-        file = rebuild(name, contents, size)
+        file = _rebuilt(version, name, contents, size)
         file.sidecar_files = _sidecars(block, file)
     except StreamFileError as error:
         raise StreamFileError(
@@ -93,11 +93,10 @@ def read_wrapped(block: BlockContent, size: int) -> RecordFile:
     file.genesis = block.genesis_state()
     previous = block.footer.previous_block_root_hash
     file.previous_wrapper_hash = None if previous == EMPTY_PREFIXED else previous.hex()
-    file.block_signature = next(
-        filter(None, (signature_of(block, proof, root, file.items) for proof in block.proofs)), None
-    )
+    signatures = (signature_of(block, proof, root, file.items) for proof in block.proofs)
+    file.block_signature = next(filter(None, signatures), None)
     if signed is None and file.block_signature is None:
-        raise _unusable(block, "its proof holds no signatures of the record file, and none of the block")
+        raise damaged(block.name, "its proof holds no signatures of the record file, and none of the block")
     file.wrapper = Wrapper(
         number=block.header.number,
         hash=root.hex(),
@@ -105,7 +104,7 @@ def read_wrapped(block: BlockContent, size: int) -> RecordFile:
             (each.node_id, each.signatures_bytes)
             for each in (signed.record_file_signatures if signed else ())
         ),
-        unsigned_amendments=contents.amendments if version == v6.VERSION else 0,
+        unsigned_amendments=contents.amendments if version == V6 else 0,
     )
     return file
 
@@ -114,7 +113,7 @@ def _signed_file(block: BlockContent) -> Any | None:
     """Return the signatures of the record file (SignedRecordFileProof), None if no proof has any."""
     for proof in block.proofs:
         if proof.block != block.header.number:
-            raise _unusable(block, f"one of its proofs says that it is block {proof.block}")
+            raise damaged(block.name, f"one of its proofs says that it is block {proof.block}")
         if proof.WhichOneof("proof") == RECORD_FILE:
             return proof.signed_record_file_proof
     return None
@@ -128,12 +127,12 @@ def _version(name: names.StreamFileName, contents: _Contents) -> int:
     message = contents.message
     version = message.hapi_proto_version
     if (version.major, version.minor) >= _FORMAT_6_SINCE:
-        return v6.VERSION
+        return V6
     end_hash = message.end_object_running_hash.hash
     with suppress(StreamFileError):
-        if not end_hash or _v2(name, contents, 0).hash == end_hash.hex():
-            return v1_v2.VERSIONS[1]
-    return v5.VERSION
+        if not end_hash or _rebuilt(V2, name, contents, 0).hash == end_hash.hex():
+            return V2
+    return V5
 
 
 def _sound_name(name: names.StreamFileName, contents: _Contents) -> names.StreamFileName:
@@ -151,7 +150,7 @@ def _sound_name(name: names.StreamFileName, contents: _Contents) -> names.Stream
 def signed_content(block: BlockContent, file: RecordFile) -> bytes:
     """Return the record file that was read from a block, byte by byte as nodes have signed it."""
     assert block.record_file is not None
-    return _CONTENT[file.version](_contents(block.record_file))
+    return _signed_content(file.version, _contents(block.record_file))
 
 
 def verify(
@@ -172,20 +171,11 @@ def verify(
             f"{wrapper.number}, which the nodes' signatures do not cover",
             "If you trust where the block comes from, load it with --without-signatures.",
         )
-    return votes(file, wrapper, quorum).require().signers
-
-
-def votes(file: RecordFile, wrapper: Wrapper, quorum: Quorum) -> Votes:
-    """Count the signatures that came with a wrapped record file."""
-    counted = Votes(file.name, quorum, missing="no signature")
+    votes = Votes(file.name, quorum, missing="no signature")
     file_hash = bytes.fromhex(file.file_hash)
     for node_id, signature in wrapper.signatures:
-        counted.add(node_id, SignatureFile(file.name, file.version, file_hash, signature))
-    return counted
-
-
-def _unusable(block: BlockContent, cause: str) -> StreamFileError:
-    return unproved(block, cause)
+        votes.add(node_id, SignatureFile(file.name, file.version, file_hash, signature))
+    return votes.require().signers
 
 
 def _name(creation_time: Any) -> names.StreamFileName:
@@ -219,59 +209,39 @@ def _item(serialized: bytes) -> _Item:
     )
 
 
-# Formats
+# FORMATS
 
 
-def _v2(name: names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
-    return v1_v2.read(name, _v2_content(contents), size)
-
-
-def _v2_content(contents: _Contents) -> bytes:
-    """Rebuild a file of format 2, whose header has only the minor HAPI version."""
-    message = contents.message
-    previous_hash = message.start_object_running_hash.hash
-    out = bytearray(_V2_HEADER.pack(2, message.hapi_proto_version.minor, 1, previous_hash))
-    for item in contents.items:
-        out += b"\2" + _blob(item.transaction) + _blob(item.record)
-    return bytes(out)
-
-
-def _v5(name: names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
-    return v5.read(name, _v5_content(contents), size)
-
-
-def _v5_content(contents: _Contents) -> bytes:
-    message = contents.message
-    version = message.hapi_proto_version
-    out = bytearray(_V5_HEADER.pack(5, version.major, version.minor, version.patch, _OBJECT_STREAM_VERSION))
-    out += _hash_object(message.start_object_running_hash.hash)
-    for item in contents.items:
-        out += stream_object(item.record, item.transaction)
-    out += _hash_object(message.end_object_running_hash.hash)
-    return bytes(out)
-
-
-def _v6(name: names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
-    original = _v6_content(contents)
-    if not contents.amendments:
-        return v6.read(name, original, size)
+def _rebuilt(version: int, name: names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
+    """Return the file with its amendments."""
+    signed = _signed_content(version, contents)
+    if version != V6 or not contents.amendments:
+        return read_content(name, signed, size)
     message = RecordStreamFile()
     message.CopyFrom(contents.message)
     del message.record_stream_items[:]
     for item in contents.items:
         message.record_stream_items.append(messages.parse(RecordStreamItem, item.serialized))
-    file = v6.read(name, _INT32.pack(v6.VERSION) + message.SerializeToString(), size)
-    file.file_hash = sha384(original).hex()
+    file = read_content(name, _INT32.pack(V6) + message.SerializeToString(), size)
+    file.file_hash = sha384(signed).hex()
     return file
 
 
-def _v6_content(contents: _Contents) -> bytes:
-    """Rebuild a file of format 6, without amendments."""
-    return _INT32.pack(v6.VERSION) + contents.serialized
+def _signed_content(version: int, contents: _Contents) -> bytes:
+    """Return the content that nodes signed: in format 6 without amendments.
 
-
-_REBUILD: dict[int, Callable[[names.StreamFileName, _Contents, int], RecordFile]] = {2: _v2, 5: _v5, 6: _v6}
-_CONTENT: dict[int, Callable[[_Contents], bytes]] = {2: _v2_content, 5: _v5_content, 6: _v6_content}
+    The header of format 2 has only the minor HAPI version.
+    """
+    if version == V6:
+        return _INT32.pack(V6) + contents.serialized
+    message, hapi = contents.message, contents.message.hapi_proto_version
+    start, end = message.start_object_running_hash.hash, message.end_object_running_hash.hash
+    if version == V2:
+        parts = (b"\2" + _blob(item.transaction) + _blob(item.record) for item in contents.items)
+        return b"".join((_V2_HEADER.pack(V2, hapi.minor, 1, start), *parts))
+    objects = (stream_object(item.record, item.transaction) for item in contents.items)
+    header = _V5_HEADER.pack(V5, hapi.major, hapi.minor, hapi.patch, _OBJECT_STREAM_VERSION)
+    return b"".join((header, _hash_object(start), *objects, _hash_object(end)))
 
 
 def _blob(data: bytes) -> bytes:
@@ -279,35 +249,34 @@ def _blob(data: bytes) -> bytes:
 
 
 def _hash_object(digest: bytes) -> bytes:
-    return _HASH_OBJECT.pack(HASH_CLASS_ID, HASH_CLASS_VERSION, SHA_384_DIGEST_TYPE, SHA_384_LENGTH, digest)
+    return hash_object(_DIGEST.pack(digest))
 
 
-# Around the file
+# AROUND THE FILE
 
 
 def _check(block: BlockContent, file: RecordFile, message: Any) -> None:
     """Require that block and file agree, as signatures are over the file alone."""
     if message.block_number != block.header.number:
-        raise _unusable(block, f"the record file in it says that it is block {message.block_number}")
+        raise damaged(block.name, f"the record file in it says that it is block {message.block_number}")
     for which, stated, actual in (
         ("start", message.start_object_running_hash.hash, file.previous_hash),
         ("end", message.end_object_running_hash.hash, file.hash),
     ):
         # Format 2 has no running hashes; its end is the file hash, which contents may leave out.
-        if (stated or file.version != v1_v2.VERSIONS[1]) and stated.hex() != actual:
-            raise _unusable(block, f"the {which} hash of the record file in it is not {actual}")
+        if (stated or file.version != V2) and stated.hex() != actual:
+            raise damaged(block.name, f"the {which} hash of the record file in it is not {actual}")
 
 
 def _sidecars(block: BlockContent, file: RecordFile) -> dict[int, SidecarFile]:
     assert block.record_file is not None
     contents = wire.repeated_bytes(block.record_file, RecordFileItem.SIDECAR_FILE_CONTENTS_FIELD_NUMBER)
     if len(contents) != len(file.sidecars):
-        raise _unusable(
-            block, f"it holds {len(contents)} sidecars, but its record file names {len(file.sidecars)}"
-        )
+        cause = f"it holds {len(contents)} sidecars, but its record file names {len(file.sidecars)}"
+        raise damaged(block.name, cause)
     ids = [metadata.id for metadata in file.sidecars]
     if sorted(ids) != list(range(1, len(contents) + 1)):
-        raise _unusable(block, f"its sidecars have the ids {ids}, but should be counted from 1")
+        raise damaged(block.name, f"its sidecars have the ids {ids}, but should be counted from 1")
     return {
         metadata.id: parse_sidecar(
             metadata.name, content := contents[metadata.id - 1], metadata.hash, size=len(content)

@@ -6,6 +6,7 @@ nine fraction digits. Names of one bucket folder sort by time.
 
 import re
 from calendar import timegm
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -46,9 +47,9 @@ class StreamFileName:
     name: str
     time: str
     instant: int
-    sidecar: int | None
     is_signature: bool
     compressor: str
+    sidecar: int | None = None
 
     @property
     def after(self) -> str:
@@ -92,36 +93,36 @@ def instant_of(time: str) -> int | None:
 
 def is_record(name: str) -> bool:
     """Return whether the name is that of a record file, not of a sidecar or signature."""
-    try:
+    with suppress(InvalidFileName):
         parsed = parse(name)
-    except InvalidFileName:
-        return False
-    return parsed.sidecar is None and not parsed.is_signature
+        return parsed.sidecar is None and not parsed.is_signature
+    return False
 
 
 def is_signature(name: str) -> bool:
     """Return whether the name is that of a signature file."""
-    try:
+    with suppress(InvalidFileName):
         return parse(name).is_signature
-    except InvalidFileName:
-        return False
+    return False
 
 
 def record_name(instant: int, version: int = 6) -> str:
     """Return the name of a record file of format 5 (`.rcd`) or 6 (`.rcd.gz`), with nine fraction digits."""
-    seconds, nanos = divmod(instant, NANOS_PER_SECOND)
-    date = _EPOCH + timedelta(seconds=seconds)
     compressed = _COMPRESSED if version >= _FIRST_COMPRESSED_VERSION else ""
-    return f"{date:%Y-%m-%dT%H_%M_%S}.{nanos:09}Z.rcd{compressed}"
+    return f"{_second(instant)}.{instant % NANOS_PER_SECOND:09}Z.rcd{compressed}"
 
 
 def shortest_time(instant: int) -> str:
     """Return a time as nodes wrote it into older names: a fraction of 0, 3, 6 or 9 digits."""
-    seconds, nanos = divmod(instant, NANOS_PER_SECOND)
+    nanos = instant % NANOS_PER_SECOND
     fraction = f".{nanos:09}" if nanos else ""
     while fraction.endswith("000"):
         fraction = fraction[:-3]
-    return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%dT%H_%M_%S}{fraction}Z"
+    return f"{_second(instant)}{fraction}Z"
+
+
+def _second(instant: int) -> str:
+    return f"{_EPOCH + timedelta(seconds=instant // NANOS_PER_SECOND):%Y-%m-%dT%H_%M_%S}"
 
 
 def sidecar_name(record_name: str, sidecar: int) -> str:

@@ -1,6 +1,6 @@
 """Reader of the binary formats: big-endian integers, length-prefixed blobs, hash objects."""
 
-from struct import Struct
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ledger.stream.errors import StreamFileError
@@ -13,8 +13,6 @@ RECORD_CLASS_VERSION = 1
 SHA_384_DIGEST_TYPE = 0x58FF811B
 
 MAX_MESSAGE = 65_536  # of a transaction or record in formats 1, 2 and 5
-
-_INT32, _UINT32, _UINT64 = Struct(">i"), Struct(">I"), Struct(">Q")
 
 
 class HashObject(NamedTuple):
@@ -54,25 +52,22 @@ class Reader:
         return self.take(1, what)[0]
 
     def int32(self, what: str) -> int:
-        number: int = _INT32.unpack(self.take(4, what))[0]
-        return number
+        return int.from_bytes(self.take(4, what), "big", signed=True)
 
     def uint32(self, what: str) -> int:
-        number: int = _UINT32.unpack(self.take(4, what))[0]
-        return number
+        return int.from_bytes(self.take(4, what), "big")
 
     def uint64(self, what: str) -> int:
-        number: int = _UINT64.unpack(self.take(8, what))[0]
-        return number
+        return int.from_bytes(self.take(8, what), "big")
 
-    def peek_uint64(self) -> int | None:
-        """Return the next eight bytes without advancing; None when fewer are left."""
-        if self.position + 8 > len(self.content):
-            return None
-        number: int = _UINT64.unpack_from(self.content, self.position)[0]
-        return number
+    def begins_with(self, number: int) -> bool:
+        """Return whether the next eight bytes are a number, without advancing."""
+        return self.content[self.position : self.position + 8] == number.to_bytes(8, "big")
 
-    def expect(self, actual: int, expected: int, what: str, start: int) -> None:
+    def expect(self, read: Callable[[str], int], expected: int, what: str, inside: str = "") -> None:
+        """Require the next number, which `read` reads; `inside` names it where the file ends in it."""
+        start = self.position
+        actual = read(inside or what)
         if actual != expected:
             raise self.failure(f"the {what} is {actual:#x}, not {expected:#x}", start)
 
@@ -87,13 +82,10 @@ class Reader:
     def hash_object(self, what: str) -> HashObject:
         """Read a serialized hash (68 bytes): class id, class version, digest type, length, hash."""
         start = self.position
-        self.expect(self.uint64(what), HASH_CLASS_ID, f"class id of the {what}", start)
-        version = self.position
-        self.expect(self.uint32(what), HASH_CLASS_VERSION, f"class version of the {what}", version)
-        digest_type = self.position
-        self.expect(self.uint32(what), SHA_384_DIGEST_TYPE, f"digest type of the {what}", digest_type)
-        length = self.position
-        self.expect(self.uint32(what), SHA_384_LENGTH, f"length of the {what}", length)
+        self.expect(self.uint64, HASH_CLASS_ID, f"class id of the {what}", what)
+        self.expect(self.uint32, HASH_CLASS_VERSION, f"class version of the {what}", what)
+        self.expect(self.uint32, SHA_384_DIGEST_TYPE, f"digest type of the {what}", what)
+        self.expect(self.uint32, SHA_384_LENGTH, f"length of the {what}", what)
         hash_bytes = self.take(SHA_384_LENGTH, what)
         return HashObject(hash_bytes, self.content[start : self.position])
 

@@ -74,12 +74,12 @@ class RecordFile:
 
     name: str
     version: int
-    hapi_version: HapiVersion | None
+    hapi_version: HapiVersion | None = None
     hash: str
     previous_hash: str
-    file_hash: str
-    metadata_hash: str | None
-    block_number: int | None
+    file_hash: str = ""
+    metadata_hash: str | None = None
+    block_number: int | None = None
     consensus_start: int
     consensus_end: int
     size: int

@@ -1,6 +1,5 @@
 """Address books: the nodes and the keys they sign with (content of files 0.0.101 and 0.0.102)."""
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ledger.stream.errors import StreamFileError
@@ -37,24 +36,6 @@ def read_address_book(name: str, data: bytes) -> list[AddressBookNode]:
         node = AddressBookNode(node_id_of(entry.nodeId, account), account, entry.RSA_PubKey)
         nodes.setdefault(node.node_id, node)
     return list(nodes.values())
-
-
-def address_book(nodes: Iterable[AddressBookNode]) -> bytes:
-    """Return the serialized NodeAddressBook of `nodes`."""
-    book = NodeAddressBook()
-    for node in nodes:
-        shard, realm, num = entity_id.decode(node.account_id)
-        entry = book.nodeAddress.add(
-            nodeId=node.node_id,
-            RSA_PubKey=node.public_key,
-            memo=f"{shard}.{realm}.{num}".encode(),
-            description=f"Node {node.node_id}",
-        )
-        entry.nodeAccountId.shardNum = shard
-        entry.nodeAccountId.realmNum = realm
-        entry.nodeAccountId.accountNum = num
-    serialized: bytes = book.SerializeToString()
-    return serialized
 
 
 def account_of(name: str, entry: Any) -> int:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.balance.balance_file import BalanceFile
-from ledger.stream.errors import NoTrustedSigners, StreamFileError
+from ledger.stream.errors import NoTrustedSigners, StreamFileError, damaged
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.signature_file import SignatureFile, read_signature_file
@@ -151,12 +151,8 @@ class SignedHashes:
             ("metadata hash", file.metadata_hash, self.metadata_hash),
         ):
             if actual != signed:
-                raise StreamFileError(
-                    file.name,
-                    0,
-                    f"its {name} is {_short(actual)}, but {_nodes(self.signers)} signed {_short(signed)}",
-                    "Fetch it again, or from another node.",
-                )
+                cause = f"its {name} is {_short(actual)}, but {_nodes(self.signers)} signed {_short(signed)}"
+                raise damaged(file.name, cause)
 
 
 class Votes:

@@ -3,12 +3,13 @@
 import re
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 from ledger.stream.block import names
-from ledger.stream.block.block_file import read_block_file
-from ledger.stream.block.original import most_bytes
+from ledger.stream.block.block_file import most_bytes, read_block_file
+from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.source.blocks import FetchedBlock
+from ledger.stream.source.blocks import EARLIEST, FetchedBlock
 from ledger.stream.source.bucket import Bucket, BucketError, NoSuchFile
 from mirror.core.metrics import ingest
 
@@ -45,8 +46,21 @@ class BlockBucket:
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def next(self, number: int) -> FetchedBlock | None:
+    def refuse(self, reason: str = "") -> None:
+        pass
+
+    def status(self) -> dict[str, Any]:
+        return {"now": self.location, "why": "", "nodes": []}
+
+    def next(self, number: int, seconds: float = 0.0) -> FetchedBlock | None:
         """Return a block, None if it is not there yet. Errors: StreamFileError."""
+        if number == EARLIEST:
+            raise StreamFileError(
+                self.location,
+                0,
+                "a bucket does not tell its earliest block",
+                "Name the number to begin with by importer.startBlockNumber, or a block node.",
+            )
         if self._coming and self._coming[0][0] != number:
             self._forget()
         next_number = self._coming[-1][0] + 1 if self._coming else number
@@ -74,13 +88,10 @@ class BlockBucket:
         self._ahead = 1
 
     def _read(self, number: int) -> RecordFile:
-        path = f"{self._find_folder()}/{names.in_bucket(number)}"
+        if self._folder is None:
+            self._folder = latest_folder(self._bucket, self._network)
+        path = f"{self._folder}/{names.in_bucket(number)}"
         with ingest.stage("download"):
             data = self._bucket.read(path, most=most_bytes())
         with ingest.stage("read"):
             return read_block_file(path, data)
-
-    def _find_folder(self) -> str:
-        if self._folder is None:
-            self._folder = latest_folder(self._bucket, self._network)
-        return self._folder

@@ -1,11 +1,12 @@
-"""Block files on disk, as a network's bucket or a node's folder holds them.
+"""Blocks: of files on disk, of a bucket or of block nodes.
 
-`<shard>/<node id>/<36 digits>.blk.gz` in the older layout, `0000/0000/0000/0000/007.blk.zstd` in the newer
-one, or loose.
+A file on disk is named `<shard>/<node id>/<36 digits>.blk.gz` in the older layout,
+`0000/0000/0000/0000/007.blk.zstd` in the newer one, or lies loose.
 """
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Protocol, Self
 
 from ledger.stream.block import block_file, names, wrapped
 from ledger.stream.block.block_file import read_block_file, read_block_time
@@ -15,11 +16,44 @@ from ledger.stream.record.sidecar import SidecarFile
 from ledger.stream.signature.quorum import QuorumAt
 from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile
 
+#: The number of the first block that a source has.
+EARLIEST = -1
 _DIGITS_OF_NODE_LAYOUT = 36
 
 
+class _Block(StreamFile):
+    """A block; `file` is what was read of it."""
+
+    number: int
+    file: RecordFile | None
+    published = False
+
+    def sidecar(self, metadata: SidecarMetadata) -> SidecarFile:
+        return self.record_file().sidecar_files[metadata.id]
+
+    def verify(self, quorum_at: QuorumAt, *, sidecars: bool) -> Self:
+        """Return the block with the nodes that signed it, and whether it has a threshold signature.
+
+        A wrapped record file brings its signatures, any other block its threshold signature. A wrapped file
+        may have both: then both have to hold, unless the network has not published yet who signs blocks.
+        """
+        if self.proved or self.signed_by:
+            return self
+        file, signed_by = self.record_file(), self.signed_by
+        quorum = quorum_at(file.consensus_start)
+        is_signed_by_nodes = file.wrapper is not None and bool(file.wrapper.signatures)
+        proved = file.wrapper is None or (
+            file.block_signature is not None and not (is_signed_by_nodes and quorum.ledger is None)
+        )
+        if proved:
+            block_file.verify(file, quorum.ledger, first_block_trusted=quorum.first_block_trusted)
+        if file.wrapper is not None:
+            signed_by = wrapped.verify(file, file.wrapper, quorum, block_is_signed=proved)
+        return replace(self, file=file, signed_by=signed_by, proved=proved)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
-class LocalBlockFile(StreamFile):
+class LocalBlockFile(_Block):
     """A block file on disk; `name` has its digits in one piece. `file` is the block if it was read before."""
 
     name: str
@@ -29,8 +63,6 @@ class LocalBlockFile(StreamFile):
     signed_by: tuple[int, ...]
     file: RecordFile | None = None
     proved: bool = False
-
-    published = False
 
     @property
     def instant(self) -> int:
@@ -44,14 +76,6 @@ class LocalBlockFile(StreamFile):
     def record_file(self) -> RecordFile:
         return self.file or read_block_file(self.path.as_posix(), self._read())
 
-    def sidecar(self, metadata: SidecarMetadata) -> SidecarFile:
-        return self.record_file().sidecar_files[metadata.id]
-
-    def verify(self, quorum_at: QuorumAt, *, sidecars: bool) -> StreamFile:
-        file = self.record_file()
-        signed_by, proved = _verified(file, quorum_at)
-        return replace(self, file=file, signed_by=signed_by, proved=proved)
-
     def _read(self) -> bytes:
         try:
             return self.path.read_bytes()
@@ -60,7 +84,7 @@ class LocalBlockFile(StreamFile):
 
 
 @dataclass(frozen=True)
-class FetchedBlock(StreamFile):
+class FetchedBlock(_Block):
     """A block from a block node or a bucket, which `source` names.
 
     `arrived` is when the last item came from a block node (monotonic seconds).
@@ -75,7 +99,6 @@ class FetchedBlock(StreamFile):
     proved: bool = False
 
     node_id = UNKNOWN_NODE
-    published = False
 
     @property
     def instant(self) -> int:
@@ -84,30 +107,31 @@ class FetchedBlock(StreamFile):
     def record_file(self) -> RecordFile:
         return self.file
 
-    def sidecar(self, metadata: SidecarMetadata) -> SidecarFile:
-        return self.file.sidecar_files[metadata.id]
 
-    def verify(self, quorum_at: QuorumAt, *, sidecars: bool) -> StreamFile:
-        if self.proved or self.signed_by:
-            return self
-        signed_by, proved = _verified(self.file, quorum_at)
-        return replace(self, signed_by=signed_by, proved=proved)
+class BlockSource(Protocol):
+    """Where blocks come from: block nodes, a bucket, or both."""
 
+    @property
+    def location(self) -> str:
+        """Where blocks come from, for messages."""
+        ...
 
-def _verified(file: RecordFile, quorum_at: QuorumAt) -> tuple[tuple[int, ...], bool]:
-    """Return the nodes that signed, and whether there is a threshold signature. Errors: StreamFileError.
+    def next(self, number: int, seconds: float) -> FetchedBlock | None:
+        """Return a block, None if it does not come within some seconds; EARLIEST is the first there is.
 
-    A wrapped record file brings its signatures, any other block its threshold signature. A wrapped file may
-    have both: then both have to hold, unless the network has not published yet who signs blocks.
-    """
-    quorum = quorum_at(file.consensus_start)
-    if file.wrapper is None:
-        block_file.verify(file, quorum.ledger, first_block_trusted=quorum.first_block_trusted)
-        return (), True
-    proved = file.block_signature is not None and not (file.wrapper.signatures and quorum.ledger is None)
-    if proved:
-        block_file.verify(file, quorum.ledger, first_block_trusted=quorum.first_block_trusted)
-    return wrapped.verify(file, file.wrapper, quorum, block_is_signed=proved), proved
+        Errors: StreamFileError.
+        """
+        ...
+
+    def refuse(self, reason: str = "") -> None:
+        """Note that the last block was rejected."""
+        ...
+
+    def status(self) -> dict[str, Any]:
+        """Return what operators see: `LoaderState.block_source`. Thread-safe."""
+        ...
+
+    def close(self) -> None: ...
 
 
 def stored_bytes(path: Path) -> int:

@@ -8,12 +8,13 @@ BucketError; the caller tries again later.
 import heapq
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import unquote, urlsplit
 
 import obstore
@@ -54,27 +55,6 @@ class InvalidLocation(Exception):
     """A location that names no bucket; the message says what would be valid."""
 
 
-class Bucket(Protocol):
-    """A bucket; `location` names it in messages."""
-
-    location: str
-
-    def names(self, folder: str, after: str) -> list[str]:
-        """The first names (at most PAGE) of files right in `folder` that sort after `after`, sorted.
-
-        A folder that does not exist has none. Errors: BucketError.
-        """
-        ...
-
-    def read(self, path: str, *, most: int | None = None) -> bytes:
-        """Read a file of at most `most` bytes, MAX_STORED by default. Errors: BucketError; NoSuchFile."""
-        ...
-
-    def folders(self) -> list[str]:
-        """The names of the folders at the top. Errors: BucketError."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class Access:
     """The settings to reach a bucket; empty ones mean the provider's default and the environment's
@@ -94,7 +74,7 @@ class Access:
     retries: int = 3
 
 
-def open_bucket(location: str, access: Access) -> Bucket:
+def open_bucket(location: str, access: Access) -> "Bucket":
     """Open the bucket at `s3://name/prefix`, `gs://name/prefix`, `https://host/path`, or a folder.
 
     Errors: InvalidLocation.
@@ -132,17 +112,25 @@ def _valid(location: str) -> Iterator[None]:
     try:
         yield
     except (BaseError, ValueError) as error:
-        raise InvalidLocation(f"{location} can't be used: {_first_line(error)}.") from error
+        raise InvalidLocation(f"{location} can't be used: {first_line(error)}.") from error
 
 
-class _Store:
-    """The base of all kinds: reads files."""
+class Bucket(ABC):
+    """A bucket; `location` names it in messages."""
 
     def __init__(self, store: ObjectStore, location: str) -> None:
         self._store = store
         self.location = location
 
+    @abstractmethod
+    def names(self, folder: str, after: str) -> list[str]:
+        """Return the first names (at most PAGE) of files right in `folder` that sort after `after`, sorted.
+
+        A folder that does not exist has none. Errors: BucketError.
+        """
+
     def read(self, path: str, *, most: int | None = None) -> bytes:
+        """Read a file of at most `most` bytes, MAX_STORED by default. Errors: BucketError; NoSuchFile."""
         with incidents.noted(path.rpartition("/")[0] or self.location, normal=NoSuchFile):
             data = self._read(path, MAX_STORED if most is None else most)
             if data[:_PAGE_BYTES].lstrip().lower().startswith(_PAGE_BEGINS):
@@ -157,12 +145,13 @@ class _Store:
             return bytes(answer.bytes())
 
     def folders(self) -> list[str]:
+        """Return the names of the folders at the top. Errors: BucketError."""
         with _requested(self.location):
             prefixes = obstore.list_with_delimiter(self._store)["common_prefixes"]
         return sorted(prefix.strip("/") for prefix in prefixes)
 
 
-class _Listed(_Store):
+class _Listed(Bucket):
     """S3 or GCS: lists sorted names after any name, a page per request."""
 
     def names(self, folder: str, after: str) -> list[str]:
@@ -175,7 +164,7 @@ class _Listed(_Store):
         return sorted(name for name in names if "/" not in name and name > after)
 
 
-class _Folder(_Store):
+class _Folder(Bucket):
     """A local folder laid out as a bucket; the system lists it many times faster than the library."""
 
     def __init__(self, folder: Path) -> None:
@@ -185,7 +174,8 @@ class _Folder(_Store):
     def names(self, folder: str, after: str) -> list[str]:
         try:
             with os.scandir(self._folder / folder) as entries:
-                return heapq.nsmallest(PAGE, _signature_names(entries, after))
+                signed = (each.name for each in entries if each.name > after and "_sig" in each.name)
+                return heapq.nsmallest(PAGE, signed)
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -199,7 +189,7 @@ class _Folder(_Store):
             raise BucketError(self.location, f"can't be listed: {error.strerror}") from error
 
 
-class _Indexed(_Store):
+class _Indexed(Bucket):
     """A web server that lists a folder as a page of links."""
 
     def names(self, folder: str, after: str) -> list[str]:
@@ -223,12 +213,6 @@ class _Indexed(_Store):
         linked = (unquote(link) for link in _HREF.findall(page))
         folders = {link.strip("/").rpartition("/")[2] for link in linked if link.endswith("/")}
         return sorted(folders - {"", ".."})
-
-
-def _signature_names(entries: Iterator[os.DirEntry[str]], after: str) -> Iterator[str]:
-    for entry in entries:
-        if entry.name > after and "_sig" in entry.name:
-            yield entry.name
 
 
 def _s3(bucket: str, prefix: str | None, access: Access) -> S3Store:
@@ -291,9 +275,10 @@ def _requested(what: str, *, missing: type[BucketError] = BucketError) -> Iterat
     except FileNotFoundError as error:
         raise missing(what, "there is no such file") from error
     except (BaseError, OSError, ValueError) as error:
-        raise BucketError(what, f"can't be had: {_first_line(error)}") from error
+        raise BucketError(what, f"can't be had: {first_line(error)}") from error
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says, without its full stop."""
     lines = str(error).strip().splitlines()
     return lines[0].rstrip(" .:") if lines else type(error).__name__

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, open_bucket
 from ledger.stream.source.download import Layout, PathType
@@ -17,9 +17,7 @@ from mirror.core.config.errors import OperatorError
 
 SCHEMES = {"S3": "s3", "GCP": "gs"}
 
-_RECORD_BUCKET = DOWNLOADER + "bucketName"
-_BLOCK_BUCKET = "importer.block.bucketName"
-
+AnyLayout = TypeVar("AnyLayout", bound=Layout)
 #: Returns the value of a setting by its name below importer.downloader, or of one that overrides it.
 Choose = Callable[[str], Any]
 
@@ -28,9 +26,9 @@ class NoBucket(OperatorError):
     """No bucket is named, and none of the network is known."""
 
 
-def stream_layout() -> Layout:
-    """Return the folders where nodes publish record files."""
-    return Layout(
+def stream_layout(kind: type[AnyLayout]) -> AnyLayout:
+    """Return the folders where nodes publish files of a kind."""
+    return kind(
         network=config.value("network"),
         shard=config.value("common.shard"),
         path_type=PathType(config.value(DOWNLOADER + "pathType")),
@@ -40,28 +38,22 @@ def stream_layout() -> Layout:
 
 def stream_bucket(location: str = "", choose: Choose = downloader) -> Bucket:
     """Open the bucket of record files. Errors: OperatorError."""
-    return _bucket(location, choose("bucketName"), PUBLIC_BUCKETS, choose)
+    return _open(location or stream_location(choose), choose)
+
+
+def stream_location(choose: Choose = downloader) -> str:
+    """Return the configured location of record files. Errors: OperatorError."""
+    return _location(choose("bucketName"), PUBLIC_BUCKETS, DOWNLOADER + "bucketName", choose)
 
 
 def block_bucket(location: str = "") -> Bucket:
     """Open the bucket of blocks. Errors: OperatorError."""
-    return _bucket(location, config.value(_BLOCK_BUCKET), PUBLIC_BLOCK_BUCKETS, setting=_BLOCK_BUCKET)
+    setting = "importer.block.bucketName"
+    configured = location or _location(config.value(setting), PUBLIC_BLOCK_BUCKETS, setting, downloader)
+    return _open(configured, downloader)
 
 
-def stream_location() -> str:
-    """Return the configured location of record files. Errors: OperatorError."""
-    return _configured(config.value(_RECORD_BUCKET), PUBLIC_BUCKETS)
-
-
-def _bucket(
-    location: str,
-    name: str,
-    public: Mapping[str, str],
-    choose: Choose = downloader,
-    setting: str = _RECORD_BUCKET,
-) -> Bucket:
-    """Open the bucket at `location`, or else that of the settings: `name`, or the network's public one."""
-    location = location or _configured(name, public, choose, setting)
+def _open(location: str, choose: Choose) -> Bucket:
     provider = choose("cloudProvider")
     access = Access(
         endpoint="" if provider == "HTTP" else choose("endpointOverride"),
@@ -79,10 +71,11 @@ def _bucket(
         raise OperatorError(str(error)) from error
 
 
-def _configured(
-    name: str, public: Mapping[str, str], choose: Choose = downloader, setting: str = _RECORD_BUCKET
-) -> str:
-    """Return the location that the settings name. `setting` is the one for `name`. Errors: OperatorError."""
+def _location(name: str, public: Mapping[str, str], setting: str, choose: Choose) -> str:
+    """Return the location that the settings name: the bucket `name`, or the network's public one.
+
+    `setting` is the one for `name`. Errors: OperatorError.
+    """
     provider = choose("cloudProvider")
     prefix = choose("pathPrefix").strip("/")
     if provider == "LOCAL":

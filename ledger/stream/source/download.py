@@ -18,7 +18,7 @@ from ledger.stream.record import names
 from ledger.stream.signature.quorum import Quorum, Votes, least_for_proofs
 from ledger.stream.source import incidents
 from ledger.stream.source.bucket import PAGE, Bucket
-from ledger.stream.source.stream_file import VerifiedFile, read_verified
+from ledger.stream.source.stream_file import NodeCopy, VerifiedFile, read_verified
 from mirror.core.metrics import ingest
 from mirror.core.values import entity_id
 
@@ -53,6 +53,13 @@ class Layout:
     def node_folder(self, node_id: int) -> str:
         return f"{self.network.lower().partition('-')[0]}/{self.shard}/{node_id}/{self.kind}"
 
+    def folders(self, node_id: int, account_id: int) -> list[str]:
+        """Return the folders where a node's files may be."""
+        by_account, by_node = self.account_folder(account_id), self.node_folder(node_id)
+        if self.path_type is PathType.ACCOUNT_ID:
+            return [by_account]
+        return [by_node] if self.path_type is PathType.NODE_ID else [by_account, by_node]
+
 
 @dataclass(frozen=True)
 class Published:
@@ -76,24 +83,6 @@ class Listing:
 
     files: list[Published]
     problems: Mapping[int, str]
-
-
-@dataclass(frozen=True)
-class _Copy:
-    """A record file in a node's folder of the bucket."""
-
-    bucket: Bucket
-    folder: str
-    node_id: int
-    name: str
-
-    def read(self) -> bytes:
-        with ingest.stage("download"):
-            return self.bucket.read(f"{self.folder}/{self.name}")
-
-    def read_sidecar(self, name: str) -> bytes:
-        with ingest.stage("download"):
-            return self.bucket.read(f"{self.folder}/{names.SIDECAR_FOLDER}/{name}")
 
 
 class Download:
@@ -181,12 +170,20 @@ class Download:
         with ingest.stage("download"):
             signed = self._signatures_of(published, quorum).require()
         copies = [
-            _Copy(self.bucket, published.folders[node_id], node_id, signed.data_name)
-            for node_id in signed.signers
+            self._copy(published.folders[node_id], node_id, signed.data_name) for node_id in signed.signers
         ]
         random.shuffle(copies)
         with ingest.stage("verify"):
             return read_verified(signed, copies, sidecars=self._sidecars)
+
+    def _copy(self, folder: str, node_id: int, name: str) -> NodeCopy:
+        def read(path: str) -> bytes:
+            with ingest.stage("download"):
+                return self.bucket.read(f"{folder}/{path}")
+
+        return NodeCopy(
+            name, node_id, lambda: read(name), lambda sidecar: read(f"{names.SIDECAR_FOLDER}/{sidecar}")
+        )
 
     def _signatures_of(self, published: Published, quorum: Quorum) -> Votes:
         votes = Votes(published.name, quorum)

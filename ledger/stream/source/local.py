@@ -20,7 +20,7 @@ from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.quorum import QuorumAt, Votes
 from ledger.stream.source.blocks import LocalBlockFile, blocks_below, local_block, stored_bytes
-from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile, node_of, read_verified
+from ledger.stream.source.stream_file import UNKNOWN_NODE, NodeCopy, StreamFile, node_of, read_verified
 
 
 class SourceError(StreamFileError):
@@ -71,7 +71,10 @@ class LocalRecordFile(StreamFile):
         votes = Votes(names.signature_name(self.name), quorum_at(self.instant))
         for node_id, path in self.signatures.items():
             votes.add_file(node_id, _content(path))
-        return read_verified(votes.require(), (self, *self.copies), sidecars=sidecars)
+        copies = (
+            NodeCopy(file.name, file.node_id, file.read, file.read_sidecar) for file in (self, *self.copies)
+        )
+        return read_verified(votes.require(), copies, sidecars=sidecars)
 
     def read_sidecar(self, name: str) -> bytes:
         """Read a sidecar from the folder `sidecar` next to the record file, or from its folder."""

@@ -2,10 +2,10 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
@@ -72,20 +72,13 @@ class StreamFile(ABC):
         """
 
 
-class NodeCopy(Protocol):
-    """A record file as one node published it."""
+class NodeCopy(NamedTuple):
+    """A record file as one node published it. Errors of its functions: StreamFileError."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def node_id(self) -> int: ...
-    def read(self) -> bytes:
-        """Errors: StreamFileError."""
-        ...
-
-    def read_sidecar(self, name: str) -> bytes:
-        """Errors: StreamFileError."""
-        ...
+    name: str
+    node_id: int
+    read: Callable[[], bytes]
+    read_sidecar: Callable[[str], bytes]
 
 
 @dataclass(frozen=True)
@@ -130,10 +123,8 @@ def read_verified(signed: SignedHashes, copies: Iterable[NodeCopy], *, sidecars:
             record = read_record_file(copy.name, copy.read())
             signed.check(record)
             files = {
-                metadata.name: read_sidecar_file(
-                    metadata.name, copy.read_sidecar(metadata.name), metadata.hash
-                )
-                for metadata in (record.sidecars if sidecars else ())
+                name: read_sidecar_file(name, copy.read_sidecar(name), digest)
+                for _, name, digest, _ in (record.sidecars if sidecars else ())
             }
         except StreamFileError as error:
             incidents.note_error(f"node {copy.node_id}", error)

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ledger.stream.signature.node_key import SigningNode
+from mirror.demo.streams.signing import SigningNode
 
 if TYPE_CHECKING:
     from mirror.demo.streams.threshold_signer import ThresholdSigner

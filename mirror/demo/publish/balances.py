@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ledger.stream.signature.node_key import SigningNode
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.streams.balance_files import compose_balances
 from mirror.demo.streams.record_files import Block
+from mirror.demo.streams.signing import SigningNode
 from mirror.demo.world.world import World
 
 

@@ -11,13 +11,13 @@ ledger; the last release before the blocks still writes record files, as in real
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ledger.stream.signature.node_key import SigningNode
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions import catalogue
 from mirror.demo.actions.network import genesis, upgrades
 from mirror.demo.keys.nodes import block_signer
 from mirror.demo.network import START, Network
 from mirror.demo.streams.record_files import Block
+from mirror.demo.streams.signing import SigningNode
 
 BLOCK_SECONDS = 2
 # The release in which networks go over from record files to blocks.

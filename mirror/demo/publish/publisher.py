@@ -15,12 +15,11 @@ from ledger.ingest.chain import Position
 from ledger.proofs import threshold as block_proof
 from ledger.stream.block import names as block_names
 from ledger.stream.record import names
-from ledger.stream.signature import node_key
-from ledger.stream.signature.node_key import SigningNode
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import FileOnDisk, LocalRecordFile, find_record_files
 from mirror.demo.publish.block_folder import BlockFolder
 from mirror.demo.streams.record_files import Block, account_folder
+from mirror.demo.streams.signing import SigningNode
 
 if TYPE_CHECKING:
     # Not imported at run time, as they take long and only some users need them.
@@ -263,4 +262,4 @@ def modules() -> list[Path]:
     own = Path(__file__).parents[1].rglob("*.py")
     # The signer refers to these.
     threshold = Path(block_proof.__file__ or "").parent.glob("*.py")
-    return sorted([*own, *threshold, Path(node_key.__file__)])
+    return sorted([*own, *threshold])

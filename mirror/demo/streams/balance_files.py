@@ -9,8 +9,6 @@ from typing import Any
 
 from ledger.stream.balance import names
 from ledger.stream.record import names as record_names
-from ledger.stream.signature.node_key import SigningNode
-from ledger.stream.signature.signature_file import signature_file_v2
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import (
     AccountID,
@@ -24,6 +22,7 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.core.values.hashes import sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.demo.streams.signing import SigningNode, signature_file_v2
 
 # Account, tinybars, and units by token; ids are encoded.
 Holdings = Iterable[tuple[int, int, Mapping[int, int]]]

@@ -21,12 +21,10 @@ from pathlib import Path
 from struct import Struct
 from typing import Any, TypedDict, Unpack
 
-from ledger.stream.record import names, v6
+from ledger.stream.record import names
+from ledger.stream.record.formats import V6, metadata_hash
 from ledger.stream.record.item import HapiVersion
 from ledger.stream.record.running_hash import running_hash
-from ledger.stream.signature.address_book import address_book
-from ledger.stream.signature.node_key import SigningNode
-from ledger.stream.signature.signature_file import signature_file
 from mirror.core.values import entity_id
 from mirror.core.values import timestamp as timestamps
 from mirror.core.values.hapi import wire
@@ -52,6 +50,7 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.demo.streams.signing import SigningNode, address_book, signature_file
 
 TREASURY = 2
 FEE_COLLECTOR = 98
@@ -342,7 +341,7 @@ class Composer:
             hash=self.hash,
             previous_hash=previous_hash,
             file_hash=sha384(content),
-            metadata_hash=v6.metadata_hash(self.hapi_version, previous_hash, self.hash, number),
+            metadata_hash=metadata_hash(self.hapi_version, previous_hash, self.hash, number),
             nodes=self.nodes,
         )
 
@@ -407,9 +406,7 @@ class Composer:
         tail = RecordStreamFile(
             end_object_running_hash=_hash_object(self.hash), block_number=self.block_number, sidecars=sidecars
         )
-        return b"".join(
-            (_LENGTH.pack(v6.VERSION), head.SerializeToString(), *items, tail.SerializeToString())
-        )
+        return b"".join((_LENGTH.pack(V6), head.SerializeToString(), *items, tail.SerializeToString()))
 
 
 def _hash_object(digest: bytes) -> Any:

@@ -12,10 +12,9 @@ from typing import Final
 
 from py_arkworks_bls12381 import G1Point, G2Point
 
-from ledger.proofs.threshold import hints, poseidon, schnorr
-from ledger.proofs.threshold.hints import ORDER
+from ledger.proofs.threshold import hints, schnorr
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
-from ledger.proofs.threshold.schnorr import GENERATOR
+from ledger.proofs.threshold.verify_proof import GENERATOR, GROUP, ORDER, add, poseidon, scalar, times
 
 _NUMBER: Final = 32
 
@@ -80,8 +79,8 @@ class ThresholdSigner:
             (
                 self._slots.to_bytes(8, "little"),
                 _number(sum(self.weights.values())),
-                hints.g1_bytes(G1Point()),
-                hints.g2_bytes(G2Point()),
+                g1_bytes(G1Point()),
+                g2_bytes(G2Point()),
                 _second(self._tau),
                 self._committed(last),
                 self._committed(self._weights_at_places),
@@ -104,8 +103,8 @@ class ThresholdSigner:
         ]
         # The mean over all places is the constant of the product of keys and bits.
         secret = sum(secrets) * pow(self._slots, -1, ORDER) % ORDER
-        signature = hints.hash_to_curve(message) * hints.scalar(secret)
-        head = _first(secret) + _number(weight) + hints.g2_bytes(signature)
+        signature = hints.hash_to_curve(message) * scalar(secret)
+        head = _first(secret) + _number(weight) + g2_bytes(signature)
         bitmap = self._polynomial(bits)
         last = self._polynomial([0] * (self._slots - 1) + [1])
         weights = _minus(self._weights_at_places, [weight * each % ORDER for each in last])
@@ -143,30 +142,32 @@ class ThresholdSigner:
 
     def _challenge(self, beginning: bytes) -> int:
         """Return the point r for a signature of which only its points are known."""
-        unknown = hints.g1_bytes(G1Point()) * 2 + bytes(8 * _NUMBER)
-        return hints.challenge_of(hints.VerificationKey.of(self._key), beginning + unknown)
+        unknown = g1_bytes(G1Point()) * 2 + bytes(8 * _NUMBER)
+        return hints.challenge_of(
+            hints.VerificationKey.of(self._key), hints.Signature.of(beginning + unknown)
+        )
 
     # THE PROOF OF THE KEY
 
     def _history_key(self, node: int) -> bytes:
         """Return a node's key, and the proof that it has the secret of it."""
-        secret = self._secret(("history", node), schnorr.ORDER)
-        nonce = self._secret(("possession", node), schnorr.ORDER)
-        key, commitment = schnorr.times(GENERATOR, secret), schnorr.times(GENERATOR, nonce)
+        secret = self._secret(("history", node), GROUP)
+        nonce = self._secret(("possession", node), GROUP)
+        key, commitment = times(GENERATOR, secret), times(GENERATOR, nonce)
         challenge = schnorr.challenge_of(key, commitment, b"")
-        response = (nonce + challenge * secret) % schnorr.ORDER
+        response = (nonce + challenge * secret) % GROUP
         return b"".join(map(_number, (*key, *commitment, challenge, response)))
 
     @cached_property
     def _key_proof(self) -> bytes:
-        message = self.identity.ledger_id + poseidon.of_bytes(self._key).to_bytes(_NUMBER, "little")
-        secret = sum(self._secret(("history", node), schnorr.ORDER) for node, _ in self._nodes)
-        nonce = self._secret("statement", schnorr.ORDER)
+        message = self.identity.ledger_id + poseidon(self._key).to_bytes(_NUMBER, "little")
+        secret = sum(self._secret(("history", node), GROUP) for node, _ in self._nodes)
+        nonce = self._secret("statement", GROUP)
         key = schnorr.NEUTRAL
         for each in self.identity.contributors:
-            key = schnorr.add(key, schnorr.point_of(each))
-        challenge = schnorr.challenge_of(key, schnorr.times(GENERATOR, nonce), message)
-        response = (nonce - challenge * secret) % schnorr.ORDER
+            key = add(key, schnorr.point_of(each))
+        challenge = schnorr.challenge_of(key, times(GENERATOR, nonce), message)
+        response = (nonce - challenge * secret) % GROUP
         signed = bytes([1] * len(self._nodes)).ljust(schnorr.POSITIONS, b"\0")
         return signed + _number(response) + _number(challenge)
 
@@ -224,12 +225,24 @@ def _times(one: Polynomial, other: Polynomial) -> Polynomial:
     return product
 
 
+def g1_bytes(point: G1Point) -> bytes:
+    """Return the coordinates of a point of G1, as `hints` reads them."""
+    return hints.infinity(96) if point == G1Point.identity() else bytes(point.to_xy_bytes_be())
+
+
+def g2_bytes(point: G2Point) -> bytes:
+    """Return the coordinates of a point of G2, as `hints` reads them."""
+    return (
+        hints.infinity(192) if point == G2Point.identity() else hints.swapped(bytes(point.to_xy_bytes_be()))
+    )
+
+
 def _first(secret: int) -> bytes:
-    return hints.g1_bytes(G1Point() * hints.scalar(secret))
+    return g1_bytes(G1Point() * scalar(secret))
 
 
 def _second(secret: int) -> bytes:
-    return hints.g2_bytes(G2Point() * hints.scalar(secret))
+    return g2_bytes(G2Point() * scalar(secret))
 
 
 def _number(value: int) -> bytes:

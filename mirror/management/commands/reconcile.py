@@ -7,8 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from ledger.ingest.balances.published import compare_newest
-from ledger.ingest.balances.reconciliation import NotComparable, Outcome, reconcile
+from ledger.ingest.balances.reconciliation import NotComparable, Outcome, compare_newest, reconcile
 from ledger.ingest.errors import IngestError
 from ledger.ingest.following.configured_bucket import open_balance_download
 from ledger.ingest.trust import Trust

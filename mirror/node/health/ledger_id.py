@@ -1,8 +1,7 @@
 """The ledger id by which blocks are verified, and its origin; for `manage.py status`."""
 
 from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.configured import FIRST_LEDGER, named_ledger
-from ledger.proofs.threshold.identity import LedgerIdentity
+from ledger.proofs.threshold.identity import FIRST_LEDGER, LedgerIdentity, named_ledger
 from ledger.stream.block import block_file
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.reading.sql import fetch

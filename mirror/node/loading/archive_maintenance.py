@@ -10,10 +10,11 @@ from django.db import connection
 from ledger.archive import location as archive_location
 from ledger.archive import retention
 from ledger.archive.originals import ArchiveSelection
-from ledger.archive.repair import BlockSource, RepairSource, repair
+from ledger.archive.repair import RepairSource, repair
 from ledger.archive.store import ArchiveStore, ArchiveUnavailable, open_archive
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
+from ledger.stream.source.blocks import BlockSource
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import outage

@@ -15,8 +15,8 @@ from ledger.ingest.balances.start import Start
 from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate_bucket
 from ledger.ingest.following.configured_bucket import names_public_bucket, open_download
-from ledger.ingest.following.cutover import Choice, CutoverFollower, Follows, LastFile, Stream
-from ledger.ingest.following.follower import Follower, Span
+from ledger.ingest.following.cutover import Choice, CutoverFollower, LastFile, Stream
+from ledger.ingest.following.follower import BlockFollower, Follower, Span
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
@@ -41,7 +41,7 @@ from mirror.node.postgres.server import Server
 from network import bundled
 
 if TYPE_CHECKING:
-    from ledger.ingest.following.block_sources import BlockSource
+    from ledger.stream.source.blocks import BlockSource
 
 log = logs.logger(__name__)
 
@@ -160,9 +160,7 @@ class _Run:
             span = Span(start=first, until=last, within=within)
             return Follower(open_download(self.location), trust, report, stopping=self.stopping, span=span)
 
-        def blocks() -> Follows:
-            from ledger.ingest.following.block_follower import BlockFollower
-
+        def blocks() -> BlockFollower:
             source = _block_source(self.location)
             return BlockFollower(source, trust, report, stopping=self.stopping, until=last)
 

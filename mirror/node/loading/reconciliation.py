@@ -10,8 +10,13 @@ from contextlib import closing, contextmanager, suppress
 import psycopg
 from django.db import connection
 
-from ledger.ingest.balances.published import compare_newest, is_comparable
-from ledger.ingest.balances.reconciliation import Compared, NotComparable, Outcome
+from ledger.ingest.balances.reconciliation import (
+    Compared,
+    NotComparable,
+    Outcome,
+    compare_newest,
+    is_comparable,
+)
 from ledger.ingest.errors import IngestError
 from ledger.ingest.following.configured_bucket import open_balance_download
 from ledger.ingest.trust import Trust

@@ -11,7 +11,6 @@ from typing import Any
 
 import psycopg
 
-from ledger.stream.signature.node_key import signing_nodes
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
 from mirror.demo.streams.blocks.block import BlockComposer
 from mirror.demo.streams.blocks.frame import NativeBlock
@@ -21,6 +20,7 @@ from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.place import PORT, place
 from mirror.node.postgres.server import in_use
 from tests.benchmarks import streams
+from tests.signing import signing_nodes
 
 ROOT = Path(__file__).resolve().parents[3]
 VERSION = (0, 76, 0)

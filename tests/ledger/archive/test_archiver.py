@@ -2,7 +2,7 @@
 
 import gzip
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block.names import in_bucket
 from ledger.stream.record.names import signature_name
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from ledger.stream.source.block_node.assembly import Assembler, Limits
 from ledger.stream.source.blocks import FetchedBlock
@@ -41,6 +40,7 @@ from tests.ledger.stream.block.test_wrapped_signed import proved_by, quorum
 from tests.ledger.stream.block.wrapped import contents as wrapped_contents
 from tests.ledger.stream.block.wrapped import transactions, wrap
 from tests.ledger.stream.source.servers import Fault, S3Server
+from tests.signing import signing_nodes
 from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -53,11 +53,8 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 @contextmanager
 def open_archiver() -> Iterator[Archiver]:
-    archiver = Archiver(ArchiveSelection.by_settings(), open_archive(), stops=False)
-    try:
+    with closing(Archiver(ArchiveSelection.by_settings(), open_archive(), stops=False)) as archiver:
         yield archiver
-    finally:
-        archiver.close()
 
 
 def load(network: Network, *, readers: Readers | None = None, require_archive: bool = False) -> Any:
@@ -262,13 +259,10 @@ def test_streamed_blocks_have_their_bytes_only_if_archived(archive, settings_of)
 
 
 def first_of_node() -> RecordFile:
-    source = open_block_source()
-    try:
+    with closing(open_block_source()) as source:
         block = source.next(0, PATIENCE_SECONDS)
         assert block is not None
         return block.file
-    finally:
-        source.close()
 
 
 # TROUBLES

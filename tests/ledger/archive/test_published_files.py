@@ -8,11 +8,11 @@ import pytest
 from ledger.archive.published_files import FileNotPublished, NodeFolders, PublishedFiles
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.names import signature_name
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Layout as Folders
 from mirror.core.values.hapi.messages import ContractBytecode, TransactionSidecarRecord
 from mirror.demo.streams.record_files import Block, Composer, Layout
+from tests.signing import signing_nodes
 
 ACCOUNTS = {node: node + 3 for node in range(4)}
 NOWHERE = "2022-07-13T08_46_11.304284003Z.rcd.gz"
@@ -47,8 +47,8 @@ def test_a_file_comes_from_whichever_node_still_has_it(files, tmp_path, layout):
     block = publish(tmp_path, layout)
     record, sidecar = only(tmp_path, block.name), only(tmp_path, "*_01.rcd.gz")
 
-    assert files.record_file(block.name, ACCOUNTS, bytes) == record.read_bytes()
-    assert files.sidecar(sidecar.name, ACCOUNTS, bytes) == sidecar.read_bytes()
+    assert files.first(block.name, ACCOUNTS, bytes) == record.read_bytes()
+    assert files.first(f"sidecar/{sidecar.name}", ACCOUNTS, bytes) == sidecar.read_bytes()
 
 
 def test_signature_files_are_those_of_the_nodes_that_have_one(files, tmp_path):
@@ -67,7 +67,7 @@ def test_what_no_node_has_is_named_with_the_place(files, tmp_path):
     with pytest.raises(
         FileNotPublished, match=f"{NOWHERE}.*no node has it in the folder {tmp_path} any more"
     ):
-        files.record_file(NOWHERE, ACCOUNTS, bytes)
+        files.first(NOWHERE, ACCOUNTS, bytes)
 
 
 def test_a_copy_that_is_refused_is_passed_over(files, tmp_path):
@@ -81,6 +81,6 @@ def test_a_copy_that_is_refused_is_passed_over(files, tmp_path):
             raise StreamFileError(block.name, 0, "refused")
         return data
 
-    assert files.record_file(block.name, ACCOUNTS, read) == intact
+    assert files.first(block.name, ACCOUNTS, read) == intact
     with pytest.raises(StreamFileError, match="refused"):
-        files.record_file(block.name, {0: 3}, read)
+        files.first(block.name, {0: 3}, read)

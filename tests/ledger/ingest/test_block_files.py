@@ -11,13 +11,12 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.block.names import parse
-from ledger.stream.signature.address_book import address_book
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import NoQuorum
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import Transaction
 from mirror.demo.streams.record_files import ComposedTransaction, Composer
+from mirror.demo.streams.signing import address_book
 from tests.contracts.compose import FILE, ethereum_data
 from tests.ledger.compose import KEY, Stream, num, receipt
 from tests.ledger.ingest.load import settings, stored
@@ -42,6 +41,7 @@ from tests.ledger.stream.block.blocks import (
 from tests.ledger.stream.block.wrapped import contents as wrapped_contents
 from tests.ledger.stream.block.wrapped import transactions, wrap
 from tests.ledger.stream.fixtures import ROOT, facts, needs_fixtures
+from tests.signing import signing_nodes
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 

@@ -8,12 +8,12 @@ import pytest
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trust import Trust
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.values import timestamp
 from mirror.demo.streams.record_files import Composer
 from mirror.models import LoadedRange
+from tests.signing import signing_nodes
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 

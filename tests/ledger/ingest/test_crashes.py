@@ -14,12 +14,12 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from ledger.stream.signature.node_key import signing_nodes
 from mirror.core.processes import process_table
 from mirror.demo.streams.record_files import Composer
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
 from tests.conftest import _FOLDER
+from tests.signing import signing_nodes
 from tests.waiting import wait_until
 
 # Loads a folder, says so and waits, as a loader does between two files.

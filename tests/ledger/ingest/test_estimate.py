@@ -8,7 +8,6 @@ from ledger.ingest import estimate as estimate_module
 from ledger.ingest.estimate import SAMPLED, Estimate, Fetched, estimate, estimate_bucket, evenly
 from ledger.ingest.pipeline import Pipeline
 from ledger.stream.signature.address_book import read_address_book
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source import bucket as bucket_module
 from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Layout as Folders
@@ -17,6 +16,7 @@ from mirror.core.values.hapi.messages import ContractBytecode, TransactionSideca
 from mirror.demo.streams.record_files import Composer, Layout
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import settings, stored
+from tests.signing import signing_nodes
 
 START = 1_735_689_600 * 10**9
 MINUTE = 60 * 10**9

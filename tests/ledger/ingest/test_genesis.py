@@ -10,9 +10,10 @@ from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.verify.verification import Finding, Verification
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.errors import StreamFileError
-from ledger.stream.signature.address_book import AddressBookNode, address_book
+from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import Block, BlockItem, Key, KeyList
+from mirror.demo.streams.signing import address_book
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.stream.block.blocks import (
     ACCOUNTS,

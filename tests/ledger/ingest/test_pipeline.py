@@ -14,7 +14,6 @@ from ledger.ingest import loader_lock
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.stream.errors import StreamFileError
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
@@ -31,6 +30,7 @@ from mirror.core.values.hapi.messages import (
 from mirror.demo.streams.record_files import Composer, Layout
 from mirror.models import LOADER_LOCK
 from tests.ledger.ingest.tables import contents, empty_tables
+from tests.signing import signing_nodes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -6,10 +6,9 @@ import pytest
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
-from ledger.proofs.threshold.configured import FIRST_LEDGER
+from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.block import names
 from ledger.stream.record.formats import read_record_file
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
@@ -19,6 +18,7 @@ from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, publication
 from tests.ledger.stream.block.state_proofs import proved_by_later
 from tests.ledger.stream.block.wrapped import NAME, contents, transactions, wrap, written
+from tests.signing import signing_nodes
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 

@@ -15,7 +15,6 @@ from django.db import connection
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import NoAddressBook, Quorum
 from ledger.stream.source.local import LocalRecordFile, find_record_files
 from mirror.core.values.hapi.messages import (
@@ -27,6 +26,7 @@ from mirror.core.values.hapi.messages import (
 from mirror.demo.streams.record_files import Composer, Layout
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.fixtures import ROOT, needs_fixtures
+from tests.signing import signing_nodes
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 

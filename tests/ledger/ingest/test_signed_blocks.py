@@ -10,9 +10,8 @@ from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import KNOWN_NETWORKS, Trust
 from ledger.ingest.verify.verification import Finding, Verification
 from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.configured import FIRST_LEDGER
+from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
@@ -25,6 +24,7 @@ from network.models import Ledger
 from tests.ledger.stream.block.blocks import BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, OTHERS, publication
 from tests.ledger.stream.block.wrapped import contents, transactions, wrap
+from tests.signing import signing_nodes
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 

@@ -8,8 +8,7 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.ingest.verify.verification import Finding, Verification
-from ledger.proofs.threshold.configured import FIRST_LEDGER
-from ledger.stream.signature.node_key import signing_nodes
+from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
@@ -20,6 +19,7 @@ from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, publication
 from tests.ledger.stream.block.test_wrapped_signed import proved_by
 from tests.ledger.stream.block.wrapped import contents, transactions, wrap
+from tests.signing import signing_nodes
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 

@@ -8,11 +8,10 @@ from ledger.stream.content import content_of
 from ledger.stream.record import names
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.signature.address_book import address_book
-from ledger.stream.signature.node_key import SigningNode
 from mirror.core.values import timestamp, transaction_id
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.streams.record_files import ComposedTransaction, Composer
+from mirror.demo.streams.signing import SigningNode, address_book
 from tests.build import START, Build, insert
 from tests.ledger.stream.record import formats
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from ledger.proofs.state import record_files
-from ledger.proofs.state.compact import compact
+from ledger.proofs.state.record_files import compact
 from mirror.core.rest.schema import paths
 from tests.ledger.proofs.files import Published, published
 
@@ -24,8 +23,7 @@ def program() -> dict[str, Any]:
 
 
 def shown(file: Published) -> dict[str, Any]:
-    short = compact(file.record, file.content, file.proved.consensus_timestamp)
-    return dict(record_files.compact_json(short))
+    return {**compact(file.record, file.content, file.proved.consensus_timestamp)}
 
 
 @pytest.mark.parametrize("version", [5, 6])

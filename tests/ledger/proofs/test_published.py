@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ledger.proofs.portable.document import Part
 from ledger.proofs.portable.record_file import verify
 from ledger.proofs.portable.verdict import Expected, Trusted
 from ledger.stream.record.formats import read_record_file
@@ -76,5 +75,5 @@ def test_each_transaction_of_a_published_file_is_proved(
         named = transaction_id.text(payer, valid_start)
         answer = api.get(f"/api/v1/transactions/{named}/stateproof?{query}")
         assert answer.status == 200, answer
-        verdict = verify(Part(answer.json()), Trusted(book=book), Expected(timestamp.text(at)))
+        verdict = verify(answer.json(), Trusted(book=book), Expected(timestamp.text(at)))
         assert (verdict.transaction.consensus_timestamp, verdict.signed) == (at, 4)

@@ -9,20 +9,18 @@ from typing import Any
 
 from ledger.proofs.portable.block import items as reading
 from ledger.proofs.portable.block.items import CHANGES, HEADER, OUTPUT, RESULT, SIGNED
-from ledger.proofs.portable.block.shape import (
+from ledger.proofs.portable.document import base64
+from ledger.proofs.portable.shape import (
     BlockProofJson,
     ContributionJson,
     ItemsBeforeJson,
     ProvedItemJson,
     ProvingLedgerJson,
-    SiblingJson,
 )
-from ledger.proofs.portable.document import base64
 from ledger.proofs.threshold import threshold
 from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.block.items import BlockContent
-from ledger.stream.block.tree import Sibling
-from ledger.stream.block.version import BLOCK_VERSION
+from ledger.stream.block.names import BLOCK_VERSION
 from ledger.stream.errors import StreamFileError
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import wire
@@ -87,7 +85,9 @@ def _proof(
                 "root_hash_of_all_block_hashes_tree": base64(footer.root_hash_of_all_block_hashes_tree),
                 "start_of_block_state_root_hash": base64(footer.start_of_block_state_root_hash),
             },
-            "consensus_headers_root_hash": base64(block.tree.headers_root(prefixed=block.prefixed)),
+            "consensus_headers_root_hash": base64(
+                block.tree.section_root("headers", prefixed=block.prefixed)
+            ),
             "proof": base64(proof.SerializeToString(deterministic=True)),
         },
         "items": {
@@ -165,7 +165,9 @@ class _Places:
             is_inner, has_result = has_result, True
             if is_inner:
                 inner += 1
-            elif transactions := self._inner_of(signed):
+            elif transactions := len(
+                reading.body_of(reading.read(self._items[signed])).atomic_batch.transactions
+            ):
                 batch, of_batch, inner = signed, transactions, 0
             if timestamp.of(reading.read(self._items[index]).consensus_timestamp) == at:
                 if not is_inner:
@@ -176,10 +178,6 @@ class _Places:
                     )
                 return index, batch, inner - 1
         raise Unprovable(f"block {self._number} has no transaction of {timestamp.text(at)}")
-
-    def _inner_of(self, signed: int) -> int:
-        """Return how many transactions are in an atomic batch; 0 for any other transaction."""
-        return len(reading.body_of(reading.read(self._items[signed])).atomic_batch.transactions)
 
     def about(self, result_at: int, at: int) -> tuple[Sequence[int], Sequence[int]]:
         """Return where the outputs of a result are, and the changes of the state at its time."""
@@ -220,7 +218,10 @@ class _Places:
         """Return items with their paths."""
         paths = self._block.paths(map(self._place, indexes))
         return {
-            index: {"item": base64(self._items[index]), "path": list(map(_sibling, path))}
+            index: {
+                "item": base64(self._items[index]),
+                "path": [{"hash": base64(step.hash), "is_left": step.is_left} for step in path],
+            }
             for index, path in zip(indexes, paths, strict=True)
         }
 
@@ -232,7 +233,3 @@ class _Places:
 
     def _of_kinds(self, *kinds: str) -> list[int]:
         return [index for index, kind in enumerate(self._kinds) if kind in kinds]
-
-
-def _sibling(sibling: Sibling) -> SiblingJson:
-    return {"hash": base64(sibling.hash), "is_left": sibling.is_left}

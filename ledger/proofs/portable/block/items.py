@@ -9,7 +9,7 @@ for themselves may have no result; if they are among those before, their number 
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import Any
 
 from ledger.proofs.portable.verdict import Transaction
@@ -91,16 +91,17 @@ def are_told_by_order(signed: Sequence[bytes], outputs: Iterable[bytes], result:
     `signed` are the serialized items of the transactions up to this one, and `outputs` those before its
     result, without the header. Errors: DecodeError.
     """
-    bodies = list(map(_body_in, signed))
+    bodies = [body_of(read(item)) for item in signed]
     kinds = [body.WhichOneof("data") for body in bodies]
     if kinds[-1] == _WITHOUT_RESULT or not _MAYBE_WITHOUT_RESULT.isdisjoint(kinds):
         return False
     bodies = [body for body, kind in zip(bodies, kinds, strict=True) if kind != _WITHOUT_RESULT]
     batches = [body.WhichOneof("data") == _BATCH for body in bodies]
-    after_batch = zip(bodies, accumulate(batches), strict=True)
-    if any(follows and _may_be_child(body) for body, follows in after_batch):
-        # The child of an inner transaction can't be distinguished from the inner transaction after it.
-        return False
+    for body in compress(bodies, accumulate(batches)):
+        # Another transaction may have caused it, and its result may name the batch, too: the child of an
+        # inner transaction can't be distinguished from the inner transaction after it.
+        if body.transactionID.nonce or body.transactionID.scheduled:
+            return False
     results = 0
     times_of_batches = set()
     for item in outputs:
@@ -113,15 +114,6 @@ def are_told_by_order(signed: Sequence[bytes], outputs: Iterable[bytes], result:
             times_of_batches.add(timestamp.of(each.consensus_timestamp))
         results += 1
     return results == len(bodies) - 1 and parent_of(result) not in times_of_batches
-
-
-def _body_in(item: bytes) -> Any:
-    return body_of(read(item))
-
-
-def _may_be_child(body: Any) -> bool:
-    """Return whether another transaction may have caused this one: its result may name the batch, too."""
-    return bool(body.transactionID.nonce or body.transactionID.scheduled)
 
 
 def parent_of(result: Any) -> int | None:

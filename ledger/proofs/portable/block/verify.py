@@ -4,17 +4,20 @@ From the items of the transaction, paths lead to the root hash of their block. N
 signed it, or that of a later block, by a key that leads back to the id of their ledger.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
 
 from ledger.proofs.portable.block import items as reading
 from ledger.proofs.portable.block.items import CHANGES, HEADER, OUTPUT, RESULT, SIGNED
-from ledger.proofs.portable.block.ledger import ledger_of
-from ledger.proofs.portable.document import FORM, NotProved, Part
+from ledger.proofs.portable.document import FORM, NotProved, read
+from ledger.proofs.portable.shape import BlockProofJson
 from ledger.proofs.portable.verdict import Transaction, Trusted, Verdict
 from ledger.proofs.threshold import hints, threshold
 from ledger.proofs.threshold.encoding import WrongSignature
-from ledger.stream.block.later_block import signed_root
+from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
+from ledger.stream.block.names import BLOCK_VERSION
+from ledger.stream.block.signature import signed_root
 from ledger.stream.block.tree import (
     PREFIXED_SINCE,
     SINGLE,
@@ -24,7 +27,6 @@ from ledger.stream.block.tree import (
     leaf_of,
     steps_above,
 )
-from ledger.stream.block.version import BLOCK_VERSION
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import messages
 from mirror.core.values.hapi.messages import BlockProof, DecodeError
@@ -32,6 +34,15 @@ from mirror.core.values.hashes import SHA_384_LENGTH
 
 _STATED, _PATHS, _BLOCK = "The transaction", "The paths", "The block"
 _ORDER, _SIGNATURE = "The order of the block", "The signature of the block"
+_LEDGER = "The ledger"
+# The SHA-256 of the key for proofs of a ledger's history that networks have by default.
+DEFAULT_PROOF_KEY: Final = "5a6d78fb8d0d1ef989db3ca9c6aff7e2bd336665af8f5ec904892522ec8f2b3d"
+_FOOTER_HASHES = (
+    "block.footer.previous_block_root_hash",
+    "block.footer.root_hash_of_all_block_hashes_tree",
+    "block.footer.start_of_block_state_root_hash",
+    "block.consensus_headers_root_hash",
+)
 _MOST_STEPS = 64
 # What the last path of a proof has as the next one.
 _NO_PATH = (1 << 32) - 1
@@ -65,31 +76,24 @@ class _Block(NamedTuple):
     proof: Any
 
 
-def verify(document: Part, trusted: Trusted) -> Verdict:
+def verify(document: Mapping[str, object], trusted: Trusted) -> Verdict:
     """Return what a proof of the kind "block" shows. Errors: NotProved."""
-    if document.number("version") != BLOCK_VERSION:
+    if document.get("version") != BLOCK_VERSION:
         raise NotProved(FORM, f"its version is not {BLOCK_VERSION}, that of blocks")
-    stated = _Stated(document)
-    parts = document.part("items")
+    stated = read(document, BlockProofJson)
     try:
         items = {
-            HEADER: [_unproved(parts.part(HEADER), HEADER)],
-            SIGNED: [_unproved(parts.part(SIGNED), SIGNED)],
-            RESULT: [_unproved(parts.part(RESULT), RESULT)],
-            OUTPUT: [_unproved(part, OUTPUT) for part in parts.parts(OUTPUT)],
-            CHANGES: [_unproved(part, CHANGES) for part in parts.parts(CHANGES)],
+            kind: [_unproved(each, kind) for each in (given if isinstance(given, list) else [given])]
+            for kind, given in stated["items"].items()
         }
-        parts.finish()
-        block = _block(document.part("block"), items)
+        block = _block(stated["block"], items)
         transaction = _transaction(items, stated)
-        untold = _check_order(document.part_or_none("before"), items, stated.position)
+        untold = _check_order(stated["before"], items, stated["batch_position"])
     except DecodeError as error:
         raise NotProved(FORM, f"an item can't be parsed ({error})") from error
-    given = document.part_or_none("ledger")
-    document.finish()
     signature, root = _signature(block)
     rests_on: list[str] = []
-    ledger = ledger_of(given, trusted, signature, rests_on)
+    ledger = ledger_of(stated["ledger"], trusted, signature, rests_on)
     try:
         threshold.verify(ledger, root, signature)
     except WrongSignature as error:
@@ -109,50 +113,30 @@ def verify(document: Part, trusted: Trusted) -> Verdict:
     )
 
 
-class _Stated:
-    """What a document says of its transaction."""
-
-    def __init__(self, document: Part) -> None:
-        self.transaction_id = document.text("transaction_id")
-        self.nonce = document.number("nonce")
-        self.scheduled = document.flag("scheduled")
-        self.consensus_timestamp = document.text("consensus_timestamp")
-        self.position = document.number_or_none("batch_position")
-
-
 # ITEMS
 
 
-def _unproved(part: Part, kind: str) -> _Item:
-    serialized = part.data("item")
-    path = []
-    for step in part.parts("path"):
-        sibling = Sibling(step.data("hash"), step.flag("is_left"))
+def _unproved(given: Any, kind: str) -> _Item:
+    path = [Sibling(step["hash"], step["is_left"]) for step in given["path"]]
+    for sibling in path:
         if len(sibling.hash) != SHA_384_LENGTH and sibling != SINGLE:
             raise NotProved(FORM, f"a hash in the path of the {kind} has {len(sibling.hash)} bytes")
-        path.append(sibling)
-        step.finish()
-    part.finish()
     if len(path) > _MOST_STEPS:
         raise NotProved(FORM, f"the path of the {kind} has {len(path)} steps")
-    if reading.kind_of(serialized) != kind:
+    if reading.kind_of(given["item"]) != kind:
         raise NotProved(FORM, f"what is called {kind} is none")
-    return _Item(kind, serialized, messages.parse(messages.BlockItem, serialized), b"", path)
+    return _Item(kind, given["item"], messages.parse(messages.BlockItem, given["item"]), b"", path)
 
 
-def _block(part: Part, items: dict[str, list[_Item]]) -> _Block:
+def _block(given: Any, items: dict[str, list[_Item]]) -> _Block:
     """Return the block that all items are in; they have their leaves then."""
-    number, digest = part.number("number"), part.text("hash")
-    time, proof_data = part.data("timestamp"), part.data("proof")
-    footer = part.part("footer")
-    footer_hashes = [
-        footer.hash("previous_block_root_hash"),
-        footer.hash("root_hash_of_all_block_hashes_tree"),
-        footer.hash("start_of_block_state_root_hash"),
-        part.hash("consensus_headers_root_hash"),
-    ]
-    footer.finish()
-    part.finish()
+    number, digest, time = given["number"], given["hash"], given["timestamp"]
+    hashes = {f"block.footer.{name}": value for name, value in given["footer"].items()}
+    hashes["block.consensus_headers_root_hash"] = given["consensus_headers_root_hash"]
+    for place, value in hashes.items():
+        if len(value) != SHA_384_LENGTH:
+            raise NotProved(FORM, f"{place} has {len(value)} bytes; a hash has {SHA_384_LENGTH}")
+    footer_hashes = [hashes[place] for place in _FOOTER_HASHES]
     header = items[HEADER][0].value
     version = header.hapi_proto_version
     if (version.major, version.minor, version.patch) < PREFIXED_SINCE:
@@ -176,7 +160,7 @@ def _block(part: Part, items: dict[str, list[_Item]]) -> _Block:
         raise NotProved(_BLOCK, "its time is not the one in its header")
     if header.number != number:
         raise NotProved(_BLOCK, f"its header says that it is block {header.number}, not {number}")
-    return _Block(number, root, _proof(number, proof_data))
+    return _Block(number, root, _proof(number, given["proof"]))
 
 
 def _check_path(item: _Item, time: bytes, footer_hashes: Sequence[bytes]) -> None:
@@ -209,32 +193,33 @@ def _proof(number: int, data: bytes) -> Any:
 # TRANSACTION
 
 
-def _transaction(items: dict[str, list[_Item]], stated: _Stated) -> Transaction:
+def _transaction(items: dict[str, list[_Item]], stated: Any) -> Transaction:
     """Return the transaction, if it is the one that the document states."""
     signed, result = items[SIGNED][0].value, items[RESULT][0].value
+    position = stated["batch_position"]
     if reading.has_no_result(signed):
         raise NotProved(_STATED, "it is a signature of the state, which has no result")
     try:
-        found = reading.transaction_of(signed, result, stated.position)
+        found = reading.transaction_of(signed, result, position)
     except IndexError:
-        raise NotProved(_STATED, f"it is no batch with an inner transaction {stated.position}") from None
-    if stated.position is not None and reading.parent_of(result) in (None, found.consensus_timestamp):
+        raise NotProved(_STATED, f"it is no batch with an inner transaction {position}") from None
+    if position is not None and reading.parent_of(result) in (None, found.consensus_timestamp):
         raise NotProved(_STATED, "the result is none of a transaction in a batch: it names no batch")
-    for what, said, actual in (
-        ("transaction id", stated.transaction_id, found.transaction_id),
-        ("nonce", stated.nonce, found.nonce),
-        ("consensus timestamp", stated.consensus_timestamp, timestamp.text(found.consensus_timestamp)),
-        ("flag of a scheduled transaction", stated.scheduled, found.scheduled),
+    for what, name, actual in (
+        ("transaction id", "transaction_id", found.transaction_id),
+        ("nonce", "nonce", found.nonce),
+        ("consensus timestamp", "consensus_timestamp", timestamp.text(found.consensus_timestamp)),
+        ("flag of a scheduled transaction", "scheduled", found.scheduled),
     ):
-        if said != actual:
-            raise NotProved(_STATED, f"its {what} is {actual}, not {said}")
+        if stated[name] != actual:
+            raise NotProved(_STATED, f"its {what} is {actual}, not {stated[name]}")
     for item in items[CHANGES]:
         if timestamp.of(item.value.consensus_timestamp) != found.consensus_timestamp:
             raise NotProved(_STATED, "a change of the state in the document is of another time")
     return found
 
 
-def _check_order(before: Part | None, items: dict[str, list[_Item]], position: int | None) -> str:
+def _check_order(before: Any, items: dict[str, list[_Item]], position: int | None) -> str:
     """Return why the items before do not tell whether transaction and result belong together, "" if they do.
 
     Where they could tell it, they have to: as many results as transactions are before those of the document.
@@ -248,8 +233,7 @@ def _check_order(before: Part | None, items: dict[str, list[_Item]], position: i
         )
     if position is not None:
         raise NotProved(_ORDER, "the items before do not tell results of transactions in a batch")
-    signed, outputs = before.all_data(SIGNED), before.all_data("outputs")
-    before.finish()
+    signed, outputs = before[SIGNED], before["outputs"]
     if any(reading.kind_of(item) != SIGNED for item in signed) or any(
         reading.kind_of(item) not in (RESULT, OUTPUT) for item in outputs
     ):
@@ -302,3 +286,58 @@ def _weights(signature: bytes) -> tuple[int, int]:
     total = signature[8:40]
     signed = signature[hints.KEY_LENGTH + 96 : hints.KEY_LENGTH + 128]
     return int.from_bytes(signed, "little"), int.from_bytes(total, "little")
+
+
+# LEDGER
+
+
+def ledger_of(given: Any, trusted: Trusted, signature: bytes, rests_on: list[str]) -> LedgerIdentity:
+    """Return the ledger, and add to `rests_on` that it is only the document's. Errors: NotProved.
+
+    `given` is a ProvingLedgerJson, read, or None.
+    """
+    stated = None if given is None else _stated(given)
+    known = trusted.ledger
+    known_id = known.ledger_id if known else trusted.ledger_id
+    if known and trusted.ledger_id not in (None, known.ledger_id):
+        raise NotProved(_LEDGER, "--ledger and --ledger-id name two of them")
+    if stated and known_id is not None and stated.ledger_id != known_id:
+        raise NotProved(_LEDGER, f"the proof is one of ledger 0x{stated.ledger_id.hex()}")
+    if known:
+        if stated and stated.proof_key not in (b"", known.proof_key):
+            raise NotProved(_LEDGER, "the document has another key for proofs than the ledger")
+        if stated and stated.contributors and stated.contributors != known.contributors:
+            raise NotProved(_LEDGER, "the document has other nodes than the ledger")
+        return known
+    if stated is None:
+        raise NotProved(_LEDGER, "the document does not have it; name its publication by --ledger")
+    if known_id is None:
+        rests_on.append(
+            f"the ledger in the document itself, id 0x{stated.ledger_id.hex()}: name one that you know by "
+            "--ledger-id or --ledger"
+        )
+    elif len(signature) != threshold.WRAPS_LENGTH:
+        raise NotProved(
+            _LEDGER,
+            "its key is proved by the nodes of its first address book, which its id alone does not tell: "
+            "name its publication by --ledger",
+        )
+    elif sha256(stated.proof_key).hexdigest() != DEFAULT_PROOF_KEY:
+        raise NotProved(
+            _LEDGER,
+            "its key for proofs is not the one that networks have by default: name its publication by "
+            "--ledger",
+        )
+    elif stated.contributors:
+        raise NotProved(_LEDGER, "the document has nodes of the ledger, which its id does not prove")
+    return stated
+
+
+def _stated(given: Any) -> LedgerIdentity:
+    contributors = (
+        Contributor(each["node_id"], each["weight"], each["history_proof_key"])
+        for each in given["node_contributions"] or ()
+    )
+    return LedgerIdentity(
+        given["ledger_id"], given["history_proof_verification_key"] or b"", tuple(contributors)
+    )

@@ -42,11 +42,8 @@ def function_result(result: Any, traces: Sequence[Any], addresses: Mapping[int, 
         amount=context.value,
         functionParameters=context.call_data,
     )
-    for name, field in (
-        ("contractID", "contract_id"),
-        ("sender_id", "sender_id"),
-        ("signer_nonce", "signer_nonce"),
-    ):
+    fields = (("contractID", "contract_id"), ("sender_id", "sender_id"), ("signer_nonce", "signer_nonce"))
+    for name, field in fields:
         if result.HasField(field):
             getattr(message, name).CopyFrom(getattr(result, field))
     return message

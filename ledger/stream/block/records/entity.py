@@ -10,7 +10,15 @@ from typing import Any
 from ledger.stream.block.items import BlockTransaction
 from ledger.stream.block.records.airdrop import end_airdrops, pending_airdrops
 from ledger.stream.block.records.contract import function_result, sidecar_records
-from ledger.stream.block.records.state import StateAfter, hook_of
+from ledger.stream.block.records.state import (
+    FILES,
+    NODES,
+    REGISTERED_NODES,
+    TOKENS,
+    TOPICS,
+    StateAfter,
+    hook_of,
+)
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import alias, entity_id
 from mirror.core.values.ethereum import EIP_7702
@@ -98,25 +106,22 @@ def _add_output(parts: Parts, output: Any) -> None:
     kind = output.WhichOneof("transaction")
     if kind == "account_create":
         receipt.accountID.CopyFrom(output.account_create.created_account_id)
-    elif kind == "util_prng":
-        which = output.util_prng.WhichOneof("entropy")
-        if which is not None:
-            setattr(record, which, getattr(output.util_prng, which))
-    elif kind == "create_schedule":
-        receipt.scheduleID.CopyFrom(output.create_schedule.schedule_id)
-        _copy(output.create_schedule, "scheduled_transaction_id", receipt.scheduledTransactionID)
-    elif kind == "sign_schedule":
-        _copy(output.sign_schedule, "scheduled_transaction_id", receipt.scheduledTransactionID)
+    elif kind == "util_prng" and (which := output.util_prng.WhichOneof("entropy")):
+        setattr(record, which, getattr(output.util_prng, which))
+    elif kind in ("create_schedule", "sign_schedule"):
+        schedule = getattr(output, kind)
+        if kind == "create_schedule":
+            receipt.scheduleID.CopyFrom(schedule.schedule_id)
+        if schedule.HasField("scheduled_transaction_id"):
+            receipt.scheduledTransactionID.CopyFrom(schedule.scheduled_transaction_id)
     elif kind == "contract_call":
         _add_result(parts, "contractCallResult", output.contract_call.evm_transaction_result)
     elif kind == "contract_create":
         _add_result(parts, "contractCreateResult", output.contract_create.evm_transaction_result)
-    elif kind == "ethereum_call":
-        which = output.ethereum_call.WhichOneof("transaction_result")
-        if which is not None:
-            creates = which == "evm_create_transaction_result"
-            name = "contractCreateResult" if creates else "contractCallResult"
-            _add_result(parts, name, getattr(output.ethereum_call, which))
+    elif kind == "ethereum_call" and (which := output.ethereum_call.WhichOneof("transaction_result")):
+        creates = which == "evm_create_transaction_result"
+        name = "contractCreateResult" if creates else "contractCallResult"
+        _add_result(parts, name, getattr(output.ethereum_call, which))
 
 
 def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
@@ -130,7 +135,7 @@ def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
         if _reached(parts.item, evm_result):
             parts.receipt.contractID.CopyFrom(result.contractID)
         if name == "contractCreateResult" and parts.item.successful:
-            address = parts.state.evm_address(entity_id.of_contract(result.contractID))
+            address = parts.state.evm_addresses.get(entity_id.of_contract(result.contractID))
             if address is not None:
                 result.evm_address.value = address
     getattr(parts.item.record, name).CopyFrom(result)
@@ -146,11 +151,6 @@ def _reached(item: RecordItem, evm_result: Any) -> bool:
     if item.transaction_type == NUMBERS["ETHEREUMTRANSACTION"]:
         return bool(evm_result.gas_used)
     return item.transaction_type in _OF_CONTRACTS
-
-
-def _copy(output: Any, field: str, to: Any) -> None:
-    if output.HasField(field):
-        to.CopyFrom(getattr(output, field))
 
 
 # Types
@@ -184,18 +184,14 @@ def _contract_changed(parts: Parts) -> None:
     parts.receipt.contractID.CopyFrom(contract)
 
 
-def _created(field: str, take: Callable[[StateAfter], Any | None]) -> Callable[[Parts], None]:
-    """Return what sets the id of a created entity, taken from the state."""
-
-    def complete(parts: Parts) -> None:
-        if (entity := take(parts.state)) is not None:
-            getattr(parts.receipt, field).CopyFrom(entity)
-
-    return complete
-
-
-def _node_created(field: str, take: Callable[[StateAfter], int | None]) -> Callable[[Parts], None]:
-    return lambda parts: _set_number(parts, field, take(parts.state))
+def _created(parts: Parts) -> None:
+    """Set the id of a created entity, taken from the state."""
+    field, state = _STATES[parts.item.transaction_type]
+    entity = parts.state.take(state)
+    if state in (NODES, REGISTERED_NODES):
+        _set_number(parts, field, entity)
+    elif entity is not None:
+        getattr(parts.receipt, field).CopyFrom(entity)
 
 
 def _set_number(parts: Parts, field: str, number: int | None) -> None:
@@ -215,17 +211,14 @@ def _message_submitted(parts: Parts) -> None:
     """Add sequence number and running hash, from a trace or, of a topic's last message, from the state."""
     receipt = parts.receipt
     receipt.topicRunningHashVersion = _RUNNING_HASH_VERSION
-    traced = (
-        trace.submit_message_trace_data
-        for trace in parts.transaction.traces
-        if trace.HasField("submit_message_trace_data")
-    )
-    trace = next(traced, None)
-    if trace is None:
+    for trace in parts.transaction.traces:
+        if trace.HasField("submit_message_trace_data"):
+            traced = trace.submit_message_trace_data
+            number, running_hash = traced.sequence_number, traced.running_hash
+            break
+    else:
         topic = parts.item.body.consensusSubmitMessage.topicID
         number, running_hash = parts.state.take_message(entity_id.of_topic(topic)) or (0, b"")
-    else:
-        number, running_hash = trace.sequence_number, trace.running_hash
     if number and running_hash:
         receipt.topicSequenceNumber, receipt.topicRunningHash = number, running_hash
     else:
@@ -250,8 +243,7 @@ def _supply_reduced(parts: Parts) -> None:
 
 
 def _set_supply(parts: Parts, token: Any, added: int) -> None:
-    supply = parts.state.take_supply(entity_id.of_token(token), added)
-    _set_number(parts, "newTotalSupply", supply)
+    _set_number(parts, "newTotalSupply", parts.state.take_supply(entity_id.of_token(token), added))
 
 
 def _tokens_airdropped(parts: Parts) -> None:
@@ -270,21 +262,25 @@ def _airdrops_cancelled(parts: Parts) -> None:
     end_airdrops(parts.item.body.tokenCancelAirdrop.pending_airdrops, (), parts.state)
 
 
+# The field of the receipt with the id of a created entity, and the state that has it.
+_STATES = {
+    NUMBERS["CONSENSUSCREATETOPIC"]: ("topicID", TOPICS),
+    NUMBERS["FILECREATE"]: ("fileID", FILES),
+    NUMBERS["NODECREATE"]: ("node_id", NODES),
+    NUMBERS["REGISTEREDNODECREATE"]: ("registered_node_id", REGISTERED_NODES),
+    NUMBERS["TOKENCREATION"]: ("tokenID", TOKENS),
+}
 _ON_SUCCESS: dict[int, Callable[[Parts], None]] = {
-    NUMBERS["CONSENSUSCREATETOPIC"]: _created("topicID", StateAfter.take_topic),
+    **dict.fromkeys(_STATES, _created),
     NUMBERS["CONSENSUSSUBMITMESSAGE"]: _message_submitted,
     NUMBERS["CONTRACTDELETEINSTANCE"]: _contract_changed,
     NUMBERS["CONTRACTUPDATEINSTANCE"]: _contract_changed,
     NUMBERS["CRYPTOCREATEACCOUNT"]: _account_created,
     NUMBERS["CRYPTOUPDATEACCOUNT"]: _account_updated,
-    NUMBERS["FILECREATE"]: _created("fileID", StateAfter.take_file),
-    NUMBERS["NODECREATE"]: _node_created("node_id", StateAfter.take_node),
-    NUMBERS["REGISTEREDNODECREATE"]: _node_created("registered_node_id", StateAfter.take_registered_node),
     NUMBERS["TOKENAIRDROP"]: _tokens_airdropped,
     NUMBERS["TOKENBURN"]: _supply_reduced,
     NUMBERS["TOKENCANCELAIRDROP"]: _airdrops_cancelled,
     NUMBERS["TOKENCLAIMAIRDROP"]: _airdrops_claimed,
-    NUMBERS["TOKENCREATION"]: _created("tokenID", StateAfter.take_token),
     NUMBERS["TOKENMINT"]: _token_minted,
     NUMBERS["TOKENWIPE"]: _supply_reduced,
 }

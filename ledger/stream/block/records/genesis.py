@@ -8,7 +8,7 @@ wraps the first record file of an older network, that is all that had existed be
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ledger.stream.block.records.state_ids import ACCOUNTS, BYTECODE, FILES
+from ledger.stream.block.records.state import ACCOUNTS, BYTECODE, FILES
 from mirror.core.values import entity_id
 
 

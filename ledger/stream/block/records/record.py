@@ -5,7 +5,6 @@ and success, from the transactions' results; then backward each record is comple
 `StateAfter` is unwound from the end.
 """
 
-from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -41,11 +40,6 @@ class RecordMaker:
         self._file = RecordStreamFile()
         # The EVM addresses of contracts (encoded) in the block so far.
         self._addresses: dict[int, bytes] = {}
-
-    @property
-    def made(self) -> Sequence[RecordItem]:
-        """The items so far; the last ones may be incomplete."""
-        return self._items
 
     def advance(self) -> None:
         """Make the items of all transactions but the last, which may go on. Errors: StreamFileError."""

@@ -5,24 +5,17 @@ follows by going backwards: the last one to create an entity created the one wit
 total after an earlier transaction is the total after the next one less what that one added.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from google.protobuf.message import Message
 
-from ledger.stream.block.records.state_ids import (
-    ACCOUNTS,
-    BYTECODE,
-    FILES,
-    HOOK_STORAGE,
-    NODES,
-    PENDING_AIRDROPS,
-    REGISTERED_NODES,
-    STORAGE,
-    TOKENS,
-    TOPICS,
-)
 from mirror.core.values import entity_id
+
+# The states of a network that readers and writers of blocks know: enum StateIdentifier.
+ACCOUNTS, STORAGE, BYTECODE, FILES, TOKENS = 2, 4, 5, 6, 7
+NODES, TOPICS, BLOCK_STREAM_INFO, PENDING_AIRDROPS = 20, 21, 24, 25
+HOOK_STORAGE, REGISTERED_NODES = 52, 56
 
 _SLOT_LENGTH = 32
 # The fields that a key of a state may be in.
@@ -37,6 +30,7 @@ _KEYS = {
     TOKENS: ("token_id_key",),
     TOPICS: ("topic_id_key",),
 }
+_NUMBERS = {FILES: entity_id.of_file, TOKENS: entity_id.of_token, TOPICS: entity_id.of_topic}
 
 Hook = tuple[int, int]  # encoded id of the owner, number of its hook
 Storage = int | Hook  # of a contract, by its encoded id, or of a hook
@@ -56,20 +50,14 @@ def hook_of(hook_id: Any) -> Hook:
     return entity_id.of_account(owner.account_id), hook_id.hook_id
 
 
-def _storage_of(kind: str, slot_key: Any) -> Storage:
-    """Return whose storage the key of a slot, of some kind, is in."""
-    if kind == "slot_key_key":
-        return entity_id.of_contract(slot_key.contractID)
-    return hook_of(slot_key.hook_id)
-
-
 class StateAfter:
     """The changes of one top level transaction and its children; `take_*` rely on going backwards."""
 
     def __init__(self, changes: Iterable[Any]) -> None:
         """`changes` are StateChange messages in block order; the last of a key counts."""
         self._accounts: dict[bytes, Any] = {}
-        self._addresses: dict[int, bytes] = {}
+        #: The addresses of changed contracts that have one besides their number.
+        self.evm_addresses: dict[int, bytes] = {}
         self._nonces: dict[int, int] = {}
         self._code: dict[int, bytes] = {}
         self._storage: dict[Slot, bytes | None] = {}
@@ -91,8 +79,7 @@ class StateAfter:
         """A slot that is deleted has been set to nothing."""
         kind = key.WhichOneof("key_choice")
         if state in (STORAGE, HOOK_STORAGE) and kind in _KEYS[state]:
-            slot_key = getattr(key, kind)
-            self._set_slot(_storage_of(kind, slot_key), slot_key.key, b"")
+            self._set_slot(kind, getattr(key, kind), b"")
 
     def _updated(self, state: int, update: Any) -> None:
         key, value = update.key, update.value
@@ -103,7 +90,8 @@ class StateAfter:
         if kind not in _KEYS.get(state, ()):
             return
         if state in (STORAGE, HOOK_STORAGE):
-            self._slot_updated(kind, update)
+            written = value.slot_value_value.value if value.HasField("slot_value_value") else None
+            self._set_slot(kind, getattr(key, kind), written, identical=update.identical)
         elif state == BYTECODE:
             if value.HasField("bytecode_value"):
                 self._code[entity_id.of_contract(key.contract_id_key)] = value.bytecode_value.code
@@ -111,20 +99,17 @@ class StateAfter:
             pending = value.account_pending_airdrop_value
             if pending.HasField("pending_airdrop_value"):
                 self._airdrops[_key(key.pending_airdrop_id_key)] = pending.pending_airdrop_value.amount
-        elif state == FILES:
-            self._change(state, update, entity_id.of_file(key.file_id_key), key.file_id_key)
         elif state in (NODES, REGISTERED_NODES):
             number = key.node_id_key.id if kind == "node_id_key" else key.entity_number_key.value
             self._change(state, update, number, number)
-        elif state == TOKENS:
-            token = entity_id.of_token(key.token_id_key)
-            self._change(state, update, token, key.token_id_key)
-            if value.HasField("token_value"):
-                self._supplies[token] = value.token_value.total_supply
-        elif state == TOPICS:
-            topic = entity_id.of_topic(key.topic_id_key)
-            self._change(state, update, topic, key.topic_id_key)
-            self._topics[topic] = value.topic_value.sequence_number, value.topic_value.running_hash
+        else:
+            entity = getattr(key, kind)
+            number = _NUMBERS[state](entity)
+            self._change(state, update, number, entity)
+            if state == TOPICS:
+                self._topics[number] = value.topic_value.sequence_number, value.topic_value.running_hash
+            elif state == TOKENS and value.HasField("token_value"):
+                self._supplies[number] = value.token_value.total_supply
 
     def _account(self, account: Any) -> None:
         if not account.HasField("account_id"):
@@ -135,22 +120,18 @@ class StateAfter:
             return
         self._accounts[account.alias] = account.account_id
         if account.smart_contract:
-            self._addresses[entity_id.of_account(account.account_id)] = account.alias
+            self.evm_addresses[entity_id.of_account(account.account_id)] = account.alias
 
-    def _slot_updated(self, kind: str, update: Any) -> None:
-        value = update.value
-        written = value.slot_value_value.value if value.HasField("slot_value_value") else None
-        slot_key = getattr(update.key, kind)
-        self._set_slot(_storage_of(kind, slot_key), slot_key.key, written, identical=update.identical)
-
-    def _set_slot(
-        self, storage: Storage, key: bytes, value: bytes | None, *, identical: bool = False
-    ) -> None:
+    def _set_slot(self, kind: str, slot_key: Any, value: bytes | None, *, identical: bool = False) -> None:
         """Note the value of a slot. One whose value is `identical` to that before has no index."""
-        slot = slot_of(storage, key)
+        if kind == "slot_key_key":
+            storage: Storage = entity_id.of_contract(slot_key.contractID)
+        else:
+            storage = hook_of(slot_key.hook_id)
+        slot = slot_of(storage, slot_key.key)
         if not identical and slot not in self._written:
             self._written.add(slot)
-            self._slots.setdefault(storage, []).append(key)
+            self._slots.setdefault(storage, []).append(slot_key.key)
         self._storage[slot] = value
 
     def _change(self, state: int, update: Any, number: int, entity: Any) -> None:
@@ -163,39 +144,14 @@ class StateAfter:
         """The AccountID with an alias, if the account was changed."""
         return self._accounts.get(alias)
 
-    def evm_address(self, contract: int) -> bytes | None:
-        """The address of a contract that has one besides its number."""
-        return self._addresses.get(contract)
-
-    @property
-    def evm_addresses(self) -> Mapping[int, bytes]:
-        """The addresses of all changed contracts that have one besides their number."""
-        return self._addresses
-
     def contract_code(self, contract: int) -> bytes | None:
         """The runtime bytecode of a new contract; None when it is unknown."""
         return self._code.get(contract)
 
     # Created entities: every creation, the last one first, has to take its own
 
-    def take_file(self) -> Any | None:
-        return self._take(FILES)
-
-    def take_node(self) -> int | None:
-        number: int | None = self._take(NODES)
-        return number
-
-    def take_registered_node(self) -> int | None:
-        number: int | None = self._take(REGISTERED_NODES)
-        return number
-
-    def take_token(self) -> Any | None:
-        return self._take(TOKENS)
-
-    def take_topic(self) -> Any | None:
-        return self._take(TOPICS)
-
-    def _take(self, state: int) -> Any | None:
+    def take(self, state: int) -> Any | None:
+        """Return the created entity of a state with the greatest number: its id, or the number of a node."""
         changed = self._changed[state]
         return changed.pop(max(changed)) if changed else None
 

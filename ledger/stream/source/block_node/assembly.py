@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ledger.stream.block import names
-from ledger.stream.block.block_file import of_content
+from ledger.stream.block.block_file import OriginalBlock, of_content
 from ledger.stream.block.items import BlockReader
-from ledger.stream.block.original import OriginalBlock
 from ledger.stream.block.records.record import RecordMaker
 from ledger.stream.block.tree import HashedTree
 from ledger.stream.errors import StreamFileError
@@ -33,19 +32,27 @@ _ITEMS_OF_MESSAGE = SubscribeStreamResponse.BLOCK_ITEMS_FIELD_NUMBER
 class Limits:
     """The most items and bytes of a block, and the most bytes of a message with some of its items.
 
-    `originals`: blocks have their bytes, as the archive or the database stores them.
+    `originals`: blocks have their bytes, as the archive or the database stores them. `block_seconds` and
+    `status_seconds` are the times to wait for a block and for a status; closing a subscription waits for its
+    thread, but not longer than `shutdown_seconds`.
     """
 
     items: int = 800_000
     block_bytes: int = 512 << 20
     message_bytes: int = 125 << 20
     originals: bool = False
+    block_seconds: float = 5.0
+    status_seconds: float = 5.0
+    shutdown_seconds: float = 5.0
 
 
 class BlockNodeFailure(StreamFileError):
     """A block node can't be used now: it is unavailable, slow, or sends no stream of blocks."""
 
     kind = ingest.SOURCE
+
+    def __init__(self, node: str, cause: str, cure: str = ANOTHER_NODE) -> None:
+        super().__init__(node, 0, cause, cure)
 
     def __str__(self) -> str:
         # A stream of messages has no byte to name.
@@ -57,7 +64,7 @@ class BlockNodeStall(BlockNodeFailure):
     """A block node does not send a block that exists; `waited` is the time (s)."""
 
     def __init__(self, node: str, cause: str, waited: float) -> None:
-        super().__init__(node, 0, cause, ANOTHER_NODE)
+        super().__init__(node, cause)
         self.waited = waited
 
 
@@ -186,8 +193,8 @@ class Assembler:
             "importer.block.stream.maxBlockItems is the limit.",
         )
 
-    def _failure(self, cause: str, cure: str = "") -> BlockNodeFailure:
-        return BlockNodeFailure(self._node, 0, f"the block node {cause}", cure or ANOTHER_NODE)
+    def _failure(self, cause: str, cure: str = ANOTHER_NODE) -> BlockNodeFailure:
+        return BlockNodeFailure(self._node, f"the block node {cause}", cure)
 
 
 def _is_header(item: bytes) -> bool:
@@ -195,8 +202,5 @@ def _is_header(item: bytes) -> bool:
 
 
 def _named(status: int) -> str:
-    try:
-        name: str = SubscribeStreamResponse.Code.Name(status)
-    except ValueError:
-        return str(status)
-    return name
+    codes: dict[int, str] = {code: name for name, code in SubscribeStreamResponse.Code.items()}
+    return codes.get(status, str(status))

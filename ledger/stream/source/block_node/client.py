@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import grpc
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.block_node import answers, certificates
+from ledger.stream.source.block_node import answers
 from ledger.stream.source.block_node.answers import WITHOUT_END, Answer, Available
 from ledger.stream.source.block_node.api_pb2 import (
     ServerStatusRequest,
@@ -18,7 +18,6 @@ from ledger.stream.source.block_node.api_pb2 import (
     SubscribeStreamResponse,
 )
 from ledger.stream.source.block_node.assembly import (
-    ANOTHER_NODE,
     Assembler,
     BlockNodeFailure,
     BlockNodeStall,
@@ -32,7 +31,6 @@ _STATUS = "/org.hiero.block.api.BlockNodeService/serverStatus"
 _AHEAD, _AHEAD_BYTES = 8, 8 << 20
 # A node is connected to again within this time; by default it may take two minutes.
 _SHORTEST_PAUSE_MILLISECONDS, _LONGEST_PAUSE_MILLISECONDS = 200, 2_000
-SHUTDOWN_SECONDS = 5.0
 # The addresses of a node that refuses connections over TLS are connected to one by one for so long.
 _PROBE_SECONDS = 1.0
 # Another thread has closed the connection.
@@ -64,13 +62,9 @@ class BlockNode:
 class BlockNodeClient:
     """The connections to a node. Close it when done; that ends its streams. Used again, it connects anew."""
 
-    def __init__(
-        self, node: BlockNode, limits: Limits, *, seconds_of_shutdown: float = SHUTDOWN_SECONDS
-    ) -> None:
-        """Closing a subscription waits for its thread, but not longer than `seconds_of_shutdown`."""
+    def __init__(self, node: BlockNode, limits: Limits) -> None:
         self.node = node
         self._limits = limits
-        self._seconds_of_shutdown = seconds_of_shutdown
         self._channels: dict[Endpoint, grpc.Channel] = {}
         # The endpoints that have answered over the connection of now.
         self._answered: set[Endpoint] = set()
@@ -118,10 +112,11 @@ class BlockNodeClient:
             call = subscribe(request)
         except ValueError as error:
             # Another thread has closed the connection.
-            raise BlockNodeFailure(
-                self.node.name, 0, f"the connection to the block node was closed: {error}", ANOTHER_NODE
-            ) from error
-        return Subscription(call, self.node, assembler, start, seconds_per_block, self._seconds_of_shutdown)
+            cause = f"the connection to the block node was closed: {error}"
+            raise BlockNodeFailure(self.node.name, cause) from error
+        return Subscription(
+            call, self.node, assembler, start, seconds_per_block, self._limits.shutdown_seconds
+        )
 
     def note_answer(self, channel: grpc.Channel) -> None:
         """Note that the node has sent its status over a connection."""
@@ -165,11 +160,10 @@ def _reason(
     error: Any, endpoint: Endpoint, seconds: float | None = None, probe: float = _PROBE_SECONDS
 ) -> str:
     """Return why a call has failed after `seconds`: of all addresses the most precise reason."""
+    certificate = None
     if endpoint.requires_tls and probe > 0:
-        certificate = certificates.problem(error, endpoint.host, endpoint.port, _STATUS, probe)
-        if certificate:
-            return certificate
-    return answers.reason(error, seconds)
+        certificate = answers.certificate_problem(error, endpoint.host, endpoint.port, _STATUS, probe)
+    return certificate or answers.reason(error, seconds)
 
 
 class Question:
@@ -362,4 +356,4 @@ class Subscription:
         return len(self._ready) < _AHEAD and self._ready_bytes < _AHEAD_BYTES
 
     def _failure(self, cause: str) -> BlockNodeFailure:
-        return BlockNodeFailure(self._node.name, 0, f"the block node {cause}", ANOTHER_NODE)
+        return BlockNodeFailure(self._node.name, f"the block node {cause}")

@@ -1,4 +1,7 @@
-"""The choice of a block node: by priority, by latency, or by both; nodes that fail come last."""
+"""The choice of a block node: by priority, by latency, or by both; nodes that fail come last.
+
+The latency of nodes other than the one that is followed is measured by a thread.
+"""
 
 import math
 import threading
@@ -6,12 +9,22 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node.answers import Answer, Available
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
-from ledger.stream.source.block_node.client import BlockNode
+from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient
+from ledger.stream.source.blocks import FetchedBlock
+from mirror.core import logs
+from mirror.core.config import clock
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 
+log = logs.logger(__name__)
+
+_LOOK_SECONDS = 0.25
+# Clocks differ by less than this: a block that arrives earlier than it ended has a wrong time.
+_CLOCKS_DIFFER_SECONDS = 1.0
 # The weight of a new latency in the mean.
 _NEW_PART = 0.3
 # After this number of failed measurements a latency is unknown.
@@ -47,13 +60,10 @@ class SelectionReason(StrEnum):
     ACCEPTED = "it had kept failing, but its blocks are accepted again"
 
 
-class BlockNodeClients(Protocol):
+class StatusRequest(Protocol):
     """A request for the status of a node (`client.Question`)."""
 
-    def is_answered_within(self, seconds: float) -> bool:
-        """Wait for the answer or its failure; return whether there is one in time."""
-        ...
-
+    def is_answered_within(self, seconds: float) -> bool: ...
     def answer(self) -> Answer: ...
 
 
@@ -81,21 +91,6 @@ class Rules:
     most_processing: float = 1
 
 
-@dataclass(frozen=True)
-class NodeState:
-    """What is known of a node: its mean latency (s), if any, and for how long it is set aside (s)."""
-
-    node: BlockNode
-    latency: float | None
-    failures: int
-    set_aside: float
-    # Its last failure in words.
-    failure: str
-    # Its last answer, and the age of that (s); None before the first.
-    answer: Answer | None = None
-    asked: float = 0.0
-
-
 @dataclass
 class _Known:
     # Failures and seconds of stalls, as they counted at the last of them.
@@ -119,7 +114,7 @@ class Scheduler:
     def __init__(
         self,
         nodes: Callable[[], Sequence[BlockNode]],
-        ask: Callable[[BlockNode], BlockNodeClients],
+        ask: Callable[[BlockNode], StatusRequest],
         rules: Rules,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -141,24 +136,24 @@ class Scheduler:
         ordered = self.ordered()
         active = [node for node in ordered if self.is_active(node)]
         coming: NodeSelection | None = None
+        self._changed = self._clock()
         for node, available in self._answers(active):
             wanted = available.first if number is None else number
             if available.has(wanted):
-                return self._chosen(NodeSelection(node, wanted, SelectionReason.FIRST))
+                return NodeSelection(node, wanted, SelectionReason.FIRST)
             if coming is None and wanted == available.last + 1:
                 coming = NodeSelection(node, wanted, SelectionReason.NEXT)
         if coming:
-            return self._chosen(coming)
+            return coming
         set_aside = [node for node in ordered if node not in active]
         for node, available in self._answers(sorted(set_aside, key=lambda node: self._of(node).failed)):
             wanted = available.first if number is None else number
             if available.has(wanted):
-                self._readmit(node)
-                return self._chosen(NodeSelection(node, wanted, SelectionReason.FORCED))
+                self._of(node).inactive_until = float("-inf")
+                return NodeSelection(node, wanted, SelectionReason.FORCED)
         what = "a block" if number is None else f"block {number}"
         raise BlockNodeFailure(
             "block nodes",
-            0,
             f"no block node can provide {what} ({self._reasons(ordered)})",
             "See that importer.block.nodes names block nodes that can be reached and have it.",
         )
@@ -184,31 +179,38 @@ class Scheduler:
             return []
         return [node for node in self._listed if node != current and self.is_active(node)]
 
-    def states(self) -> list[NodeState]:
-        """Return what is known of each node, the preferred one first."""
-        now = self._clock()
+    def status(self, used: BlockNode | None) -> list[dict[str, Any]]:
+        """Return what operators see of each node, the preferred one first. Times are seconds of the epoch."""
+        monotonic, now = self._clock(), time.time()
         with self._lock:
             return [
-                NodeState(
-                    node,
-                    known.latency,
-                    round(self._failures(known)),
-                    max(known.inactive_until - now, 0.0),
-                    known.failure,
-                    known.answer,
-                    max(now - known.answered, 0.0),
-                )
+                {
+                    "name": node.name,
+                    "priority": node.priority,
+                    "used": node == used,
+                    "latency_ms": None if known.latency is None else round(known.latency * 1000),
+                    "failures": round(self._failures(known)),
+                    "last_failure": known.failure,
+                    "set_aside_until": round(now + known.inactive_until - monotonic)
+                    if known.inactive_until > monotonic
+                    else None,
+                    "blocks": known.answer and known.answer.available,
+                    "answer": known.answer.has if known.answer else "",
+                    "answered": round(now - (monotonic - known.answered)) if known.answer else None,
+                }
                 for node in sorted(self._listed, key=self._rank)
                 for known in (self._of(node),)
             ]
 
     # WHAT HAPPENED
 
-    def answered(self, node: BlockNode, answer: Answer) -> None:
-        """Store the status of a node."""
+    def available(self, node: BlockNode, request: StatusRequest | None = None) -> Available | None:
+        """Store and return what blocks a node has, by its answer to a request, or else to a new one."""
+        answer = (request or self._ask(node)).answer()
         with self._lock:
             known = self._of(node)
             known.answer, known.answered = answer, self._clock()
+        return answer.available
 
     def measured(self, node: BlockNode, latency: float) -> None:
         """Store the time from the end of a block to its arrival from a node (s)."""
@@ -289,13 +291,11 @@ class Scheduler:
         yield from self._available(requests)
 
     def _available(
-        self, requests: Iterable[tuple[BlockNode, BlockNodeClients]]
+        self, requests: Iterable[tuple[BlockNode, StatusRequest]]
     ) -> Iterator[tuple[BlockNode, Available]]:
-        for node, question in requests:
-            answer = question.answer()
-            self.answered(node, answer)
-            if answer.available is not None:
-                yield node, answer.available
+        for node, request in requests:
+            if (available := self.available(node, request)) is not None:
+                yield node, available
 
     def _reasons(self, nodes: Sequence[BlockNode]) -> str:
         """Return why nodes can't provide a block: of some of them, and the number of the others."""
@@ -314,13 +314,6 @@ class Scheduler:
             return f"{answer}, and is set aside, as it failed: {known.failure}"
         return answer
 
-    def _chosen(self, chosen: NodeSelection) -> NodeSelection:
-        self._changed = self._clock()
-        return chosen
-
-    def _readmit(self, node: BlockNode) -> None:
-        self._of(node).inactive_until = float("-inf")
-
     def _rank(self, node: BlockNode) -> tuple[float, float, str]:
         latency = self._of(node).latency
         by_latency = float("inf") if latency is None else latency
@@ -333,3 +326,102 @@ class Scheduler:
     def _of(self, node: BlockNode) -> _Known:
         with self._lock:
             return self._known.setdefault(node, _Known())
+
+
+# LATENCY
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How often each node's latency is measured, and how long that may take (s)."""
+
+    every: float = 10.0
+    most_seconds: float = 5.0
+    # Nodes that are measured after the first, one at a time; the others follow in the next round.
+    backlog: int = 1
+
+
+def latency_of(block: FetchedBlock) -> float | None:
+    """Return the time from the end of a block to the arrival of its last item (s), None if that can't be."""
+    since = time.monotonic() - block.arrived
+    latency = (clock.now_ns() - block.file.consensus_end) / NANOS_PER_SECOND - since
+    return None if latency < -_CLOCKS_DIFFER_SECONDS else latency
+
+
+class LatencyMeter:
+    """A thread that requests the next block of one node after another. Close it when done.
+
+    `current` returns the node that is followed, whose latency its stream shows; None while blocks of the past
+    are loaded, which show none.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        client: Callable[[BlockNode], BlockNodeClient],
+        current: Callable[[], BlockNode | None],
+        measuring: Measuring,
+    ) -> None:
+        self._scheduler = scheduler
+        self._client, self._current = client, current
+        self._measuring = measuring
+        self._stopping = threading.Event()
+        # The nodes, the one that was measured last at the end.
+        self._measured: dict[BlockNode, None] = {}
+        self._thread = threading.Thread(target=self._run, name="latency", daemon=True)
+        self._thread.start()
+
+    def close(self, seconds: float) -> None:
+        """End the thread, and wait for that so long."""
+        self._stopping.set()
+        self._thread.join(seconds)
+
+    def measure_some(self) -> None:
+        """Measure the nodes whose last measurement is longest ago, up to the backlog."""
+        current = self._current()
+        if current is None:
+            return
+        order = {node: index for index, node in enumerate(self._measured)}
+        nodes = sorted(self._scheduler.to_measure(current), key=lambda node: order.get(node, -1))
+        for node in nodes[: 1 + self._measuring.backlog]:
+            if self._stopping.is_set():
+                return
+            self._measured.pop(node, None)
+            self._measured[node] = None
+            self._measure(node)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._measuring.every):
+            try:
+                self.measure_some()
+            except Exception:
+                # Loading continues without it.
+                log.exception("latency_not_measured")
+
+    def _measure(self, node: BlockNode) -> None:
+        try:
+            block = self._next_block(node)
+        except StreamFileError:
+            block = None
+        if block and (latency := latency_of(block)) is not None:
+            self._scheduler.measured(node, latency)
+        elif not self._stopping.is_set():
+            self._scheduler.missed(node)
+
+    def _next_block(self, node: BlockNode) -> FetchedBlock | None:
+        """Return the block that the node has next; None if it does not come in time."""
+        available = self._scheduler.available(node)
+        if available is None:
+            return None
+        until = time.monotonic() + self._measuring.most_seconds
+        number = available.last + 1
+        subscription = self._client(node).subscribe(
+            number, number, seconds_per_block=self._measuring.most_seconds
+        )
+        try:
+            while not self._stopping.is_set() and not subscription.has_ended and time.monotonic() < until:
+                if block := subscription.next(_LOOK_SECONDS):
+                    return block
+        finally:
+            subscription.close()
+        return None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from ledger.stream.block.records.state_ids import (
+from ledger.stream.block.records.state import (
     BYTECODE,
     FILES,
     HOOK_STORAGE,

@@ -7,7 +7,7 @@ import gzip
 from typing import Any
 
 from ledger.stream.block.tree import EMPTY_PREFIXED
-from ledger.stream.record import v6
+from ledger.stream.record.formats import V6
 from mirror.core.values.hapi.messages import BlockItem, RecordFileItem, RecordStreamFile, SidecarFile
 from mirror.demo.streams import record_files
 from mirror.demo.streams.blocks.frame import NativeBlock, Unproved, framed
@@ -30,7 +30,7 @@ class WrappingComposer:
         signatures = [
             {"node_id": node.node_id, "signatures_bytes": node.sign(block.file_hash)} for node in block.nodes
         ]
-        signed = {"version": v6.VERSION, "record_file_signatures": signatures}
+        signed = {"version": V6, "record_file_signatures": signatures}
         return self._framed(block).proved({"signed_record_file_proof": signed})
 
     def pass_by(self, block: record_files.Block) -> None:

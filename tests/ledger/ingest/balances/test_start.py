@@ -10,7 +10,6 @@ from ledger.ingest.balances import choosing
 from ledger.ingest.balances.start import Start
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trust import Trust
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
@@ -22,6 +21,7 @@ from mirror.models import LoadedRange
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import stored
 from tests.ledger.ingest.tables import empty_tables
+from tests.signing import signing_nodes
 from tests.tokens.compose import TokenStream, serials, token
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")

@@ -6,15 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ledger.ingest.following.block_follower import BlockFollower
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.cutover import Choice, CutoverFollower, LastFile, Stream
-from ledger.ingest.following.follower import Follower
+from ledger.ingest.following.follower import BlockFollower, Follower
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.block import names
 from ledger.stream.block.tree import EMPTY_PREFIXED as EMPTY
-from ledger.stream.signature.node_key import signing_nodes
 from mirror.core.values.hapi.messages import Block as BlockMessage
 from mirror.core.values.hapi.messages import RecordStreamFile, TransactionBody
 from mirror.core.values.hashes import sha384
@@ -24,6 +22,7 @@ from tests.ledger.ingest.load import stored
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream, of_items
 from tests.ledger.stream.block.ledgers import LEDGER, publication
 from tests.ledger.stream.block.wrapped import wrap
+from tests.signing import signing_nodes
 from tests.waiting import PATIENCE_SECONDS
 
 NODES = signing_nodes(3)

@@ -10,7 +10,6 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.record.names import signature_name
-from ledger.stream.signature.node_key import SigningNode, signing_nodes
 from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Download, PathType
 from ledger.stream.source.download import Layout as Folders
@@ -21,8 +20,10 @@ from mirror.core.values.hapi.messages import (
     TransactionSidecarRecord,
 )
 from mirror.demo.streams.record_files import Block, Composer, Layout
+from mirror.demo.streams.signing import SigningNode
 from tests.ledger.ingest.load import stored
 from tests.ledger.ingest.tables import contents, empty_tables
+from tests.signing import signing_nodes
 from tests.waiting import PATIENCE_SECONDS
 
 NODES = signing_nodes(4)
@@ -81,15 +82,16 @@ def follow(
 ) -> Progress:
     """Follow until everything the network has published is loaded, or `files` files of this run."""
     trust = Trust(network.book)
-    span = Span(start=start, until=until)
-    followed = Follower(source or download(str(network.folder)), trust, report, span=span)
+    span, stopping = Span(start=start, until=until), threading.Event()
+    source = source or download(str(network.folder))
+    followed = Follower(source, trust, report, stopping=stopping, span=span)
     enough = len(network.blocks) if files is None else files
 
     def seen(done: Progress) -> None:
         if done.files >= enough:
-            followed.stop()
+            stopping.set()
 
-    guard = threading.Timer(PATIENCE_SECONDS, followed.stop)
+    guard = threading.Timer(PATIENCE_SECONDS, stopping.set)
     guard.start()
     try:
         return Pipeline(options=LoadOptions(start=start), trust=trust, report=seen).run(followed.files())

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest.following.block_follower import BlockFollower
-from ledger.ingest.following.block_sources import BlockSource
 from ledger.ingest.following.configured_blocks import open_block_source
+from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.block import names
-from ledger.stream.signature.node_key import signing_nodes
+from ledger.stream.source.blocks import BlockSource
 from mirror.demo.publish.block_node import BlockNodeServer
 from mirror.demo.streams.record_files import Composer
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.ledger.stream.block.ledgers import publication
 from tests.ledger.stream.block.wrapped import contents, transactions, wrap
+from tests.signing import signing_nodes
 from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")

@@ -3,16 +3,17 @@
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
 
-from ledger.ingest.following.block_sources import EARLIEST, NOTHING_NEW_SECONDS, BlockNodeSource
+from ledger.ingest.following.block_sources import NOTHING_NEW_SECONDS, BlockNodeSource
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from ledger.stream.source.block_node.scheduler import STALL_SECONDS, SelectionReason
+from ledger.stream.source.blocks import EARLIEST
 from mirror.core import config
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.ingest.following.block_nodes import first, publish
@@ -21,13 +22,10 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 
 
 def test_the_earliest_block_is_given_once_and_then_the_next_ones(server):
-    source = open_block_source()
-    try:
+    with closing(open_block_source()) as source:
         assert first(source, EARLIEST).number == 7
         assert first(source, 8).number == 8
         assert first(source, 9).number == 9
-    finally:
-        source.close()
 
 
 def test_a_node_that_has_blocks_later_than_another_is_left_for_it(server, settings_of):
@@ -57,8 +55,7 @@ def test_a_node_that_has_blocks_later_than_another_is_left_for_it(server, settin
 
 
 def test_status_has_the_failure_of_a_node_set_aside(server):
-    source = open_block_source()
-    try:
+    with closing(open_block_source()) as source:
         for _ in range(3):
             assert first(source, 7).number == 7
             source.refuse("the chain is broken")
@@ -66,13 +63,10 @@ def test_status_has_the_failure_of_a_node_set_aside(server):
         (told,) = source.status()["nodes"]
         assert (told["last_failure"], told["used"]) == ("the chain is broken", False)
         assert told["set_aside_until"] is not None
-    finally:
-        source.close()
 
 
 def test_failing_node_is_reported_until_its_block_is_accepted(server):
-    source = open_block_source()
-    try:
+    with closing(open_block_source()) as source:
         for _ in range(3):
             assert first(source, 7).number == 7
             source.refuse("the chain is broken")
@@ -82,14 +76,11 @@ def test_failing_node_is_reported_until_its_block_is_accepted(server):
         assert first(source, 8).number == 8
         assert source.status()["why"] == SelectionReason.ACCEPTED
         assert source.status()["nodes"][0]["set_aside_until"] is None
-    finally:
-        source.close()
 
 
 def test_status_says_why_no_node_can_be_used(server, settings_of):
     settings_of({"importer.block.nodes": (f"127.0.0.1:{server.port}", "127.0.0.1:1 priority=1")})
-    source = open_block_source()
-    try:
+    with closing(open_block_source()) as source:
         with pytest.raises(StreamFileError, match=r"block 500 \(127\.0\.0\.1:\d+ has blocks 7 to 9; "):
             source.next(500, 0)
 
@@ -97,21 +88,16 @@ def test_status_says_why_no_node_can_be_used(server, settings_of):
         assert (has["answer"], has["blocks"]) == ("has blocks 7 to 9", (7, 9))
         assert (away["answer"], away["blocks"]) == ("connection refused", None)
         assert abs(away["answered"] - time.time()) < PATIENCE_SECONDS
-    finally:
-        source.close()
 
 
 def test_status_of_a_killed_node_has_its_present_answer(server):
-    source = open_block_source()
-    try:
+    with closing(open_block_source()) as source:
         assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
         server.__exit__()
         with pytest.raises(StreamFileError):
             first(source, 10)
         wait_until(lambda: refusal(source, 10).endswith("connection refused)"))
         assert source.status()["nodes"][0]["answer"] == "connection refused"
-    finally:
-        source.close()
 
 
 def refusal(source: Any, number: int) -> str:
@@ -127,8 +113,7 @@ def wait_no_longer_than(source: Any, seconds: float) -> None:
 
 
 def test_a_node_that_has_no_block_more_is_waited_for_and_has_not_failed(server):
-    source = open_block_source()
-    try:
+    with closing(open_block_source()) as source:
         assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
         wait_no_longer_than(source, 0)
         assert [source.next(10, 0) for _ in range(5)] == [None] * 5
@@ -138,8 +123,6 @@ def test_a_node_that_has_no_block_more_is_waited_for_and_has_not_failed(server):
         assert (told["used"], told["last_failure"]) == (True, "")
         publish(server, 4)
         assert first(source, 10).number == 10
-    finally:
-        source.close()
 
 
 class Withholding(BlockNodeServer):
@@ -160,14 +143,11 @@ def test_a_node_that_does_not_send_what_it_says_it_has_has_failed(server, settin
                 "importer.block.stream.responseTimeout": 1.0,
             }
         )
-        source = open_block_source()
-        try:
+        with closing(open_block_source()) as source:
             assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
             wait_no_longer_than(source, 0)
             with pytest.raises(StreamFileError, match="has not sent block 10 in time, which it has"):
                 first(source, 10)
-        finally:
-            source.close()
 
 
 class Polite(BlockNodeServer):
@@ -187,8 +167,7 @@ def test_node_that_ends_its_stream_without_news_has_not_failed(server, settings_
     with Polite() as polite:
         publish(polite)
         settings_of({"importer.block.nodes": (f"127.0.0.1:{polite.port}",)})
-        source = open_block_source()
-        try:
+        with closing(open_block_source()) as source:
             assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
             polite.streams, began = 0, time.monotonic()
             wait_until(lambda: source.next(10, 0) or polite.streams >= 3)
@@ -198,8 +177,6 @@ def test_node_that_ends_its_stream_without_news_has_not_failed(server, settings_
 
             publish(polite, 4)
             assert first(source, 10).number == 10
-        finally:
-            source.close()
 
 
 def test_a_node_that_ends_its_stream_without_a_block_that_it_has_has_failed(server, settings_of):
@@ -210,13 +187,10 @@ def test_a_node_that_ends_its_stream_without_a_block_that_it_has_has_failed(serv
     with SendingNone() as sending_none:
         publish(sending_none)
         settings_of({"importer.block.nodes": (f"127.0.0.1:{sending_none.port}",)})
-        source = open_block_source()
-        try:
+        with closing(open_block_source()) as source:
             with pytest.raises(StreamFileError, match="ended the stream without block 7, which it has"):
                 first(source, 7)
             assert source.status()["nodes"][0]["failures"] == 1
-        finally:
-            source.close()
 
 
 def test_quiet_node_that_ends_its_stream_without_its_block_has_failed(server, settings_of):
@@ -235,19 +209,15 @@ def test_quiet_node_that_ends_its_stream_without_its_block_has_failed(server, se
     with EndingWhenAsked() as ending:
         publish(ending)
         settings_of({"importer.block.nodes": (f"127.0.0.1:{ending.port}",)})
-        source = open_block_source()
-        try:
+        with closing(open_block_source()) as source:
             assert source.next(7, 0) is None
             wait_no_longer_than(source, 0)
             with pytest.raises(StreamFileError, match="ended the stream without block 7, which it has"):
                 first(source, 7)
-        finally:
-            source.close()
 
 
 def test_blocks_that_are_accepted_between_failures_do_not_excuse_them(server, caplog):
-    source = open_block_source()
-    try:
+    with closing(open_block_source()) as source:
         for number in (7, 8, 9):
             assert first(source, number).number == number
             source.refuse(f"it has hash {number}a{number}b… and another chain")
@@ -257,16 +227,13 @@ def test_blocks_that_are_accepted_between_failures_do_not_excuse_them(server, ca
         assert told["failures"] == 3
         refused = [each["reason"] for each in events(caplog) if each["event"] == "block_refused"]
         assert refused == ["it has hash 7a7b… and another chain"]
-    finally:
-        source.close()
 
 
 def test_a_node_that_stalls_is_left_at_once_for_another_one_that_has_the_block(server, settings_of):
     with BlockNodeServer() as other:
         nodes = (f"127.0.0.1:{server.port}", f"127.0.0.1:{other.port} priority=1")
         settings_of({"importer.block.nodes": nodes})
-        source = open_block_source()
-        try:
+        with closing(open_block_source()) as source:
             assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
             publish(other, 4)
             with pytest.raises(StreamFileError, match=r"nothing for \d+ s, while \S+ has block 10"):
@@ -275,8 +242,6 @@ def test_a_node_that_stalls_is_left_at_once_for_another_one_that_has_the_block(s
             assert first(source, 10).number == 10
             assert source.location == f"the block node 127.0.0.1:{other.port}"
             assert source.status()["nodes"][0]["set_aside_until"] is not None
-        finally:
-            source.close()
 
 
 def be_quiet_for_a_minute(source: Any) -> None:
@@ -336,8 +301,7 @@ def test_a_quiet_node_is_left_for_another_one_that_has_the_block(server, setting
                 ),
             }
         )
-        source = open_block_source()
-        try:
+        with closing(open_block_source()) as source:
             assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
             assert source.location == f"the block node 127.0.0.1:{server.port}"
             publish(other, 4)
@@ -346,8 +310,6 @@ def test_a_quiet_node_is_left_for_another_one_that_has_the_block(server, setting
             assert first(source, 10).number == 10
             assert source.location == f"the block node 127.0.0.1:{other.port}"
             assert source.status()["nodes"][0]["last_failure"] == ""
-        finally:
-            source.close()
 
 
 class Together(BlockNodeServer):
@@ -382,12 +344,9 @@ def asked_together(server: BlockNodeServer, settings_of: Any) -> Iterator[list[T
 def test_all_nodes_are_queried_at_once_and_the_first_with_the_block_chosen(asked_together):
     for node in asked_together[1:]:
         publish(node, 4)
-    source = open_block_source()
-    try:
+    with closing(open_block_source()) as source:
         assert first(source, 10).number == 10
         assert source.location == f"the block node 127.0.0.1:{asked_together[1].port}"
-    finally:
-        source.close()
 
 
 def test_a_node_that_is_slow_to_tell_what_it_has_comes_before_those_after_it_in_order(
@@ -397,25 +356,19 @@ def test_a_node_that_is_slow_to_tell_what_it_has_comes_before_those_after_it_in_
     settings_of({"importer.block.nodes": config.value("importer.block.nodes")[1:]})
     for node in asked_together:
         publish(node)
-    source = open_block_source()
-    try:
+    with closing(open_block_source()) as source:
         assert first(source, 7).number == 7
         assert source.location == f"the block node 127.0.0.1:{asked_together[0].port}"
-    finally:
-        source.close()
 
 
 def test_all_others_are_queried_at_once_for_the_block_of_a_quiet_node(server, asked_together):
-    source = open_block_source()
-    try:
+    with closing(open_block_source()) as source:
         assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
         publish(asked_together[-1], 4)
         wait_no_longer_than(source, 0)
 
         assert first(source, 10).number == 10
         assert source.location == f"the block node 127.0.0.1:{asked_together[-1].port}"
-    finally:
-        source.close()
 
 
 def test_how_soon_a_node_has_blocks_is_forgotten_when_one_of_them_is_refused(server):

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.ingest.following.block_sources import BlockNodeSource, BucketBlockSource
+from ledger.ingest.following.block_sources import BlockNodeSource, FailoverBlockSource
 from ledger.ingest.following.configured_blocks import Nodes, open_block_source, registered_node
-from ledger.ingest.following.failover_source import FailoverBlockSource
+from ledger.stream.source.block_bucket import BlockBucket
 from ledger.stream.source.block_node.client import BlockNode, Endpoint
 from mirror.core.config.errors import OperatorError
 from network.models import RegisteredNode
@@ -108,7 +108,7 @@ def test_a_registered_node_has_to_take_blocks_and_to_give_them(endpoints, expect
     [
         ("AUTO", (), FailoverBlockSource),
         ("AUTO", ("one",), FailoverBlockSource),
-        ("FILE", ("one",), BucketBlockSource),
+        ("FILE", ("one",), BlockBucket),
         ("BLOCK_NODE", (), BlockNodeSource),
     ],
 )

@@ -10,7 +10,6 @@ import pytest
 
 from ledger.ingest.following.cutover import Choice, LastFile, Stream
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.signature.node_key import signing_nodes
 from mirror.core.config.errors import OperatorError
 from mirror.core.values.hapi.messages import TransactionBody
 from mirror.demo.publish.block_node import BlockNodeServer
@@ -19,6 +18,7 @@ from tests.ledger.ingest.following.going_over import follow
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.block.blocks import BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, publication
+from tests.signing import signing_nodes
 from tests.waiting import PATIENCE_SECONDS
 
 GOING_OVER = {"importer.block.cutover.enabled": "true"}

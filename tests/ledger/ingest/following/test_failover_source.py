@@ -1,12 +1,13 @@
 """Blocks of block nodes or of a bucket, which take turns where one fails."""
 
+from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ledger.ingest.following.block_sources import FailoverBlockSource
 from ledger.ingest.following.configured_blocks import open_block_source
-from ledger.ingest.following.failover_source import FailoverBlockSource
 from ledger.stream.errors import StreamFileError
 from tests.ledger.ingest.following.block_nodes import first
 
@@ -45,27 +46,21 @@ def test_after_three_errors_in_a_row_the_other_source_takes_its_turn():
 
 
 def test_a_source_whose_blocks_are_refused_again_and_again_has_its_errors_counted(server):
-    source = FailoverBlockSource(open_block_source(), Failing("other", fails=False))
-    try:
+    with closing(FailoverBlockSource(open_block_source(), Failing("other", fails=False))) as source:
         for _ in range(3):
             assert source.location != "other"
             assert first(source, 7).number == 7
             source.refuse("another chain")
         assert source.location == "other"
-    finally:
-        source.close()
 
 
 def test_a_block_that_is_not_refused_ends_the_row_of_errors(server):
-    source = FailoverBlockSource(open_block_source(), Failing("other", fails=False))
-    try:
+    with closing(FailoverBlockSource(open_block_source(), Failing("other", fails=False))) as source:
         for number in (7, 8, 9):
             assert first(source, number).number == number
             source.refuse("another chain")
             assert first(source, number).number == number
         assert source.location != "other"
-    finally:
-        source.close()
 
 
 def test_without_a_known_block_node_blocks_come_from_the_bucket_until_there_is_one():

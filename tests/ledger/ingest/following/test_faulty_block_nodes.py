@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 import zstandard
 
-from ledger.ingest.following.block_follower import BlockFollower
 from ledger.ingest.following.configured_blocks import open_block_source
+from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
-from ledger.proofs.threshold.configured import FIRST_LEDGER
+from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.block import names
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from ledger.stream.source.block_node.assembly import Limits
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
@@ -27,6 +26,7 @@ from tests.ledger.ingest.tables import contents, empty_tables
 from tests.ledger.stream.block.blocks import BlockStream
 from tests.ledger.stream.block.ledgers import publication
 from tests.ledger.stream.source.block_node.faulty import Fault, FaultyNode
+from tests.signing import signing_nodes
 from tests.waiting import PATIENCE_SECONDS
 
 NODES = ThresholdSigner({0: 10}, "the network")

@@ -17,7 +17,6 @@ from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.names import signature_name
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source import incidents
 from ledger.stream.source.download import PathType
@@ -28,6 +27,7 @@ from mirror.node.loading import following as mirror_following
 from tests.ledger.ingest.following.network import NODES, Network, download, follow, loaded
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.source.servers import BUCKET, S3Server, web_server
+from tests.signing import signing_nodes
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -299,12 +299,13 @@ def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.Monke
     network.signature(2, 1).write_bytes(network.signature(2, 0).read_bytes())
 
     with Reporting(source="a folder", following=True) as report:
-        follower = Follower(download(str(network.folder)), Trust(network.book), report)
+        source, stopping = download(str(network.folder)), threading.Event()
+        follower = Follower(source, Trust(network.book), report, stopping=stopping)
         problems: list[Any] = []
 
         def stop() -> None:
             problems.append(wait_until(problem_reported_elsewhere))
-            follower.stop()
+            stopping.set()
 
         reader = threading.Thread(target=stop)
         reader.start()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger.ingest.following.block_follower import BlockFollower
 from ledger.ingest.following.configured_blocks import open_block_source
+from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.trust import Trust
 from tests.ledger.ingest.following.going_over import RECORDS, Network
 from tests.ledger.ingest.load import stored

@@ -14,7 +14,6 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trust import Trust
 from ledger.ingest.verify.ranges import InvalidRange, time_of, within
 from ledger.ingest.verify.verification import Checked, Verification
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.local import find_record_files
 from mirror.core.values import timestamp
@@ -27,6 +26,7 @@ from tests.ledger.compose import Stream, num, receipt
 from tests.ledger.ingest import test_simulated
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.stream.fixtures import ROOT, facts, needs_fixtures
+from tests.signing import signing_nodes
 from tests.tokens.compose import TokenStream, serials, token, units
 from tests.tokens.simulation import Simulation
 

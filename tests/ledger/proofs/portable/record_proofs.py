@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from ledger.proofs.state.compact import can_be_compact, compact
+from ledger.proofs.state.record_files import can_be_compact, compact
 from ledger.stream.record.record_file import RecordFile
 from mirror.core.values import timestamp
 from tests.ledger.proofs.files import BOOK, Published
@@ -29,7 +29,7 @@ def document_of(
     """The document of the transaction of a time, without an address book; signature files are by accounts."""
     record: Any = _base64(content)
     if can_be_compact(file) and not whole:
-        record = {name: _json(value) for name, value in compact(file, content, at)._asdict().items()}
+        record = compact(file, content, at)
     return {
         "address_books": [],
         "record_file": record,
@@ -37,12 +37,6 @@ def document_of(
         "version": file.version,
         "consensus_timestamp": timestamp.text(at),
     }
-
-
-def _json(value: Any) -> Any:
-    if value is None:
-        return None
-    return list(map(_base64, value)) if isinstance(value, list) else _base64(value)
 
 
 def _base64(data: bytes) -> str:

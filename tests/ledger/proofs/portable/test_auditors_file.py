@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from ledger.proofs.portable import verify_proof
 from ledger.proofs.portable.block.verify import verify
-from ledger.proofs.portable.document import NotProved, Part
-from ledger.proofs.portable.verify_proof import Refused
-from ledger.proofs.threshold import identity
+from ledger.proofs.portable.document import NotProved
+from ledger.proofs.threshold import identity, verify_proof
+from ledger.proofs.threshold.verify_proof import Refused
 from tests.ledger.proofs.portable.block_proofs import KNOWN, NODES, block_of, proof_of
 from tests.ledger.proofs.portable.changes import flipped, values_of
 from tests.ledger.stream.block.blocks import BlockStream
@@ -54,7 +53,7 @@ def test_the_stored_vectors_are_proved(name: str) -> None:
     publication = (folder / "publication.bin").read_bytes()
 
     assert verify_proof.verify(document, publication).startswith("Proved: ")
-    assert verify(Part(document), KNOWN).total == 60
+    assert verify(document, KNOWN).total == 60
 
 
 @pytest.mark.parametrize("documents", VECTORS)
@@ -64,7 +63,7 @@ def test_what_the_project_refuses_the_file_refuses(documents: Any, part: str) ->
     for path in values_of(document[part], (part,)):
         wrong = flipped(document, path, choose)
         with pytest.raises(NotProved):
-            verify(Part(wrong), KNOWN)
+            verify(wrong, KNOWN)
         with pytest.raises((Refused, ValueError)):
             verify_proof.verify(wrong, PUBLICATION)
 

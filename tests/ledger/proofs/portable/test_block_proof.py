@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ledger.proofs.portable.block.compose import Unprovable
-from ledger.proofs.portable.block.ledger import ledger_of
-from ledger.proofs.portable.block.verify import verify
-from ledger.proofs.portable.document import NotProved, Part
+from ledger.proofs.portable.block.verify import ledger_of, verify
+from ledger.proofs.portable.document import NotProved, read
+from ledger.proofs.portable.shape import ProvingLedgerJson
 from ledger.proofs.portable.verdict import Trusted, Verdict
 from ledger.proofs.threshold import threshold
 from ledger.stream.block.items import read_items
@@ -31,7 +31,7 @@ from tests.ledger.stream.fixtures import ROOT, needs_fixtures
 
 
 def verdict(document: dict[str, Any], trusted: Trusted = KNOWN) -> Verdict:
-    return verify(Part(copy.deepcopy(document)), trusted)
+    return verify(copy.deepcopy(document), trusted)
 
 
 @pytest.fixture(scope="module")
@@ -406,7 +406,9 @@ def test_the_id_of_a_ledger_is_enough_with_the_key_that_networks_have_by_default
     document = {"ledger_id": b64encode(bytes(32)).decode(), **key}
 
     with pytest.raises(NotProved, match="is not the one that networks have by default"):
-        ledger_of(Part(document), Trusted(ledger_id=bytes(32)), bytes(threshold.WRAPS_LENGTH), [])
+        ledger_of(
+            read(document, ProvingLedgerJson), Trusted(ledger_id=bytes(32)), bytes(threshold.WRAPS_LENGTH), []
+        )
 
 
 @needs_fixtures
@@ -418,9 +420,13 @@ def test_the_key_for_proofs_that_networks_have_by_default_is_known_by_its_hash()
         "node_contributions": None,
     }
 
-    ledger = ledger_of(Part(document), Trusted(ledger_id=bytes(32)), bytes(threshold.WRAPS_LENGTH), [])
+    ledger = ledger_of(
+        read(document, ProvingLedgerJson), Trusted(ledger_id=bytes(32)), bytes(threshold.WRAPS_LENGTH), []
+    )
 
     assert ledger.proof_key == key
     document["node_contributions"] = [{"node_id": 0, "weight": 5, "history_proof_key": ""}]
     with pytest.raises(NotProved, match="has nodes of the ledger, which its id does not prove"):
-        ledger_of(Part(document), Trusted(ledger_id=bytes(32)), bytes(threshold.WRAPS_LENGTH), [])
+        ledger_of(
+            read(document, ProvingLedgerJson), Trusted(ledger_id=bytes(32)), bytes(threshold.WRAPS_LENGTH), []
+        )

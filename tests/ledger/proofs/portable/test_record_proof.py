@@ -13,11 +13,11 @@ from ledger.proofs.portable.verification import verify
 from ledger.stream.content import content_of
 from ledger.stream.record import names
 from ledger.stream.record.formats import read_record_file
-from ledger.stream.signature.address_book import address_book
 from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import SignedTransaction
 from mirror.core.values.hapi.messages import Transaction as TransactionMessage
 from mirror.demo.keys.nodes import nodes
+from mirror.demo.streams.signing import address_book
 from tests.ledger.proofs.files import BOOK, PAYER, VERSIONS, Published, published, signatures
 from tests.ledger.proofs.portable.block_proofs import NODES, block_of
 from tests.ledger.proofs.portable.block_proofs import proof_of as proof_of_block

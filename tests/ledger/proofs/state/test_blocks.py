@@ -13,7 +13,6 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from ledger.proofs.portable.block.verify import verify
-from ledger.proofs.portable.document import Part
 from ledger.proofs.portable.verdict import Trusted
 from ledger.proofs.state import blocks, fetching, locations, state_proof
 from ledger.proofs.state.errors import NotFetched
@@ -68,16 +67,16 @@ def test_a_block_that_is_kept_gives_proofs_of_its_transactions(kept, block, api:
     answer = api.get(f"/api/v1/transactions/0.0.{PAYER}-1769999999-000004000/stateproof")
 
     assert answer.status == 200
-    proved = verify(Part(answer.json()), KNOWN)
+    proved = verify(answer.json(), KNOWN)
     assert (proved.transaction.consensus_timestamp, proved.number) == (times[3], 7)
-    assert verify(Part(answer.json()), Trusted()).rests_on
+    assert verify(answer.json(), Trusted()).rests_on
 
 
 def test_a_block_whose_bytes_are_in_the_database_needs_no_other_place(kept, block):
     made, times = block
     change("bytes", made.data)
 
-    assert verify(Part(state_proof.document(state_proof.at_time(times[0]))), KNOWN).number == 7
+    assert verify(state_proof.document(state_proof.at_time(times[0])), KNOWN).number == 7
 
 
 def test_of_a_block_that_is_nowhere_any_more_the_places_are_told_to_the_operator_alone(
@@ -143,7 +142,7 @@ def test_a_copy_that_is_spoiled_does_not_hide_a_sound_one(kept, block, caplog, p
         keep(replace(made, data=wrong[spoiled]), kept)
         keep(made, kept / "nothing" / "streams")
 
-    assert verify(Part(state_proof.document(state_proof.at_time(times[0]))), KNOWN).number == 7
+    assert verify(state_proof.document(state_proof.at_time(times[0])), KNOWN).number == 7
 
     where = place if place == "the database" else f"the folder {kept}"
     assert f"'place': '{where}', 'reason': 'Block 7 " in caplog.text.replace('"', "'")

@@ -1,11 +1,14 @@
 """The compact form of record files, which proves one transaction without the others."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from ledger.proofs.state.compact import CompactFile, can_be_compact, compact
+from ledger.proofs.portable.document import read
+from ledger.proofs.portable.shape import CompactRecordFileJson
 from ledger.proofs.state.errors import NotFetched
+from ledger.proofs.state.record_files import can_be_compact, compact
 from ledger.stream.record.running_hash import after_hashes
 from mirror.core.values.hashes import sha384
 from tests.ledger.proofs.files import PROVED, published
@@ -13,25 +16,29 @@ from tests.ledger.proofs.files import PROVED, published
 HASH_LENGTH = 48
 
 
-def metadata_hash(file: CompactFile) -> bytes:
-    if file.block_number is None:
-        return sha384(file.head + file.start_running_hash_object + file.end_running_hash_object)
-    start, end = file.start_running_hash_object[-HASH_LENGTH:], file.end_running_hash_object[-HASH_LENGTH:]
-    return sha384(file.head + start + end + file.block_number)
+def metadata_hash(file: dict[str, Any]) -> bytes:
+    if file["block_number"] is None:
+        return sha384(file["head"] + file["start_running_hash_object"] + file["end_running_hash_object"])
+    start, end = (
+        file["start_running_hash_object"][-HASH_LENGTH:],
+        file["end_running_hash_object"][-HASH_LENGTH:],
+    )
+    return sha384(file["head"] + start + end + file["block_number"])
 
 
 @pytest.mark.parametrize("version", [5, 6])
 def test_the_running_hash_and_the_signed_hash_follow_from_one_transaction_and_hashes(version: int) -> None:
     file = published(version)
 
-    short = compact(file.record, file.content, file.proved.consensus_timestamp)
+    compacted = compact(file.record, file.content, file.proved.consensus_timestamp)
+    short = read(compacted, CompactRecordFileJson)
 
-    assert file.proved.record_bytes in short.record_stream_object
-    assert short.record_stream_object.endswith(file.proved.transaction_bytes)
-    assert (len(short.hashes_before), len(short.hashes_after)) == (PROVED, 2 - PROVED)
-    hashes = [*short.hashes_before, sha384(short.record_stream_object), *short.hashes_after]
-    start = short.start_running_hash_object[-HASH_LENGTH:]
-    assert after_hashes(start, hashes) == short.end_running_hash_object[-HASH_LENGTH:]
+    assert file.proved.record_bytes in short["record_stream_object"]
+    assert short["record_stream_object"].endswith(file.proved.transaction_bytes)
+    assert (len(short["hashes_before"]), len(short["hashes_after"])) == (PROVED, 2 - PROVED)
+    hashes = [*short["hashes_before"], sha384(short["record_stream_object"]), *short["hashes_after"]]
+    start = short["start_running_hash_object"][-HASH_LENGTH:]
+    assert after_hashes(start, hashes) == short["end_running_hash_object"][-HASH_LENGTH:]
     assert metadata_hash(short).hex() == file.record.metadata_hash
 
 

@@ -6,16 +6,15 @@ from typing import Any
 
 import pytest
 
-from ledger.proofs.portable.document import Part
 from ledger.proofs.portable.record_file import verify
 from ledger.proofs.portable.verdict import Expected, Trusted
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.record import names
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.signature.node_key import SigningNode
 from mirror.core.values import timestamp
 from mirror.core.values.hashes import sha384
 from mirror.demo.keys.nodes import nodes
+from mirror.demo.streams.signing import SigningNode
 from tests.api import Answer, Api
 from tests.build import Build
 from tests.ledger.proofs.files import BOOK, PAYER, load_book, published
@@ -91,7 +90,7 @@ def test_the_file_is_whole_and_its_signatures_are_those_in_the_block(
     content = b64decode(proof["record_file"])
     assert version == 2 or sha384(content).hex() == file.file_hash
     at = timestamp.text(PROVED.consensus_timestamp)
-    verdict = verify(Part(proof), Trusted(book=BOOK), Expected(at))
+    verdict = verify(proof, Trusted(book=BOOK), Expected(at))
     assert (verdict.transaction.consensus_timestamp, verdict.signed) == (PROVED.consensus_timestamp, 4)
 
 

@@ -3,16 +3,16 @@
 import pytest
 from py_arkworks_bls12381 import G1Point, G2Point
 
-from ledger.proofs.threshold import bn254, hints, poseidon, schnorr, threshold
+from ledger.proofs.threshold import bn254, hints, threshold, verify_proof
 from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.proofs.threshold.hints import VerificationKey
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
-from mirror.demo.streams.threshold_signer import ThresholdSigner
+from mirror.demo.streams.threshold_signer import ThresholdSigner, g1_bytes, g2_bytes
 
 # The field of coordinates of BLS12-381.
 FIELD = 0x1A0111EA397FE69A4B1BA7B6434BACD764774B84F38512BF6730D2A0F6B0F6241EABFFFEB153FFFFB9FEFFFFFFFFAAAB
 COORDINATE = 48
-G1, G2 = hints.g1_bytes(G1Point()), hints.g2_bytes(G2Point())
+G1, G2 = g1_bytes(G1Point()), g2_bytes(G2Point())
 SIGNER = ThresholdSigner({0: 10, 1: 10, 2: 10}, "a network of tests")
 MESSAGE = bytes(range(48))
 
@@ -93,7 +93,7 @@ def numbers_of_a_signature() -> list[int]:
 @pytest.mark.parametrize("number", [None, 2**256 - 1])
 def test_a_number_is_less_than_the_order_of_the_curve(place, number):
     signature = bytearray(SIGNER.sign(MESSAGE))
-    same = int.from_bytes(signature[place : place + 32], "little") + hints.ORDER
+    same = int.from_bytes(signature[place : place + 32], "little") + verify_proof.ORDER
     signature[place : place + 32] = (number or same).to_bytes(32, "little")
 
     with pytest.raises(WrongSignature, match="greater than the order"):
@@ -118,7 +118,7 @@ def test_no_weight_is_enough_where_all_is_infinite():
 def test_a_weight_beyond_the_total_is_not_proved():
     signature = bytearray(SIGNER.sign(MESSAGE))
     place = hints.KEY_LENGTH + 96
-    signature[place : place + 32] = (hints.ORDER - 1).to_bytes(32, "little")
+    signature[place : place + 32] = (verify_proof.ORDER - 1).to_bytes(32, "little")
 
     with pytest.raises(WrongSignature, match="but all nodes together have 30"):
         threshold.verify(SIGNER.identity, MESSAGE, bytes(signature))
@@ -137,10 +137,10 @@ def identity_with(key: bytes) -> LedgerIdentity:
     ("x", "y", "reason"),
     [
         (1, 1, "no point of the curve"),
-        (0, 1 + poseidon.FIELD, "no point of the curve"),
+        (0, 1 + verify_proof.FIELD, "no point of the curve"),
         # The point of order 2, and a point with it added.
-        (0, poseidon.FIELD - 1, "not one of the generator's group"),
-        (-schnorr.GENERATOR[0] % poseidon.FIELD, -schnorr.GENERATOR[1] % poseidon.FIELD, "generator's group"),
+        (0, verify_proof.FIELD - 1, "not one of the generator's group"),
+        (*(-each % verify_proof.FIELD for each in verify_proof.GENERATOR), "generator's group"),
     ],
 )
 def test_the_key_of_a_node_is_a_point_of_the_group(x, y, reason):

@@ -1,7 +1,7 @@
 """The curve of the keys that a ledger's nodes prove their first address book with."""
 
-from ledger.proofs.threshold.poseidon import FIELD
-from ledger.proofs.threshold.schnorr import GENERATOR, NEUTRAL, ORDER, add, times
+from ledger.proofs.threshold.schnorr import NEUTRAL
+from ledger.proofs.threshold.verify_proof import FIELD, GENERATOR, GROUP, add, times
 
 
 def test_a_multiple_of_a_point_is_its_sum():
@@ -12,6 +12,6 @@ def test_a_multiple_of_a_point_is_its_sum():
 
 
 def test_multiples_repeat_after_the_order_of_the_group():
-    assert times(GENERATOR, ORDER) == NEUTRAL
-    assert times(GENERATOR, ORDER + 3) == times(GENERATOR, 3)
+    assert times(GENERATOR, GROUP) == NEUTRAL
+    assert times(GENERATOR, GROUP + 3) == times(GENERATOR, 3)
     assert times((0, FIELD - 1), 2) == NEUTRAL

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ledger.proofs.threshold import hints, poseidon, schnorr, threshold, wraps
+from ledger.proofs.threshold import hints, schnorr, threshold, wraps
 from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
+from ledger.proofs.threshold.verify_proof import poseidon
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 
 # A signature that a network's software has published, by both kinds of proofs of its key.
@@ -42,8 +43,11 @@ def test_the_values_between_are_those_of_the_vector(form):
     parts = VECTOR["signatures"][form]
     key, signature = bytes.fromhex(parts["key"]), bytes.fromhex(parts["signature"])
 
-    assert hex(poseidon.of_bytes(key)) == parts["poseidon_of_key"]
-    assert hex(hints.challenge_of(hints.VerificationKey.of(key), signature)) == parts["challenge"]
+    assert hex(poseidon(key)) == parts["poseidon_of_key"]
+    assert (
+        hex(hints.challenge_of(hints.VerificationKey.of(key), hints.Signature.of(signature)))
+        == parts["challenge"]
+    )
 
 
 @pytest.mark.parametrize("form", ["schnorr", "wraps"])

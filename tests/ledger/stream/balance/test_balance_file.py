@@ -10,10 +10,10 @@ from ledger.stream.balance.balance_file import TOTAL_TINYBARS, read_balance_file
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import read_address_book
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum
 from mirror.demo.streams.balance_files import compose_balances
 from tests.ledger.stream.fixtures import ROOT, facts, needs_fixtures
+from tests.signing import signing_nodes
 
 AT = 1_600_748_700_083_212_003
 HOLDINGS = [(2, 5_000, {}), (1001, 7, {2001: 3, 2002: 0}), (1002, 0, {2001: (1 << 63) - 1})]

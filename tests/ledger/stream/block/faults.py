@@ -16,7 +16,6 @@ from ledger.proofs.threshold.identity import LedgerIdentity, of_publication
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.blocks import FetchedBlock
 from mirror.core.values.hapi import messages
@@ -42,6 +41,7 @@ from tests.ledger.stream.block.ledgers import publication
 from tests.ledger.stream.block.state_proofs import proved_by_later
 from tests.ledger.stream.block.wrapped import NUMBER, contents, transactions, wrap
 from tests.ledger.stream.fixtures import PRESENT
+from tests.signing import signing_nodes
 
 SIGNER = ThresholdSigner({0: 10, 1: 20, 4: 30}, "a network of tests")
 RSA_NODES = signing_nodes(3)

@@ -41,7 +41,7 @@ def way_through(later: Sequence[BlockContent]) -> list[dict[str, Any]]:
         {"hash": sibling.hash, "is_left": sibling.is_left}
         for block in later
         for sibling in (
-            *_prefixed_path(block.tree._inputs(block._footer_hashes, prefixed=True), 0),
+            *_prefixed_path(block.tree._inputs(block._time_and_footer[1], prefixed=True), 0),
             *_above(time_of(block), prefixed=True),
         )
     ]

@@ -8,7 +8,7 @@ import pytest
 from google.protobuf.json_format import ParseDict
 
 from ledger.proofs.threshold.encoding import WrongSignature
-from ledger.stream.block.later_block import signed_root
+from ledger.stream.block.signature import signed_root
 from mirror.core.values.hapi.messages import StateProof
 from mirror.core.values.hashes import sha384
 from tests.ledger.stream.fixtures import ROOT, needs_fixtures

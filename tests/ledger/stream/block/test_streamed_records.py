@@ -108,7 +108,7 @@ def test_a_tree_that_keeps_no_items_has_the_same_root(begun):
             tree.add(kind, b"%d" % number)
             hashed.add(kind, b"%d" % number)
         assert hashed.root(b"time", FOOTER, prefixed=True) == tree.root(b"time", FOOTER, prefixed=True)
-    assert bool(hashed.inputs) is not begun
+    assert bool(hashed.items["inputs"]) is not begun
 
 
 def test_state_changes_that_cannot_be_read_are_told_of_the_transaction_that_needs_them():

@@ -87,10 +87,13 @@ def test_every_kind_of_item_has_its_section_but_footer_and_proof():
     ):
         found.add(kind, kind.encode())
 
-    assert found.headers == [b"event_header", b"round_header"]
-    assert found.inputs == [b"signed_transaction"]
-    assert found.outputs == [b"block_header", b"transaction_result", b"transaction_output", b"record_file"]
-    assert (found.state_changes, found.traces) == ([b"state_changes"], [b"trace_data"])
+    assert found.items == {
+        "headers": [b"event_header", b"round_header"],
+        "inputs": [b"signed_transaction"],
+        "outputs": [b"block_header", b"transaction_result", b"transaction_output", b"record_file"],
+        "state_changes": [b"state_changes"],
+        "traces": [b"trace_data"],
+    }
 
 
 @pytest.mark.parametrize("prefixed", [True, False], ids=["newer", "older"])
@@ -99,7 +102,7 @@ def test_the_path_of_every_item_leads_to_the_root(count, prefixed):
     made = tree(count)
     made.add("block_header", b"header")
     root = made.root(b"time", FOOTER, prefixed=prefixed)
-    leaves = [leaf_of(item, prefixed=prefixed) for item in made.inputs]
+    leaves = [leaf_of(item, prefixed=prefixed) for item in made.items["inputs"]]
     before = Section()
 
     for index, leaf in enumerate(leaves):

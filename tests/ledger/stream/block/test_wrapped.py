@@ -10,7 +10,6 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import AddressBookNode
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum
 from mirror.core.values.hapi.messages import Block, ContractBytecode, SidecarFile, TransactionSidecarRecord
 from mirror.core.values.hashes import sha384
@@ -25,6 +24,7 @@ from tests.ledger.stream.block.wrapped import (
     wrap,
     written,
 )
+from tests.signing import signing_nodes
 
 ONE_THIRD = Fraction(1, 3)
 NODES = signing_nodes(3)

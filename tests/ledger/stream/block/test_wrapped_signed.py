@@ -9,7 +9,6 @@ from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block.items import read_items
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum
 from ledger.stream.source.blocks import FetchedBlock
 from mirror.core.values.hapi.messages import Block, BlockItem, SidecarFile
@@ -19,6 +18,7 @@ from tests.ledger.stream.block.blocks import BlockFile, BlockStream, of_items
 from tests.ledger.stream.block.ledgers import LEDGER, OTHERS
 from tests.ledger.stream.block.state_proofs import proved_by_later
 from tests.ledger.stream.block.wrapped import NUMBER, contents, item, transactions, wrap
+from tests.signing import signing_nodes
 
 NODE = signing_nodes(1)[0]
 ONE_THIRD = Fraction(1, 3)

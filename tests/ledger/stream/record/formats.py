@@ -9,10 +9,11 @@ from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.reader import HASH_CLASS_ID, RECORD_CLASS_ID, SHA_384_DIGEST_TYPE
 from ledger.stream.record.running_hash import running_hash
 from ledger.stream.record.sidecar import read_sidecar_file
-from ledger.stream.signature.node_key import SigningNode, signing_nodes
 from ledger.stream.signature.signature_file import SIGNATURE_CLASS_ID, read_signature_file
 from mirror.core.values.hapi.messages import ContractBytecode, TransactionSidecarRecord
 from mirror.demo.streams.record_files import ComposedTransaction, Composer
+from mirror.demo.streams.signing import SigningNode
+from tests.signing import signing_nodes
 
 ZERO_HASH = bytes(48)
 TIME = "2025-01-01T00_00_00.000000000Z"

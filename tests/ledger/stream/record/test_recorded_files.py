@@ -10,8 +10,7 @@ from ledger.stream.record.names import sidecar_name
 from ledger.stream.record.running_hash import running_hash
 from ledger.stream.record.sidecar import read_sidecar_file
 from ledger.stream.signature.address_book import read_address_book
-from ledger.stream.signature.node_key import verify
-from ledger.stream.signature.signature_file import read_signature_file
+from ledger.stream.signature.signature_file import read_signature_file, verify
 from mirror.core.values.hapi import result_codes
 from mirror.core.values.hashes import sha384
 from tests.ledger.stream.fixtures import ROOT, facts, files, needs_fixtures, node_id

@@ -11,7 +11,6 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.names import signature_name
 from ledger.stream.signature.address_book import read_address_book
-from ledger.stream.signature.node_key import SigningNode, signing_nodes
 from ledger.stream.signature.quorum import (
     ConsensusMode,
     NoQuorum,
@@ -22,8 +21,10 @@ from ledger.stream.signature.quorum import (
 )
 from ledger.stream.signature.signature_file import read_signature_file
 from mirror.demo.streams.record_files import Block, Composer
+from mirror.demo.streams.signing import SigningNode
 from tests.ledger.stream.fixtures import ROOT, facts, files, needs_fixtures, node_id
 from tests.ledger.stream.record.formats import signature_v2, signature_v5
+from tests.signing import signing_nodes
 
 NODES = signing_nodes(4)
 THIRD = Fraction(1, 3)

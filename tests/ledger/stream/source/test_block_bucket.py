@@ -1,5 +1,6 @@
 """Blocks of a bucket: one after another, from the network's latest folder."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -51,16 +52,13 @@ def test_all_blocks_come_in_order_and_the_next_one_once_it_is_there(tmp_path):
     made = blocks(7)
     for block in made[:-1]:
         publish(tmp_path, block)
-    source = bucket(str(tmp_path))
-    try:
+    with closing(bucket(str(tmp_path))) as source:
         assert numbers(source, 7) == [7, 8, 9, 10, 11, 12]
         assert source.next(13) is None
         publish(tmp_path, made[-1])
         found = source.next(13)
         assert found is not None
         assert found.file.hash == made[-1].hash.hex()
-    finally:
-        source.close()
 
 
 @pytest.mark.parametrize(("most", "ahead"), [(1_000, 3), (2, 2), (0, 0)])
@@ -83,20 +81,14 @@ def test_the_latest_folder_of_the_network_counts_and_those_of_others_do_not(tmp_
     for block in new:
         publish(tmp_path, block, "testnet-202601010000")
     publish(tmp_path, old[0], "testnetwork")
-    source = bucket(str(tmp_path))
-    try:
+    with closing(bucket(str(tmp_path))) as source:
         assert numbers(source, 7) == [7, 8]
-    finally:
-        source.close()
 
 
 def test_without_a_folder_of_the_network_it_says_so(tmp_path):
-    source = bucket(str(tmp_path))
-    try:
-        with pytest.raises(BucketError, match="no folder of the network testnet"):
-            source.next(7)
-    finally:
-        source.close()
+    missing = pytest.raises(BucketError, match="no folder of the network testnet")
+    with closing(bucket(str(tmp_path))) as source, missing:
+        source.next(7)
 
 
 def test_a_damaged_block_is_an_error_and_is_read_again(tmp_path):
@@ -104,22 +96,15 @@ def test_a_damaged_block_is_an_error_and_is_read_again(tmp_path):
     path = publish(tmp_path, made[0])
     publish(tmp_path, made[1])
     path.write_bytes(made[0].data[:-9])
-    source = bucket(str(tmp_path))
-    try:
+    with closing(bucket(str(tmp_path))) as source:
         with pytest.raises(StreamFileError):
             source.next(7)
         path.write_bytes(made[0].data)
         assert numbers(source, 7) == [7, 8]
-    finally:
-        source.close()
 
 
 def test_a_web_server_with_index_pages_will_do(tmp_path):
     for block in blocks(3):
         publish(tmp_path, block)
-    with web_server(tmp_path) as address:
-        source = bucket(address)
-        try:
-            assert numbers(source, 7) == [7, 8, 9]
-        finally:
-            source.close()
+    with web_server(tmp_path) as address, closing(bucket(address)) as source:
+        assert numbers(source, 7) == [7, 8, 9]

@@ -7,11 +7,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ledger.stream.signature.node_key import signing_nodes
 from mirror.demo.live import blocks
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher, modules
 from mirror.demo.streams import threshold_signer
+from tests.signing import signing_nodes
 
 NODES = signing_nodes(2)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from ledger.ingest.chain import Position
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.local import FileOnDisk, find_record_files
 from mirror.demo.actions.network.files import FEE_SCHEDULE
@@ -16,6 +15,7 @@ from mirror.demo.live import blocks
 from mirror.demo.publish.history import BLOCK_SECONDS, History, next_block
 from mirror.demo.publish.publisher import Publisher
 from mirror.demo.world.fees import EXCHANGE_RATES
+from tests.signing import signing_nodes
 
 NODES = signing_nodes(2)
 HOUR = 3_600 * 10**9

@@ -5,8 +5,7 @@ import pytest
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.sidecar import read_sidecar_file
 from ledger.stream.signature.address_book import read_address_book
-from ledger.stream.signature.node_key import SigningNode, signing_nodes, verify
-from ledger.stream.signature.signature_file import read_signature_file
+from ledger.stream.signature.signature_file import read_signature_file, verify
 from mirror.core.values.hapi.messages import (
     ContractActions,
     ContractBytecode,
@@ -20,6 +19,8 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.core.values.hashes import sha384
 from mirror.demo.streams.record_files import Composer, Layout
+from mirror.demo.streams.signing import SigningNode
+from tests.signing import signing_nodes
 
 
 def transfers(item):

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ledger.stream.signature.node_key import signing_nodes
 from mirror.demo.streams.record_files import Composer
 from tests.ledger.compose import Stream
 from tests.node import manage
+from tests.signing import signing_nodes
 
 
 @pytest.fixture

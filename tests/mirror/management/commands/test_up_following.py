@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ledger.stream.signature.node_key import signing_nodes
 from mirror.demo.streams.record_files import Composer
 from tests.node import Node
+from tests.signing import signing_nodes
 
 NODES = signing_nodes(2)
 

@@ -7,13 +7,13 @@ import pytest
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.configured import FIRST_LEDGER
-from ledger.stream.signature.node_key import signing_nodes
+from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.source.local import find_record_files
 from mirror.demo.streams.record_files import Composer
 from mirror.node.health import ledger_id
 from tests.ledger.stream.block.blocks import BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, OTHERS, publication
+from tests.signing import signing_nodes
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 

@@ -15,7 +15,6 @@ from ledger.archive.store import ArchiveUnavailable, open_archive
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.record import names
-from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files
 from mirror.core.metrics import ingest
 from mirror.core.values.hapi.messages import Block
@@ -35,6 +34,7 @@ from tests.ledger.ingest.following.network import Network, follow
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.block.blocks import BlockFile
 from tests.ledger.stream.source.servers import S3Server
+from tests.signing import signing_nodes
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 

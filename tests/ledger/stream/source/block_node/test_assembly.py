@@ -23,7 +23,7 @@ def test_records_are_made_while_a_block_streams_in():
 
     assert assembler.take(sent(items[:-2])) is None
     assert assembler._records is not None
-    assert len(assembler._records.made) == 4
+    assert len(assembler._records._items) == 4
     assert assembler.take(sent(items[-2:])) is None
     file = assembler.take(SubscribeStreamResponse(end_of_block=BlockEnd(block_number=7)))
 

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -50,23 +51,17 @@ def client(server: BlockNodeServer, limits: Limits | None = None) -> BlockNodeCl
 
 def following(using: BlockNodeClient, end: int | None = None, seconds: float = 0) -> Generator[Any]:
     """Yield blocks until the subscription ends."""
-    subscription = using.subscribe(FIRST, end, seconds_per_block=seconds or PATIENCE_SECONDS)
-    try:
+    with closing(using.subscribe(FIRST, end, seconds_per_block=seconds or PATIENCE_SECONDS)) as subscription:
         while not subscription.has_ended:
             if block := subscription.next(0.1):
                 yield block
-    finally:
-        subscription.close()
 
 
 def received(
     server: BlockNodeServer, *, limits: Limits | None = None, end: int | None = None, seconds: float = 0
 ) -> list[Any]:
-    using = client(server, limits)
-    try:
+    with closing(client(server, limits)) as using:
         return list(following(using, end, seconds))
-    finally:
-        using.close()
 
 
 def test_the_generated_messages_are_those_of_the_description(tmp_path):
@@ -78,14 +73,11 @@ def test_the_generated_messages_are_those_of_the_description(tmp_path):
 
 
 def test_a_node_tells_what_blocks_it_has(server):
-    using = client(server)
-    try:
+    with closing(client(server)) as using:
         assert using.available(PATIENCE_SECONDS) is None
         for block in blocks(3):
             server.publish(block.number, block.content)
         assert using.available(PATIENCE_SECONDS) == Available(7, 9)
-    finally:
-        using.close()
 
 
 def test_a_node_with_as_many_streams_as_it_may_have_refuses_one_more_and_still_tells_what_it_has():
@@ -115,12 +107,9 @@ def accepted(using: BlockNodeClient) -> Iterator[Any]:
 
 def said_at(host: str, port: int, *, tls: bool = False, seconds: float = PATIENCE_SECONDS) -> str:
     endpoint = Endpoint(host, port, tls)
-    using = BlockNodeClient(BlockNode(endpoint, endpoint), Limits())
-    try:
+    with closing(BlockNodeClient(BlockNode(endpoint, endpoint), Limits())) as using:
         assert using.available(seconds) is None
         return using.ask(seconds).answer().about("it")
-    finally:
-        using.close()
 
 
 def test_a_node_that_is_away_has_nothing_and_says_why():
@@ -310,15 +299,12 @@ def test_blocks_ahead_of_the_reader_are_few_if_they_are_large(server, monkeypatc
     monkeypatch.setattr(client_module, "_AHEAD_BYTES", 1)
     for block in blocks(4):
         server.publish(block.number, block.content)
-    using = client(server)
-    try:
+    with closing(client(server)) as using:
         subscription = using.subscribe(FIRST, seconds_per_block=PATIENCE_SECONDS)
         for number in range(7, 11):
             coming = subscription.next(PATIENCE_SECONDS)
             assert coming and coming.number == number
             assert len(subscription._ready) <= 1
-    finally:
-        using.close()
 
 
 class Pausing(BlockNodeServer):
@@ -337,8 +323,7 @@ class Pausing(BlockNodeServer):
 def test_a_connection_over_which_answers_come_no_more_is_made_anew():
     with Pausing() as server:
         server.publish(ONE.number, ONE.content)
-        using = client(server)
-        try:
+        with closing(client(server)) as using:
             assert using.available(PATIENCE_SECONDS) == Available(7, 7)
             before = using._channel(using.node.status)
 
@@ -347,15 +332,12 @@ def test_a_connection_over_which_answers_come_no_more_is_made_anew():
             server.may_answer.set()
             assert using._channel(using.node.status) is not before
             assert using.available(PATIENCE_SECONDS) == Available(7, 7)
-        finally:
-            using.close()
 
 
 def test_answers_over_a_connection_of_the_past_tell_nothing_of_the_one_of_now():
     with Pausing() as server:
         server.publish(ONE.number, ONE.content)
-        using = client(server)
-        try:
+        with closing(client(server)) as using:
             answered = [using.ask(PATIENCE_SECONDS) for _ in range(2)]
             assert all(question.is_answered_within(PATIENCE_SECONDS) for question in answered)
             server.may_answer.clear()
@@ -370,8 +352,6 @@ def test_answers_over_a_connection_of_the_past_tell_nothing_of_the_one_of_now():
             connection = using._channel(using.node.status)
             assert [answered[1].answer(), too_late[1].answer()] == ends
             assert using._channel(using.node.status) is connection
-        finally:
-            using.close()
 
 
 def test_a_question_whose_connection_is_closed_meanwhile_has_no_answer():
@@ -389,23 +369,17 @@ def test_a_question_whose_connection_is_closed_meanwhile_has_no_answer():
 
 def test_a_client_that_was_closed_connects_anew(server):
     server.publish(ONE.number, ONE.content)
-    using = client(server)
-    try:
+    with closing(client(server)) as using:
         assert using.available(PATIENCE_SECONDS) == Available(7, 7)
         using.close()
         assert using.available(PATIENCE_SECONDS) == Available(7, 7)
-    finally:
-        using.close()
 
 
 def test_a_range_without_an_end_is_none(server):
     server.publish(0, ONE.content)
     server.publish((1 << 64) - 1, ONE.content)
-    using = client(server)
-    try:
+    with closing(client(server)) as using:
         assert using.ask(PATIENCE_SECONDS).answer() == Answer(failure="does not tell which blocks it has")
-    finally:
-        using.close()
 
 
 def test_a_node_that_goes_away_is_a_failure(server):

@@ -8,8 +8,7 @@ import pytest
 
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
-from ledger.stream.source.block_node.latency import LatencyMeter, Measuring
-from ledger.stream.source.block_node.scheduler import Order, Rules, Scheduler
+from ledger.stream.source.block_node.scheduler import LatencyMeter, Measuring, Order, Rules, Scheduler
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.stream.block.blocks import START, BlockStream
 from tests.waiting import PATIENCE_SECONDS
@@ -48,7 +47,6 @@ class Nodes:
         measuring = Measuring(every=PATIENCE_SECONDS, most_seconds=PATIENCE_SECONDS, backlog=backlog)
         return LatencyMeter(
             self.scheduler,
-            lambda node: self.clients[node].available(5),
             self.clients.__getitem__,
             lambda: self.followed,
             measuring,
@@ -65,8 +63,10 @@ class Nodes:
 
     @property
     def latencies(self) -> list[float | None]:
-        known = {state.node: state.latency for state in self.scheduler.states()}
-        return [known[node] for node in (self.one, self.other)]
+        known = {each["name"]: each["latency_ms"] for each in self.scheduler.status(None)}
+        return [
+            None if known[node.name] is None else known[node.name] / 1000 for node in (self.one, self.other)
+        ]
 
 
 @pytest.fixture

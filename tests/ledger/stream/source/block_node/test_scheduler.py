@@ -1,11 +1,14 @@
 """The choice of a block node."""
 
+import time
+
 import pytest
 
 from ledger.stream.source.block_node.answers import Answer, Available
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
 from ledger.stream.source.block_node.client import BlockNode, Endpoint
 from ledger.stream.source.block_node.scheduler import Order, Rules, Scheduler, SelectionReason
+from tests.waiting import PATIENCE_SECONDS
 
 ALL = Available(0, 100)
 
@@ -127,10 +130,10 @@ def test_without_a_node_that_has_it_each_node_is_named_with_what_it_has_or_why_i
         "block nodes: no block node can provide block 102 (a:40840 has blocks 0 to 100; "
         f"b:40840: connection refused; c:40840 has blocks 7 to 9). {CURE}"
     )
-    assert [state.answer for state in network.scheduler.states()] == [
-        Answer(ALL),
-        Answer(None, "connection refused"),
-        Answer(Available(7, 9)),
+    assert [(each["blocks"], each["answer"]) for each in network.scheduler.status(None)] == [
+        (ALL, "has blocks 0 to 100"),
+        (None, "connection refused"),
+        (Available(7, 9), "has blocks 7 to 9"),
     ]
 
 
@@ -177,9 +180,12 @@ def test_three_failures_in_a_row_make_a_node_the_last_choice_for_a_minute():
     assert network.scheduler.failed(A, "is away")
 
     assert network.chosen() == B
-    (state,) = [each for each in network.scheduler.states() if each.node == A]
-    assert (state.set_aside, state.failure) == (60, "is away")
-    network.now += 60
+    (state,) = [each for each in network.scheduler.status(B) if each["name"] == A.name]
+    assert (state["last_failure"], state["failures"], state["used"]) == ("is away", 3, False)
+    assert abs(state["set_aside_until"] - time.time() - 60) < PATIENCE_SECONDS
+    network.now += 59
+    assert network.chosen() == B
+    network.now += 1
     assert network.chosen() == A
 
 

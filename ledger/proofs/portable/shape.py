@@ -1,8 +1,45 @@
-"""The shape of a proof of a transaction in a block, as JSON."""
+"""The shapes of proofs as JSON: of a transaction in a record file, and of one in a block."""
 
 from typing import TypedDict
 
 from mirror.core.values.json_types import Base64, Hex, Int32, Int64, Timestamp
+
+# RECORD FILES
+
+
+class CompactRecordFileJson(TypedDict):
+    """A record file of format 5 or 6, with hashes in the place of all transactions but one."""
+
+    head: Base64
+    start_running_hash_object: Base64
+    hashes_before: list[Base64]
+    record_stream_object: Base64
+    hashes_after: list[Base64]
+    end_running_hash_object: Base64
+    block_number: Base64 | None
+
+
+class StateProofJson(TypedDict):
+    """A file with the transaction, the signatures of nodes, and the address books with their keys.
+
+    A record file before format 5 is whole, and so is one of any format that came in a block. Signature files
+    are by the accounts of the nodes.
+    """
+
+    address_books: list[Base64]
+    record_file: CompactRecordFileJson | Base64
+    signature_files: dict[str, Base64]
+    version: Int32
+
+
+class RecordFileProofJson(StateProofJson, total=False):
+    """A state proof in which a reader may have written which transaction of the file it is about."""
+
+    consensus_timestamp: str
+    transaction_id: str
+
+
+# BLOCKS
 
 
 class SiblingJson(TypedDict):

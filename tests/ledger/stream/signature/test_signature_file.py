@@ -2,7 +2,7 @@
 
 import pytest
 
-from ledger.stream.signature.node_key import verify
+from ledger.stream.signature.signature_file import verify
 from mirror.demo.keys.nodes import nodes
 
 HASH = b"\1" * 48

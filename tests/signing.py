@@ -1,0 +1,20 @@
+"""Nodes with new keys, which sign what tests compose."""
+
+from functools import cache
+
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from mirror.demo.streams.signing import SigningNode
+
+
+@cache
+def signing_nodes(count: int) -> tuple[SigningNode, ...]:
+    """Return nodes 0 to `count` - 1, with keys made once per process."""
+    return tuple(SigningNode(node_id, _new_key()) for node_id in range(count))
+
+
+def _new_key() -> bytes:
+    """Return a new key (PEM), which takes up to a second to make."""
+    key = rsa.generate_private_key(65537, 3072)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
