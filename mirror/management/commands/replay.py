@@ -3,7 +3,6 @@
 import json
 import os
 import time
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.processes.progress import time_left
 from mirror.core.values import entity_id, timestamp
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.start.tables import check_current
 from web3sim.past.replay import run
 from web3sim.past.replay.comparison import Replayed
@@ -23,6 +22,9 @@ from web3sim.state.database import DatabaseUnavailable
 
 _SECONDS_BETWEEN_LINES = 5
 _LONGEST_TEXT = 300
+
+
+_BOUND = "a block number, or a time such as 2024-06-01T00:00:00Z or 1717200000.000000000"
 
 
 class Command(NodeCommand):
@@ -37,33 +39,28 @@ class Command(NodeCommand):
         ("replay --from 2024-06-01 --to 2024-06-02", "All contract transactions of two days."),
         ("replay --contract 0.0.1234", "All of one contract."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        bound = "a block number, or a time such as 2024-06-01T00:00:00Z or 1717200000.000000000"
-        parser.add_argument("--from", metavar="BLOCK|TIME", dest="start", help=f"begin there: {bound}")
-        parser.add_argument("--to", metavar="BLOCK|TIME", dest="end", help=f"end there: {bound}")
-        parser.add_argument(
-            "--contract", metavar="ID", help="only transactions that called or created this contract"
-        )
-        parser.add_argument(
-            "--save", type=Path, metavar="DIR", help="write each mismatch into this folder as a test case"
-        )
-        parser.add_argument(
+    arguments = (
+        argument("--from BLOCK|TIME", f"begin there: {_BOUND}", dest="start"),
+        argument("--to BLOCK|TIME", f"end there: {_BOUND}", dest="end"),
+        argument("--contract ID", "only transactions that called or created this contract"),
+        argument("--save DIR", "write each mismatch into this folder as a test case", type=Path),
+        argument(
             "--engine",
+            "the engine that runs the code (default %(default)s)",
             choices=("pyevm", "pyevm-blocks"),
             default=config.value("web3.evm.engine"),
-            help="the engine that runs the code (default %(default)s)",
-        )
-        parser.add_argument(
+        ),
+        argument(
             "--processes",
+            "how many processes run transactions (default %(default)s)",
             type=int,
             default=min(config.value("web3.workers"), os.cpu_count() or 1),
-            help="how many processes run transactions (default %(default)s)",
-        )
+        ),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["processes"] < 1:
-            raise CommandError("--processes has to be at least 1.", returncode=2)
+            raise WrongUse("--processes has to be at least 1.")
         check_current()
         try:
             self._replay(_range(options), options)
@@ -73,29 +70,27 @@ class Command(NodeCommand):
     def _replay(self, range: Range, options: dict[str, Any]) -> None:
         total = run.count(range)
         if not total:
-            raise CommandError("There is no contract transaction in that range.", returncode=2)
+            raise WrongUse("There is no contract transaction in that range.")
         if options["save"] is not None:
             options["save"].mkdir(parents=True, exist_ok=True)
-        progress = _Progress(self.stdout.write, total, options["save"])
+        progress = _Progress(self.say, total, options["save"])
         totals = run.replay(range, options["engine"], options["processes"], progress.show)
         for line in _table(totals):
-            self.stdout.write(line)
+            self.say(line)
         self._sum_up(totals, time.monotonic() - progress.began)
 
     def _sum_up(self, totals: Totals, seconds: float) -> None:
         replayed, matching = totals.replayed.total(), totals.matching.total()
         if not replayed:
             total = totals.left_out.total()
-            self.stdout.write(
-                f"None of {total:,} contract transactions could be replayed; the lines above say why."
-            )
+            self.say(f"None of {total:,} contract transactions could be replayed; the lines above say why.")
             return
         transactions = f"{replayed:,} replayed contract transactions"
         if left_out := totals.left_out.total():
             transactions += f" ({left_out:,} more could not be replayed)"
         if matching < replayed:
             raise CommandError(f"{replayed - matching:,} of {transactions} differ from what was recorded.")
-        self.stdout.write(f"All of {transactions} match what was recorded. It took {seconds:.1f} s.")
+        self.say(f"All of {transactions} match what was recorded. It took {seconds:.1f} s.")
 
 
 class _Progress:
@@ -136,9 +131,7 @@ def _range(options: dict[str, Any]) -> Range:
                 options["contract"], config.value("common.shard"), config.value("common.realm")
             )
         except entity_id.InvalidEntityId:
-            raise CommandError(
-                f"{options['contract']!r} is not the id of a contract such as 0.0.1234.", returncode=2
-            ) from None
+            raise WrongUse(f"{options['contract']!r} is not the id of a contract such as 0.0.1234.") from None
     first = time_of(options["start"]) if options["start"] else 0
     last = time_of(options["end"], end=True) if options["end"] else MAX_INT64
     return Range(first, last, contract)
