@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from django.contrib.admin.utils import quote
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -31,6 +32,10 @@ class Kind:
 
     def text(self, value: Any) -> str:
         return str(value)
+
+    def key(self, value: Any) -> str:
+        """Return the value as a part of an address."""
+        return quote(str(value))
 
     def plain(self, value: Any) -> Any:
         """Return the value as JSON has it, whole, for an export."""

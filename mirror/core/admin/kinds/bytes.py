@@ -19,6 +19,8 @@ class Hex(Kind):
     def text(self, value: bytes) -> str:
         return bytes(value).hex()
 
+    key = text
+
     def plain(self, value: bytes) -> str:
         return f"0x{bytes(value).hex()}"
 

@@ -67,6 +67,8 @@ class Entity(Kind):
         shard, realm, num = entity_id.decode(value)
         return f"{shard}.{realm}.{num}"
 
+    key = text
+
     def href(self, value: int) -> str | None:
         return page_address(self._page, self.text(value)) if value else None
 
