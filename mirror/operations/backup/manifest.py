@@ -66,6 +66,11 @@ class BackupFile:
         if not _FILE_NAME.fullmatch(self.name):
             raise ValueError(f"{self.name!r} is no name of a file of a backup.")
 
+    def is_in(self, folder: Path) -> bool:
+        """Return whether a folder has the file in its length."""
+        path = folder / self.name
+        return path.is_file() and path.stat().st_size == self.bytes
+
 
 @dataclass(frozen=True)
 class Block:
