@@ -5,7 +5,7 @@ import shutil
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -53,25 +53,21 @@ class Command(NodeCommand):
             now = status.read()
             held = inventory.read(now)
             backfill = state.read()
-        show = self._show_json if options["json"] else self._show
-        show(now, held, probe.answer(), backfill)
+        answer = probe.answer()
+        if options["json"]:
+            facts = now.json | held.json(now) | {"web_server": answer.json}
+            self._write_json(facts | {"backfill": backfill and backfill.json})
+        else:
+            last = [("Backfill", backfill.sentence)] if backfill else []
+            self._show(now, [*held.lines(now), ("Web server", answer.text), *last])
         if now.needs_help:
             sys.exit(1)
 
-    def _show(
-        self,
-        now: Status,
-        held: inventory.Inventory,
-        answer: probe.Answer,
-        backfill: state.State | None = None,
-    ) -> None:
+    def _show(self, now: Status, pairs: Sequence[tuple[str, str]]) -> None:
         sentence = now.sentence
         if self.stdout.isatty():
             sentence = textwrap.fill(sentence, shutil.get_terminal_size().columns, break_long_words=False)
         self.say(f"{self._colour(now)(sentence)}\n\n")
-        pairs = [*held.lines(now), ("Web server", answer.text)]
-        if backfill:
-            pairs.append(("Backfill", backfill.sentence))
         width = max(len(heading) for heading, _ in pairs)
         for heading, text in pairs:
             self.say(f"  {heading:<{width}}  {text}")
@@ -82,16 +78,6 @@ class Command(NodeCommand):
             return self.style.ERROR
         well = now.state in (State.UP_TO_DATE, State.LOADING, State.STARTING)
         return self.style.SUCCESS if well else self.style.WARNING
-
-    def _show_json(
-        self,
-        now: Status,
-        held: inventory.Inventory,
-        answer: probe.Answer,
-        backfill: state.State | None = None,
-    ) -> None:
-        facts = now.json | held.json | {"web_server": answer.json}
-        self._write_json(facts | {"backfill": backfill and backfill.json})
 
     def _write_json(self, facts: dict[str, Any]) -> None:
         self.say(json.dumps(facts, indent=2, default=str, ensure_ascii=False))
