@@ -73,18 +73,19 @@ class Choice(Kind):
         return {"exact": text.upper()}
 
 
-class Boolean(Kind):
-    def plain(self, value: bool) -> bool:
+class Plain(Kind):
+    """A kind whose values are those of JSON."""
+
+    def plain(self, value: Any) -> Any:
         return value
 
+
+class Boolean(Plain):
     def html(self, value: bool, full: bool) -> str:
         return "yes" if value else "no"
 
 
-class Json(Kind):
-    def plain(self, value: Any) -> Any:
-        return value
-
+class Json(Plain):
     def html(self, value: Any, full: bool) -> str:
         if not full:
             return cut(json.dumps(value), 60)

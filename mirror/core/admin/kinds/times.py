@@ -7,7 +7,7 @@ from django.contrib.admin.utils import quote
 from django.utils.html import format_html
 from psycopg.types.range import Range
 
-from mirror.core.admin.kinds.base import Kind, Lookup, Unreadable, linked, page_address
+from mirror.core.admin.kinds.base import Kind, Lookup, Plain, Unreadable, linked, page_address
 from mirror.core.admin.kinds.numbers import Code
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from mirror.core.values import timestamp
@@ -76,10 +76,7 @@ class Time(Kind):
         return low, high
 
 
-class Milliseconds(Kind):
-    def plain(self, value: int) -> int:
-        return value
-
+class Milliseconds(Plain):
     def html(self, value: int, full: bool) -> str:
         return format_html('<span class="nowrap">{} UTC</span>', utc(value * 1_000_000)[:23])
 
