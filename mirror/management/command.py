@@ -6,6 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormat
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from math import inf
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -14,6 +15,7 @@ from ledger.ingest.errors import IngestError
 from ledger.stream.errors import StreamFileError
 
 _WIDTH = 100
+_PATHS = ("FILE", "DIR", "FOLDER")
 # Every command of Django has these; none of ours needs them.
 _DJANGO_OPTIONS = {
     *("--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color"),
@@ -35,10 +37,13 @@ class Argument(NamedTuple):
 
 
 def argument(name: str, help: str, **details: Any) -> Argument:
-    """Return `--flag`, `--option METAVAR`, or `name METAVAR` by its place; `details` are of argparse."""
-    name, *metavar = name.split()
+    """Return `--flag`, `--option METAVAR`, or `name METAVAR` by its place; `details` are of argparse.
+
+    Metavars of paths are FILE, DIR and FOLDER.
+    """
+    name, _, metavar = name.partition(" ")
     if metavar:
-        details["metavar"] = metavar[0]
+        details = {"metavar": metavar, "type": Path if metavar in _PATHS else None, **details}
     elif not details:
         details["action"] = "store_true"
     return Argument(name, details | {"help": help})

@@ -30,7 +30,7 @@ class Command(NodeCommand):
         ("backup --check /backups/monday", "Reads it again and compares it with its checksums."),
     )
     arguments = (
-        argument("folder FOLDER", "a new or empty folder", type=Path),
+        argument("folder FOLDER", "a new or empty folder"),
         argument(
             "--check", "write nothing: read the backup in the folder, and compare it with its checksums"
         ),

@@ -69,7 +69,7 @@ class Command(NodeCommand):
         ("demo --out /tmp/streams --blocks 10000 --tps 500", "About ten million transactions."),
     )
     arguments = (
-        argument("--out DIR", "a new or an empty folder", type=Path),
+        argument("--out DIR", "a new or an empty folder"),
         argument("--blocks", "number of blocks (default %(default)s)", type=whole(1), default=_BLOCKS),
         argument(
             "--tps",
@@ -102,7 +102,6 @@ class Command(NodeCommand):
         argument(
             "--serve-blocks DIR",
             "make nothing, but serve the blocks of a folder as a block node does, until Ctrl-C",
-            type=Path,
         ),
         argument(
             "--port",

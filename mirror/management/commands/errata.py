@@ -1,6 +1,5 @@
 """`manage.py errata`: what the stream of mainnet lacks, and what it has too much."""
 
-from pathlib import Path
 from typing import Any
 
 from mirror.core.db.reading import timeouts
@@ -22,9 +21,7 @@ class Command(NodeCommand):
 
     arguments = (
         argument(
-            "folder FOLDER",
-            "a folder with *.bin or *.pb, accounts.txt, contracts.txt, balance_offsets.txt",
-            type=Path,
+            "folder FOLDER", "a folder with *.bin or *.pb, accounts.txt, contracts.txt, balance_offsets.txt"
         ),
     )
 

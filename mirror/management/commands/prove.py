@@ -45,11 +45,10 @@ class Command(NodeCommand):
     )
     arguments = (
         argument("id ID|TIME", "a transaction id, or a consensus timestamp"),
-        argument("--out FILE", "the file to write (default: proof-TIME.json)", type=Path),
+        argument("--out FILE", "the file to write (default: proof-TIME.json)"),
         argument(
             "--publication FILE",
             "also write what the network has published of its ledger, for `verify-proof --ledger`",
-            type=Path,
         ),
         argument("--nonce", "the nonce of a child (default: 0)", type=int, default=0),
         argument("--scheduled", "the execution of a schedule, not what a client sent"),

@@ -1,6 +1,7 @@
 """`manage.py reconcile`: compare this node's balances with the balance files of the network."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +56,12 @@ class Command(NodeCommand):
             self._compare(list(map(Path, options["paths"])), signed=not options["without_signatures"])
 
     def _compare_newest(self, location: str) -> None:
-        download = open_balance_download(location)
-        try:
+        with closing(open_balance_download(location)) as download:
             check_current()
-            found = compare_newest(download, Trust(), again=True)
-        except NotComparable as problem:
-            raise CommandError(f"Not compared: {problem}") from problem
-        finally:
-            download.close()
+            try:
+                found = compare_newest(download, Trust(), again=True)
+            except NotComparable as problem:
+                raise CommandError(f"Not compared: {problem}") from problem
         if found is None:
             raise CommandError(
                 f"There is no balance file of the last day that is loaded in {download.bucket.location}."

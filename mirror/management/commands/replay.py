@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from django.core.management.base import CommandError
 from ledger.ingest.verify.ranges import time_of
 from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64
-from mirror.core.processes.progress import time_left
+from mirror.core.processes.progress import Pace, time_left
 from mirror.core.values import entity_id, timestamp
 from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.start.tables import check_current
@@ -20,7 +19,6 @@ from web3sim.past.replay.comparison import Replayed
 from web3sim.past.replay.run import Range, Totals
 from web3sim.state.database import DatabaseUnavailable
 
-_SECONDS_BETWEEN_LINES = 5
 _LONGEST_TEXT = 300
 
 
@@ -43,7 +41,7 @@ class Command(NodeCommand):
         argument("--from BLOCK|TIME", f"begin there: {_BOUND}", dest="start"),
         argument("--to BLOCK|TIME", f"end there: {_BOUND}", dest="end"),
         argument("--contract ID", "only transactions that called or created this contract"),
-        argument("--save DIR", "write each mismatch into this folder as a test case", type=Path),
+        argument("--save DIR", "write each mismatch into this folder as a test case"),
         argument(
             "--engine",
             "the engine that runs the code (default %(default)s)",
@@ -77,7 +75,7 @@ class Command(NodeCommand):
         totals = run.replay(range, options["engine"], options["processes"], progress.show)
         for line in _table(totals):
             self.say(line)
-        self._sum_up(totals, time.monotonic() - progress.began)
+        self._sum_up(totals, progress.pace.seconds)
 
     def _sum_up(self, totals: Totals, seconds: float) -> None:
         replayed, matching = totals.replayed.total(), totals.matching.total()
@@ -99,7 +97,7 @@ class _Progress:
     def __init__(self, say: Any, total: int, folder: Path | None) -> None:
         self._say, self._total, self._folder = say, total, folder
         self._done = self._different = 0
-        self.began = self._last = time.monotonic()
+        self.pace = Pace()
 
     def show(self, replayed: Replayed) -> None:
         self._done += 1
@@ -107,13 +105,11 @@ class _Progress:
             self._different += 1
             self._say(_mismatch(replayed))
             self._save(replayed)
-        now = time.monotonic()
-        if now - self._last >= _SECONDS_BETWEEN_LINES:
-            self._last = now
-            rate = self._done / (now - self.began)
+        if self.pace.is_due():
+            seconds = self.pace.seconds
             self._say(
                 f"{self._done:,} of {self._total:,} contract transactions, {self._different:,} differ, "
-                f"{rate:,.0f} per second{time_left(self._done, self._total, now - self.began)}"
+                f"{self._done / seconds:,.0f} per second{time_left(self._done, self._total, seconds)}"
             )
 
     def _save(self, replayed: Replayed) -> None:

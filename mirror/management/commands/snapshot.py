@@ -1,7 +1,6 @@
 """`manage.py snapshot`: what a node knows of the ledger at a block, for any other node."""
 
 from argparse import ArgumentTypeError
-from pathlib import Path
 from typing import Any
 
 from mirror.core import config
@@ -39,7 +38,7 @@ class Command(NodeCommand):
     )
     arguments = (
         argument("action", "what to do with the folder", choices=("save", "load", "check")),
-        argument("folder FOLDER", "to save, a new or empty folder", type=Path),
+        argument("folder FOLDER", "to save, a new or empty folder"),
         argument(
             "--entities IDS",
             "save only what these accounts, contracts, tokens and topics took part in, their state, and "

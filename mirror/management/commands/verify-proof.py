@@ -27,23 +27,20 @@ class Command(NodeCommand):
         ("verify-proof proof.json --ledger publication.bin --json", "The same, as JSON for a program."),
     )
     arguments = (
-        argument("proof FILE", "the proof, as JSON", type=Path),
+        argument("proof FILE", "the proof, as JSON"),
         argument(
             "--address-book FILE",
             "a serialized NodeAddressBook, the content of file 0.0.102 at the time of the transaction",
-            type=Path,
         ),
         argument(
             "--stakes FILE",
             "an answer of /api/v1/network/nodes: signatures of record files then count by stake. All "
             "nodes of the address book have to be in it; it may be given once for each page",
-            type=Path,
             action="append",
         ),
         argument(
             "--ledger FILE",
             "a serialized LedgerIdPublicationTransactionBody: how the network has published its ledger",
-            type=Path,
         ),
         argument(
             "--ledger-id HEX",
