@@ -21,7 +21,7 @@ from contracts.models import (
 from ledger.admin.entities import HOLDERS, this_entity
 from ledger.models import CryptoAllowance, Entity, StakingRewardTransfer, Transaction
 from mirror.core.admin.filters import conditions
-from mirror.core.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.admin.related import Related, add_related, same
 from mirror.core.admin.tables import Table, register_tables
 from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR
@@ -62,7 +62,7 @@ class ContractResultAdmin(ReadOnlyAdmin):
 
 
 @admin.register(ContractTransactionHash)
-class ContractTransactionHashAdmin(CompositeKeyAdmin):
+class ContractTransactionHashAdmin(ReadOnlyAdmin):
     list_display = ("hash", "consensus_timestamp", "entity_id", "payer_account_id", "transaction_result")
     search_fields = ("hash",)
 

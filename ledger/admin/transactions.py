@@ -27,7 +27,7 @@ from mirror.core.admin import columns
 from mirror.core.admin.addresses import api_link, list_address
 from mirror.core.admin.filters import ColumnFilter, conditions
 from mirror.core.admin.kinds.base import Unreadable, linked
-from mirror.core.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.admin.related import Related, Section, same
 from mirror.core.values import entity_id, hexadecimal, timestamp, transaction_id
 from mirror.core.values.hapi import result_codes, transaction_types
@@ -152,7 +152,7 @@ def _nft_transfers(row: Transaction) -> Section | None:
 
 
 @admin.register(TransactionHash)
-class TransactionHashAdmin(CompositeKeyAdmin):
+class TransactionHashAdmin(ReadOnlyAdmin):
     search_fields = ()
     search_also = "transaction hash (hex or base64)"
 

@@ -2,18 +2,63 @@
 
 import re
 import textwrap
-from argparse import RawDescriptionHelpFormatter
+from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from ledger.ingest.errors import IngestError
+from ledger.stream.errors import StreamFileError
+
 _WIDTH = 100
+_PATHS = ("FILE", "DIR", "FOLDER")
 # Every command of Django has these; none of ours needs them.
 _DJANGO_OPTIONS = {
     *("--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color"),
 }
+
+
+class WrongUse(CommandError):
+    """Arguments that do not go together, or name nothing to work on; the exit code is 2."""
+
+    def __init__(self, message: object) -> None:
+        super().__init__(message, returncode=2)
+
+
+class Argument(NamedTuple):
+    """An argument of a command: its name, and what argparse takes besides."""
+
+    name: str
+    details: dict[str, Any]
+
+
+def argument(name: str, help: str, **details: Any) -> Argument:
+    """Return `--flag`, `--option METAVAR`, or `name METAVAR` by its place; `details` are of argparse.
+
+    Metavars of paths are FILE, DIR and FOLDER.
+    """
+    name, _, metavar = name.partition(" ")
+    if metavar:
+        details = {"metavar": metavar, "type": Path if metavar in _PATHS else None, **details}
+    elif not details:
+        details["action"] = "store_true"
+    return Argument(name, details | {"help": help})
+
+
+def whole(least: int, most: float = inf, what: str = "") -> Callable[[str], int]:
+    """Return a type of arguments: whole numbers, or `what` in words."""
+
+    def number(text: str) -> int:
+        # Python reads no longer numbers.
+        if not (text.isdecimal() and len(text) < 4_000 and least <= int(text) <= most):
+            raise ArgumentTypeError(f"{text!r} is not {what or f'a whole number of at least {least}'}")
+        return int(text)
+
+    return number
 
 
 class NodeCommand(BaseCommand):
@@ -25,6 +70,7 @@ class NodeCommand(BaseCommand):
 
     when: str = ""
     examples: Sequence[tuple[str, str]] = ()
+    arguments: Sequence[Argument] = ()
     # They import the whole API and its EVM, which takes longer than most of our commands.
     requires_system_checks: tuple[str, ...] = ()
     suppressed_base_arguments = _DJANGO_OPTIONS
@@ -37,13 +83,27 @@ class NodeCommand(BaseCommand):
         parser.called_from_command_line = False
         return parser
 
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        for each in self.arguments:
+            parser.add_argument(each.name, **each.details)
+
+    def execute(self, *args: Any, **options: Any) -> Any:
+        """Run the command; a file that stops it, or can't be loaded, ends it with a sentence."""
+        try:
+            return super().execute(*args, **options)
+        except (StreamFileError, IngestError) as error:
+            raise CommandError(str(error)) from error
+
+    def say(self, sentence: str) -> None:
+        self.stdout.write(sentence)
+
     def check_arguments(self, arguments: Sequence[str]) -> None:
         """Raise CommandError for wrong arguments; if they ask for the help, print it and end the program."""
         parser = self.create_parser("manage.py", self.name)
         try:
             parser.parse_args(arguments)
         except CommandError as error:
-            raise CommandError(self._refusal(str(error).removeprefix("Error: ")), returncode=2) from None
+            raise WrongUse(self._refusal(str(error).removeprefix("Error: "))) from None
 
     @property
     def name(self) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from django.core.management import CommandError, get_commands, load_command_class
+from django.core.management import get_commands, load_command_class
 
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse
 
 _APP = "mirror"
 # Commands in the order in which one meets them; any others follow by name.
@@ -66,9 +66,7 @@ def check(name: str, arguments: list[str]) -> None:
     if name not in commands:
         near = get_close_matches(name, [*ours(), *commands], n=1)
         meant = f"did you mean `manage.py {near[0]}`? " if near else ""
-        raise CommandError(
-            f"There is no command {name!r}: {meant}`manage.py help` lists all of them.", returncode=2
-        )
+        raise WrongUse(f"There is no command {name!r}: {meant}`manage.py help` lists all of them.")
     if commands[name] == _APP:
         command = load_command_class(_APP, name)
         if isinstance(command, NodeCommand):

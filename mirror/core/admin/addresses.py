@@ -8,7 +8,7 @@ hex, text quoted as Django's admin quotes it, ranges as `5..9`.
 import re
 from typing import Any
 
-from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.utils import unquote
 from django.contrib.postgres.fields import BigIntegerRangeField
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -19,8 +19,6 @@ from psycopg.types.range import Range
 
 from mirror.core.admin import columns
 from mirror.core.admin.kinds.base import Unreadable
-from mirror.core.admin.kinds.numbers import Entity
-from mirror.core.admin.kinds.times import Time
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from mirror.core.db.schema.fields import BytesField
 
@@ -61,18 +59,7 @@ def key_condition(model: type[models.Model], text: str) -> Q:
 
 
 def _text(field: "Field[Any, Any]", value: Any) -> str:
-    if value is None:
-        return _NULL
-    kind = columns.kind(field)
-    if isinstance(kind, Entity) or (isinstance(kind, Time) and value >= 0):
-        return kind.text(value)
-    if isinstance(field, BytesField):
-        return bytes(value).hex()
-    if isinstance(field, BigIntegerRangeField):
-        return kind.text(value)
-    if isinstance(field, models.DateTimeField):
-        return quote(value.isoformat())
-    return quote(str(value))
+    return _NULL if value is None else columns.kind(field).key(value)
 
 
 def _condition(field: "Field[Any, Any]", text: str) -> Q:
@@ -87,24 +74,18 @@ def _condition(field: "Field[Any, Any]", text: str) -> Q:
 
 
 def _value(field: "Field[Any, Any]", text: str) -> Any:
-    if isinstance(field, BytesField | models.DateTimeField):
-        try:
+    try:
+        if isinstance(field, models.IntegerField):
+            # Ids and times are read as people write them, too.
+            is_number = _INTEGER.fullmatch(text)
+            return _integer(text) if is_number else columns.kind(field).lookup(text)["exact"]
+        if isinstance(field, BytesField | models.DateTimeField):
             return field.to_python(unquote(text))
-        except ValidationError:
-            raise NoSuchKey(text) from None
-    if isinstance(field, models.IntegerField):
-        return _integer(text) if _INTEGER.fullmatch(text) else _typed(field, text)
+    except (Unreadable, KeyError, ValidationError):
+        raise NoSuchKey(text) from None
     if "\0" in text:
         raise NoSuchKey(text)
     return unquote(text)
-
-
-def _typed(field: "Field[Any, Any]", text: str) -> Any:
-    """Read an id or a time as people write it."""
-    try:
-        return columns.kind(field).lookup(text)["exact"]
-    except (Unreadable, KeyError):
-        raise NoSuchKey(text) from None
 
 
 def _bounds(text: str) -> tuple[int | None, int | None]:

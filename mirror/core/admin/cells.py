@@ -1,5 +1,6 @@
 """Columns of lists, as Django's admin takes them: functions of a row with a heading."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db import models
@@ -11,41 +12,44 @@ from mirror.core.admin.kinds.base import linked
 
 
 class Cell:
-    """A column of a list."""
+    """A column of a list: its name and heading, and what it shows of a row.
 
-    leads_to_row = False
+    One that `leads_to_row` shows it as a link to the row's page.
+    """
 
-    def __init__(self, field: Any, *, sortable: bool) -> None:
-        self.__name__ = field.name
-        self.short_description = columns.label(field)
-        self.admin_order_field = field.name if sortable else None
-        self._field = field
-        self._kind = columns.kind(field)
-
-    def __call__(self, row: models.Model) -> str:
-        return linked(self._kind, self._field.value_from_object(row), False)
-
-
-class KeyCell(Cell):
-    """The column that is a table's key, which leads to the page of the row."""
-
-    leads_to_row = True
-
-    def __call__(self, row: models.Model) -> str:
-        return _to_page(row, self._kind.html(self._field.value_from_object(row), False))
-
-
-class RowCell:
-    """The way to the page of a row whose key has several columns."""
-
-    leads_to_row = True
-    __name__ = "row"
-    short_description = ""
-    admin_order_field = None
+    def __init__(
+        self,
+        name: str,
+        heading: str,
+        show: Callable[[models.Model], str],
+        *,
+        leads_to_row: bool = False,
+        sortable: bool = False,
+    ) -> None:
+        self.__name__, self.short_description = name, heading
+        self.admin_order_field = name if sortable else None
+        self.leads_to_row = leads_to_row
+        self._show = show
 
     def __call__(self, row: models.Model) -> str:
-        return _to_page(row, "View")
+        shown = self._show(row)
+        return format_html('<a href="{}">{}</a>', row_address(row), shown) if self.leads_to_row else shown
 
 
-def _to_page(row: models.Model, shown: str) -> str:
-    return format_html('<a href="{}">{}</a>', row_address(row), shown)
+def cells(model: type[models.Model], names: Sequence[str]) -> list[Cell]:
+    """Return the cells of columns; a key leads to the page of its row, one of several columns by a cell."""
+    first = next(iter(columns.order(model)), "").lstrip("-")
+    several = columns.has_composite_key(model)
+    way = [Cell("row", "", lambda row: "View", leads_to_row=True)] if several else []
+    fields: list[Any] = [model._meta.get_field(name) for name in names]
+    return [*way, *(_cell(field, field.name == first, not several and field.primary_key) for field in fields)]
+
+
+def _cell(field: Any, sortable: bool, leads_to_row: bool) -> Cell:
+    kind = columns.kind(field)
+
+    def show(row: models.Model) -> str:
+        value = field.value_from_object(row)
+        return kind.html(value, False) if leads_to_row else linked(kind, value, False)
+
+    return Cell(field.name, columns.label(field), show, leads_to_row=leads_to_row, sortable=sortable)

@@ -1,10 +1,10 @@
-"""Lists of rows that are never counted."""
+"""Lists of rows that are never counted: narrowed by a search and by columns, in the order of an index."""
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
@@ -12,73 +12,86 @@ from mirror.core.admin import columns, estimates, export
 
 # Skipping rows costs as much as reading them.
 LAST_PAGE = 200
+_PAGE, _ORDER, _SEARCH = "p", "o", "q"
 
 
-class RowList(ChangeList):
-    """Django's list of rows without a number of pages.
+class RowList:
+    """The rows that a request narrows a table to, and one page of them.
 
     A page reads one row more than it shows, which tells whether there is a next page.
     """
 
-    model_admin: Any
+    def __init__(self, page: Any, request: HttpRequest) -> None:
+        self.model_admin, self.given = page, request.GET
+        self.query = self.given.get(_SEARCH, "").strip()
+        if "\0" in self.query:
+            messages.error(request, "Null characters are not allowed.")
+            self.query = ""
+        self.filters = [
+            cls(page.opts.get_field(name), self.given.get(name, ""), is_input=name in page.inputs)
+            for name, cls in page.filters.items()
+        ]
+        self.queryset = self._narrowed(request)
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.title = self.model_admin.label
+    @property
+    def has_active_filters(self) -> bool:
+        return any(each.value for each in self.filters)
 
-    def get_filters_params(self, params: Any = None) -> Any:
-        """Return only the parameters that name a column with an index and have a value."""
-        values = super().get_filters_params(params)
-        names = (*columns.indexed(self.model), *self.model_admin.filters_also)
-        return {name: values[name] for name in names if any(values.get(name, ()))}
-
-    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        rows = super().get_queryset(request, exclude_parameters)
-        filters = self.get_filters_params()
-        leading = (*columns.leading(self.model), *self.model_admin.filters_also)
-        if filters and not set(filters) & set(leading):
-            by = " or ".join(leading)
-            messages.error(request, f"{self.model_admin.label} can be narrowed by {by} only.")
+    def _narrowed(self, request: HttpRequest) -> QuerySet[Any]:
+        page = self.model_admin
+        rows: QuerySet[Any] = page.model._default_manager.order_by(*self._ordering())
+        for each in self.filters:
+            rows = each.narrow(request, rows)
+        rows = page.find(request, rows, self.query)
+        leading = (*columns.leading(page.model), *page.filters_also)
+        names = {each.name for each in self.filters if each.value}
+        if names and not names & set(leading):
+            messages.error(request, f"{page.label} can be narrowed by {' or '.join(leading)} only.")
             return rows.none()
         # Whole rows may have megabytes that a list doesn't show.
-        return rows.only(*self.model_admin.read_columns)
+        return rows.only(*page.read_columns)
 
-    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+    def _ordering(self) -> list[str]:
         """Return the order that an index delivers, forwards or backwards."""
-        ordering: list[Any] = list(self.model_admin.ordering)
-        parameter = self.params.get(ORDER_VAR, "")
-        if ordering and parameter and parameter.startswith("-") != ordering[0].startswith("-"):
+        ordering, wanted = list(self.model_admin.ordering), self.given.get(_ORDER, "")
+        if ordering and wanted and wanted.startswith("-") != ordering[0].startswith("-"):
             ordering = [name[1:] if name.startswith("-") else f"-{name}" for name in ordering]
         return ordering
 
-    def get_results(self, request: HttpRequest) -> None:
-        self.page_num = min(max(self.page_num, 1), LAST_PAGE)
-        first = (self.page_num - 1) * self.list_per_page
-        page = self.queryset[first : first + self.list_per_page + 1]
+    def read(self) -> None:
+        """Read the rows of the page."""
+        number, size = self.given.get(_PAGE, "1"), self.model_admin.list_per_page
+        self.page_num = min(max(int(number), 1), LAST_PAGE) if number.isdecimal() else 1
+        first = (self.page_num - 1) * size
+        page = self.queryset[first : first + size + 1]
         rows = list(page)
-        self.has_next = len(rows) > self.list_per_page
+        self.has_next, self.at_last_page = len(rows) > size, self.page_num == LAST_PAGE
         self.total = self._total(page, len(rows))
-        self.at_last_page = self.page_num == LAST_PAGE
-        self.result_list = rows[: self.list_per_page]
-        self.result_count = self.full_result_count = len(self.result_list)
-        self.show_full_result_count = self.show_admin_actions = False
-        self.can_show_all = self.multi_page = False
+        self.result_list = rows[:size]
 
     def _total(self, page: QuerySet[Any], read: int) -> str:
         """Return how many rows there are, in words: exactly if the first page has all of them."""
         if not self.has_next:
             return "" if self.page_num > 1 or not read else f"{read:,} {'row' if read == 1 else 'rows'}"
         narrowed = bool(self.query or self.has_active_filters)
-        estimate = (estimates.of_rows(page) if narrowed else estimates.of_table(self.model)) or 0
-        shown = (self.page_num - 1) * self.list_per_page + read - 1
+        estimate = (estimates.of_rows(page) if narrowed else estimates.of_table(page.model)) or 0
+        shown = (self.page_num - 1) * self.model_admin.list_per_page + read - 1
         return f"about {estimate:,} rows" if estimate > shown else f"more than {shown:,} rows"
 
-    def export_address(self, form: str) -> str:
-        return f"export.{form}{self.get_query_string(remove=[PAGE_VAR])}"
+    def address(self, **changes: object) -> str:
+        """Return the query of this list, on its first page, with other parameters; None drops one."""
+        parameters = {**self.given.dict(), _PAGE: None, **changes}
+        return f"?{urlencode(sorted((name, each) for name, each in parameters.items() if each is not None))}"
+
+    @property
+    def shown_filters(self) -> list[dict[str, Any]]:
+        """The filters that have a value or something to choose from, each with the list without it."""
+        shown = (each for each in self.filters if each.value or each.offered or each.is_input)
+        return [{"spec": each, "without": self.address(**{each.name: None})} for each in shown]
 
     @property
     def exports(self) -> list[tuple[str, str]]:
-        return [(form.upper(), self.export_address(form)) for form in export.FORMS]
+        return [(form.upper(), f"export.{form}{self.address()}") for form in export.FORMS]
 
     @property
     def headings(self) -> list[dict[str, str]]:
@@ -87,11 +100,9 @@ class RowList(ChangeList):
         order = (
             {"sorted": "descending", "arrow": "↓"} if descending else {"sorted": "ascending", "arrow": "↑"}
         )
-        turned = self.get_query_string({ORDER_VAR: "1" if descending else "-1"}, [PAGE_VAR])
+        order["turned"] = self.address(**{_ORDER: "1" if descending else "-1"})
         return [
-            {"label": cell.short_description, "turned": turned, **order}
-            if cell.admin_order_field
-            else {"label": cell.short_description}
+            {"label": cell.short_description} | (order if cell.admin_order_field else {})
             for cell in self.model_admin.cells
         ]
 
@@ -103,8 +114,8 @@ class RowList(ChangeList):
 
     @property
     def next_page(self) -> str:
-        return self.get_query_string({"p": self.page_num + 1})
+        return self.address(**{_PAGE: self.page_num + 1})
 
     @property
     def previous_page(self) -> str:
-        return self.get_query_string({"p": self.page_num - 1})
+        return self.address(**{_PAGE: self.page_num - 1})

@@ -98,6 +98,11 @@ def key_columns(model: type[models.Model]) -> tuple[str, ...]:
     return tuple(field.name for field in model._meta.pk_fields)
 
 
+def has_composite_key(model: type[models.Model]) -> bool:
+    """Return whether the key has several columns, also where it is for Django alone."""
+    return issubclass(model, KeylessTable) or len(model._meta.pk_fields) > 1
+
+
 def leading(model: type[models.Model]) -> tuple[str, ...]:
     """Return the columns that find rows by themselves."""
     return tuple(dict.fromkeys(columns[0] for columns in ordered_indexes(model)))

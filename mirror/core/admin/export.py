@@ -9,7 +9,8 @@ transaction would prevent others from dropping rows.
 import csv
 import io
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import islice
 from typing import Any
 
@@ -27,6 +28,7 @@ from mirror.core.db.schema.fields import BytesField
 #: Form -> content type.
 FORMS = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
 
+_Pieces = Generator[bytes, None, None]
 _ROWS_OF_A_PIECE = 500
 _IDLE_SECONDS = 60
 # Each has a connection, in each web server process.
@@ -43,8 +45,10 @@ class TooManyExports(Exception):
 def response(rows: QuerySet[Any], shown: Sequence[str], form: str) -> StreamingHttpResponse:
     """Return the file of a list. Errors: TooManyExports; DatabaseError where the first rows fail."""
     model = rows.model
-    fields = [model._meta.get_field(name) for name in names(model, shown)]
-    answer = StreamingHttpResponse(_Export(rows, fields, form), content_type=FORMS[form])
+    content = _content(rows, [model._meta.get_field(name) for name in names(model, shown)], form)
+    # Read at once, so that an error is still a page.
+    first = next(content, b"")
+    answer = StreamingHttpResponse(_joined(first, content), content_type=FORMS[form])
     answer.headers["Content-Disposition"] = f'attachment; filename="{model._meta.db_table}.{form}"'
     answer.headers["Cache-Control"] = "no-store"
     return answer
@@ -60,61 +64,43 @@ def names(model: Any, shown: Sequence[str]) -> list[str]:
     return [*shown, *others]
 
 
-class _Export:
-    """The pieces of a file. The first one is read at once, so that an error is still a page."""
+def _joined(first: bytes, others: _Pieces) -> Iterator[bytes]:
+    with closing(others):
+        yield first
+        yield from others
 
-    _closed = True
 
-    def __init__(self, rows: QuerySet[Any], fields: "Sequence[Field[Any, Any]]", form: str) -> None:
-        if not _places.acquire(blocking=False):
-            raise TooManyExports
-        self._connection = connections.create_connection(DEFAULT_DB_ALIAS)
-        # The thread that sends a piece need not be the one that read the first.
-        self._connection.inc_thread_sharing()
-        self._closed = False
-        try:
-            self._begin()
-            limited = rows.values_list(*(field.name for field in fields))[: config.value("web.exportRows")]
-            compiler = limited.query.get_compiler(connection=self._connection)
-            results = compiler.results_iter(chunked_fetch=True, chunk_size=_ROWS_OF_A_PIECE)
-            self._pieces = pieces(results, fields, form)
-            self._first: bytes | None = next(self._pieces, b"")
-        except BaseException:
-            self.close()
-            raise
+def _content(
+    rows: QuerySet[Any], fields: "Sequence[Field[Any, Any]]", form: str
+) -> Generator[bytes, None, None]:
+    """Yield the pieces of a file. Errors: TooManyExports."""
+    if not _places.acquire(blocking=False):
+        raise TooManyExports
+    own = connections.create_connection(DEFAULT_DB_ALIAS)
+    # The thread that sends a piece need not be the one that read the first.
+    own.inc_thread_sharing()
+    try:
+        _begin(own)
+        limited = rows.values_list(*(field.name for field in fields))[: config.value("web.exportRows")]
+        compiler = limited.query.get_compiler(connection=own)
+        yield from pieces(
+            compiler.results_iter(chunked_fetch=True, chunk_size=_ROWS_OF_A_PIECE), fields, form
+        )
+    finally:
+        own.close()
+        _places.release()
 
-    def _begin(self) -> None:
-        timeout = round(config.value("rest.db.statementTimeout") * 1000)
-        self._connection.set_autocommit(False)
-        with self._connection.cursor() as cursor:
-            cursor.execute("set transaction read only")
-            cursor.execute(
-                "select set_config('statement_timeout', %s, true), set_config('jit', 'off', true), "
-                "set_config('idle_in_transaction_session_timeout', %s, true)",
-                [str(timeout), str(_IDLE_SECONDS * 1000)],
-            )
 
-    def __iter__(self) -> Iterator[bytes]:
-        return self
-
-    def __next__(self) -> bytes:
-        if self._first is not None:
-            first, self._first = self._first, None
-            return first
-        try:
-            return next(self._pieces)
-        except BaseException:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            self._connection.close()
-            _places.release()
-
-    def __del__(self) -> None:
-        self.close()
+def _begin(own: Any) -> None:
+    timeout = round(config.value("rest.db.statementTimeout") * 1000)
+    own.set_autocommit(False)
+    with own.cursor() as cursor:
+        cursor.execute("set transaction read only")
+        cursor.execute(
+            "select set_config('statement_timeout', %s, true), set_config('jit', 'off', true), "
+            "set_config('idle_in_transaction_session_timeout', %s, true)",
+            [str(timeout), str(_IDLE_SECONDS * 1000)],
+        )
 
 
 def pieces(rows: Iterable[Sequence[Any]], fields: "Sequence[Field[Any, Any]]", form: str) -> Iterator[bytes]:

@@ -1,9 +1,9 @@
 """Filters of a list: by the value of a column in an address, and by the text in the search field."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 
@@ -19,73 +19,42 @@ def matching(column: str, kind: Kind, text: str) -> Q:
     return Q(*((f"{column}__{operator}", value) for operator, value in kind.lookup(text).items()))
 
 
-class ColumnFilter(admin.FieldListFilter):
+class ColumnFilter:
     """The filter `?column=value`, as the links between pages have it.
 
     Columns with a few named values offer them; of others the page shows only the value in the address.
     """
 
-    template = "mirror/admin/filter.html"
-    offered: Iterable[str] = ()
+    offered: Sequence[str] = ()
     """The values that people choose from, if there are only a few."""
 
-    def __init__(
-        self,
-        field: Any,
-        request: HttpRequest,
-        params: dict[str, list[str]],
-        model: type[Model],
-        *others: Any,
-        **more: Any,
-    ) -> None:
-        super().__init__(field, request, params, model, *others, **more)
-        self.title = columns.label(field)
+    def __init__(self, field: Any, value: str, *, is_input: bool) -> None:
+        self.name, self.title, self.value = field.name, columns.label(field), value
         self._kind = columns.kind(field)
-        values: Any = self.used_parameters.get(self.field_path, [])
-        self._values: list[str] = values[-1:]
-        if self.field_path in columns.leading(model):
+        if self.name in columns.leading(field.model):
             self.offered = self._offered()
         #: Whether people type a value into a field, which shows this example.
-        self.is_input = self.field_path in others[0].inputs
+        self.is_input = is_input
         self.example = self._kind.typed or self._kind.example
-        self.value = next(iter(self._values), "")
 
-    def has_output(self) -> bool:
-        return bool(self._values or self.offered or self.is_input)
+    @property
+    def values(self) -> list[str]:
+        """The values that may be chosen, that of the address among them."""
+        return list(dict.fromkeys([*self.offered, *filter(None, [self.value])]))
 
-    def expected_parameters(self) -> list[str | None]:
-        return [self.field_path]
-
-    def choices(self, changelist: Any) -> Iterator[Any]:
-        yield {
-            "selected": not self._values,
-            "query_string": changelist.get_query_string(remove=[self.field_path]),
-            "display": "All",
-            "value": "",
-        }
-        for value in dict.fromkeys([*self.offered, *self._values]):
-            yield {
-                "selected": value in self._values,
-                "query_string": changelist.get_query_string({self.field_path: value}),
-                "display": value,
-                "value": value,
-            }
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        for text in self._values:
-            try:
-                queryset = queryset.filter(self.condition(text))
-            except Unreadable:
-                example = f": write it like {self._kind.example}" if self._kind.example else ""
-                messages.error(request, f"“{text}” is no {str(self.title).lower()}{example}.")
-                return queryset.none()
-        return queryset
+    def narrow(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        try:
+            return rows.filter(self.condition(self.value)) if self.value else rows
+        except Unreadable:
+            example = f": write it like {self._kind.example}" if self._kind.example else ""
+            messages.error(request, f"“{self.value}” is no {self.title.lower()}{example}.")
+            return rows.none()
 
     def condition(self, text: str) -> Q:
         """Return the condition that the text stands for. Errors: Unreadable."""
-        return matching(self.field_path, self._kind, text)
+        return matching(self.name, self._kind, text)
 
-    def _offered(self) -> Iterable[str]:
+    def _offered(self) -> Sequence[str]:
         if isinstance(self._kind, Choice):
             return self._kind.choices
         if isinstance(self._kind, Named):

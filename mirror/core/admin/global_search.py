@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.admin.sites import AdminSite
-from django.db.models import Q
 
 from mirror.core.admin.addresses import list_address, row_address
 
@@ -34,29 +33,20 @@ def find(site: AdminSite, text: str) -> list[SearchMatch]:
     text = text.strip()[:MOST_CHARACTERS]
     if not text:
         return []
-    matches = [line for page in _pages(site) for line in _rows(page, text)]
+    pages: list[Any] = [page for page in site._registry.values() if hasattr(page, "search_everywhere")]
+    matches = [line for page in pages for line in _rows(page, text)]
     return [*dict.fromkeys(matches), *_tables(site, text)]
-
-
-def _pages(site: AdminSite) -> Iterator[Any]:
-    for page in site._registry.values():
-        if hasattr(page, "search_everywhere"):
-            yield page
 
 
 def _rows(page: Any, text: str) -> Iterator[SearchMatch]:
     for condition in page.search_everywhere(text):
-        rows = list(_latest(page, condition))
+        latest = page.model._default_manager.filter(condition).order_by(*page.ordering)
+        rows = list(latest.only(*page.read_columns, *page.summary_columns)[: _MOST_ROWS + 1])
         for row in rows[:_MOST_ROWS]:
             yield SearchMatch(page.row_title(row), page.row_summary(row), row_address(row))
         if len(rows) > _MOST_ROWS:
             address = f"{list_address(page.model)}?{urlencode({'q': text})}"
             yield SearchMatch(f"All {page.label.lower()}", f"that match {text}", address)
-
-
-def _latest(page: Any, condition: Q) -> Any:
-    rows = page.model._default_manager.filter(condition).order_by(*page.ordering)
-    return rows.only(*page.read_columns, *page.summary_columns)[: _MOST_ROWS + 1]
 
 
 def _tables(site: AdminSite, text: str) -> Iterator[SearchMatch]:

@@ -8,6 +8,7 @@ states only what is particular to its table.
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, update_wrapper
+from itertools import islice
 from typing import Any, ClassVar
 
 from django.apps import apps
@@ -23,7 +24,7 @@ from django.views.decorators.http import require_safe
 
 from mirror.core.admin import columns, export
 from mirror.core.admin.addresses import NoSuchKey, key_condition, list_address
-from mirror.core.admin.cells import Cell, KeyCell, RowCell
+from mirror.core.admin.cells import Cell, cells
 from mirror.core.admin.changelist import RowList
 from mirror.core.admin.filters import ColumnFilter, conditions
 from mirror.core.admin.kinds.base import Choice, linked
@@ -35,7 +36,11 @@ _COLUMNS_OF_A_LIST = 8
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """A table with a key of one column."""
+    """A table, also one that has a key of several columns or none.
+
+    Django refuses to register these, since its forms can't deal with such keys. These pages have no form, so
+    `mirror.core.admin.site` accepts them.
+    """
 
     label = ""
     """The rows in plain words, as a heading; the model's name in the plural if empty."""
@@ -60,11 +65,6 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Whether the key is the id of an entity, to which the page leads."""
 
     list_per_page = 50
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
-    list_display_links = None
-    actions = None
-    change_list_template = "mirror/admin/list.html"
 
     def __init__(self, model: type[models.Model], admin_site: admin.AdminSite) -> None:
         super().__init__(model, admin_site)
@@ -72,8 +72,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         self.singular = self.singular or capfirst(str(self.opts.verbose_name))
         self.list_display = self.list_display or self._first_columns()
         indexed = dict.fromkeys(columns.indexed(model), ColumnFilter)
-        filters = dict.fromkeys(self.inputs, ColumnFilter) | dict(self.filters_also) | indexed
-        self.list_filter = list(filters.items())  # type: ignore[misc]
+        self.filters = dict.fromkeys(self.inputs, ColumnFilter) | dict(self.filters_also) | indexed
         self.ordering = columns.order(model)  # type: ignore[misc]
         if self.search_fields is None:
             self.search_fields = columns.leading(model)  # type: ignore[misc]
@@ -87,9 +86,9 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     # LIST
 
     def _first_columns(self) -> tuple[str, ...]:
-        lean = [field.name for field in self._fields if not isinstance(field, BytesField | models.JSONField)]
-        key = columns.key_columns(self.model)
-        return (*key, *(name for name in lean if name not in key))[:_COLUMNS_OF_A_LIST]
+        key, large = self.opts.pk_fields, (BytesField, models.JSONField)
+        lean = (each.name for each in self._fields if each in key or not isinstance(each, large))
+        return tuple(islice(lean, _COLUMNS_OF_A_LIST))
 
     @property
     def read_columns(self) -> tuple[str, ...]:
@@ -97,34 +96,31 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return tuple(dict.fromkeys((*columns.key_columns(self.model), *self.list_display)))
 
     @cached_property
-    def cells(self) -> list[Any]:
+    def cells(self) -> list[Cell]:
         """The columns of the list as functions of a row."""
-        first = next(iter(columns.order(self.model)), "").lstrip("-")
-        return [
-            (KeyCell if name == self.opts.pk.name else Cell)(
-                self.opts.get_field(name), sortable=name == first
-            )
-            for name in self.list_display
-        ]
+        return cells(self.model, self.list_display)
 
     @property
     def _fields(self) -> list["Field[Any, Any]"]:
-        return [field for field in self.opts.concrete_fields if field.column is not None]
+        """The columns, those of the key first."""
+        key = self.opts.pk_fields
+        return [*key, *(each for each in self.opts.concrete_fields if each.column and each not in key)]
 
-    def get_list_display(self, request: HttpRequest) -> Any:
-        return self.cells
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
+        rows = RowList(self, request)
+        rows.read()
+        return self._page(request, "list", title=self.label, cl=rows, crumbs=self.crumbs)
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowList]:
-        return RowList
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        return super().changelist_view(request, {"description": self.description, "crumbs": self.crumbs})
+    def _page(self, request: HttpRequest, template: str, **context: Any) -> TemplateResponse:
+        context |= {**self.admin_site.each_context(request), "description": self.description}
+        request.current_app = self.admin_site.name
+        return TemplateResponse(request, f"mirror/admin/{template}.html", context)
 
     def export_view(self, request: HttpRequest, form: str) -> HttpResponseBase:
         """Send the rows of the list, in its order and with its filters, as a file."""
         if form not in export.FORMS:
             raise Http404("There is no such form of export.")
-        rows = self.get_changelist_instance(request).queryset
+        rows = RowList(self, request).queryset
         try:
             return export.response(rows, self.read_columns, form)
         except export.TooManyExports:
@@ -133,6 +129,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             return HttpResponse(text, status=503, content_type="text/plain", headers=headers)
 
     # SEARCH
+
+    @property
+    def is_searchable(self) -> bool:
+        return bool(self.search_fields or self.search_also)
 
     def search(self, text: str) -> Iterable[Q]:
         """Return the conditions that the text may stand for, the likeliest first; each must use an index."""
@@ -146,27 +146,21 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """Return what a row is, for the results of that search."""
         return self.singular
 
-    def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        return tuple(self.search_fields or ()) or ((self.search_also,) if self.search_also else ())
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
+    def find(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
         """Return the rows of the first condition that finds any.
 
         One condition can use an index, several at once can't.
         """
-        text = search_term.strip()
         if not text:
-            return queryset, False
+            return rows
         candidates = list(self.search(text))
         if not candidates:
             messages.error(request, f"“{text}” is not something to search for here. {self.search_help_text}")
-            return queryset.none(), False
+            return rows.none()
         for condition in candidates[:-1]:
-            if queryset.filter(condition).exists():
-                return queryset.filter(condition), False
-        return queryset.filter(candidates[-1]), False
+            if rows.filter(condition).exists():
+                return rows.filter(condition)
+        return rows.filter(candidates[-1])
 
     def _search_help(self) -> str:
         ways = [self.search_also] if self.search_also else []
@@ -218,24 +212,18 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     ) -> TemplateResponse:
         """Show the page of a row: its facts, its columns, which columns are null, and related rows."""
         row = self.get_object(request, object_id)
-        row_title = self.row_title(row)
+        title = self.row_title(row)
         context = {
-            **self.admin_site.each_context(request),
-            "title": f"{self.singular} {row_title}",
-            "row_title": row_title,
             "crumbs": [*self.crumbs, (self.label, list_address(self.model))],
-            "description": self.description,
             "lines": [*self.facts(row), *self._lines(row)],
             "sections": [section for section in self.sections(row) if section],
         }
-        request.current_app = self.admin_site.name
-        return TemplateResponse(request, "mirror/admin/row.html", context)
+        return self._page(request, "row", title=f"{self.singular} {title}", row_title=title, **context)
 
     def _lines(self, row: models.Model) -> Iterator[tuple[str, str]]:
         """Yield label and HTML of each column."""
-        key = self.opts.pk_fields
         missing = []
-        for field in (*key, *(field for field in self._fields if field not in key)):
+        for field in self._fields:
             value, kind = field.value_from_object(row), columns.kind(field)
             if value is None:
                 missing.append(columns.label(field))
@@ -265,36 +253,19 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             path("<path:object_id>/", page(self.change_view), name=f"{name}_change"),
         ]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def _refused(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    has_add_permission = has_change_permission = has_delete_permission = _refused
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Allow everyone who may sign in: the API shows the same rows to anyone."""
         return self.admin_site.has_permission(request)
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.admin_site.has_permission(request)
+    has_module_permission = has_view_permission
 
 
-class CompositeKeyAdmin(ReadOnlyAdmin):
-    """A table whose key has several columns, or one without a key.
-
-    Django refuses to register such a model, since its forms can't deal with the key. These pages have no
-    form, so `mirror.core.admin.site` accepts it.
-    """
-
-    @cached_property
-    def cells(self) -> list[Any]:
-        return [RowCell(), *super().cells]
-
-
-class HistoryAdmin(CompositeKeyAdmin):
+class HistoryAdmin(ReadOnlyAdmin):
     """The earlier versions of the rows of another table, which is registered before it."""
 
     singular = "Earlier version of"

@@ -14,7 +14,7 @@ from unfold.sites import UnfoldAdminSite
 
 from mirror.core import config, logs
 from mirror.core.admin import global_search
-from mirror.core.admin.readonly import CompositeKeyAdmin
+from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.db.availability import outage
 
 log = logs.logger("mirror.admin")
@@ -31,12 +31,12 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
 
     def register(self, model_or_iterable: Any, admin_class: type[Any] | None = None, **options: Any) -> None:
         """Register models, also with a composite key if the admin class can deal with it."""
-        if admin_class is None or not issubclass(admin_class, CompositeKeyAdmin):
-            super().register(model_or_iterable, admin_class, **options)
-            return
         models = [model_or_iterable] if isinstance(model_or_iterable, type) else model_or_iterable
         for model in models:
-            self._registry[model] = admin_class(model, self)
+            if admin_class and issubclass(admin_class, ReadOnlyAdmin):
+                self._registry[model] = admin_class(model, self)
+            else:
+                super().register(model, admin_class, **options)
 
     # PAGES
 

@@ -7,9 +7,8 @@ from django.apps import apps
 from django.contrib import admin
 from django.db import models
 
-from mirror.core.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.readonly import HistoryAdmin, ReadOnlyAdmin
 from mirror.core.admin.related import Related, same
-from mirror.core.db.schema.tables import KeylessTable
 
 
 class Table(NamedTuple):
@@ -40,22 +39,10 @@ def _page(model: type[models.Model], table: Table) -> Any:
     if table.history:
         history = apps.get_model(model._meta.app_label, f"{model.__name__}History")
         related += (Related(history, same(*(field.name for field in model._meta.pk_fields)), table.history),)
-    attributes = {
-        "list_display": tuple(table.columns.split()),
-        "label": table.label,
-        "singular": table.singular or _base(model).singular,
-        "related": related,
-        "everywhere": table.everywhere,
-        "of_entity": table.of_entity,
-    }
-    return type(f"{model.__name__}Admin", (_base(model),), attributes)
-
-
-def _base(model: type[models.Model]) -> type[ReadOnlyAdmin]:
-    if _is_history(model):
-        return HistoryAdmin
-    several = issubclass(model, KeylessTable) or len(model._meta.pk_fields) > 1
-    return CompositeKeyAdmin if several else ReadOnlyAdmin
+    base = HistoryAdmin if _is_history(model) else ReadOnlyAdmin
+    particular = table._asdict() | {"singular": table.singular or base.singular, "related": related}
+    attributes = {"list_display": tuple(table.columns.split()), **particular}
+    return type(f"{model.__name__}Admin", (base,), attributes)
 
 
 def _is_history(model: type[models.Model]) -> bool:

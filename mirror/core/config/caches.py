@@ -32,22 +32,15 @@ def caches() -> dict[str, Any]:
     from redis.exceptions import ConnectionError
     from redis.retry import Retry
 
+    retry = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
     options = {
         "SOCKET_CONNECT_TIMEOUT": config.value("rest.redis.connectTimeout"),
         "SOCKET_TIMEOUT": config.value("rest.redis.commandTimeout"),
-        "CONNECTION_POOL_KWARGS": {
-            # An idle connection that the server has closed gets a second try at once.
-            "retry": Retry(NoBackoff(), 1, supported_errors=(ConnectionError,)),
-            "protocol": 2,
-            "driver_info": None,
-        },
+        # An idle connection that the server has closed gets a second try at once.
+        "CONNECTION_POOL_KWARGS": {"retry": retry, "protocol": 2, "driver_info": None},
     }
     return {
-        "default": {
-            "BACKEND": "django_redis.cache.RedisCache",
-            "LOCATION": address,
-            "OPTIONS": options,
-        },
+        "default": {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": address, "OPTIONS": options},
         "responses": {
             "BACKEND": "mirror.core.rest.cache.redis.RedisCache",
             "LOCATION": address,

@@ -56,14 +56,11 @@ def replicas_of(text: str, variable: str, primary: Mapping[str, Any]) -> list[di
     options = {name: value for name, value in primary.get("OPTIONS", {}).items() if name not in _OF_PRIMARY}
     options |= {name: value for name, value in parts.items() if name not in (*_NAMES, *_OF_PRIMARY)}
     named = {_NAMES[name]: str(value) for name, value in parts.items() if name in _NAMES}
+    default = str(primary.get("PORT") or "").partition(",")[0]
     return [
-        {**primary, **named, "HOST": host, "PORT": port or _one_port(primary), "OPTIONS": options}
+        {**primary, **named, "HOST": host, "PORT": port or default, "OPTIONS": options}
         for host, port in zip(hosts, ports, strict=True)
     ]
-
-
-def _one_port(primary: Mapping[str, Any]) -> str:
-    return str(primary.get("PORT") or "").partition(",")[0]
 
 
 def _unusable(variable: str) -> InvalidSetting:

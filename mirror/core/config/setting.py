@@ -10,6 +10,7 @@ from mirror.core.config.errors import OperatorError
 PREFIX = "svc.mirror."
 
 _DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PORT = re.compile(r"[0-9]{1,5}")
 _RANGE = re.compile(r"[0-9]{1,11}(?:-[0-9]{1,11})?")
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
@@ -17,10 +18,6 @@ _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 def variable_of(name: str) -> str:
     """Return the environment variable that the name of a setting gives."""
     return (PREFIX + name).upper().replace(".", "_")
-
-
-def _is_port(text: str) -> bool:
-    return re.fullmatch(r"[0-9]{1,5}", text) is not None and 0 < int(text) < 1 << 16
 
 
 class InvalidSetting(OperatorError):
@@ -139,7 +136,9 @@ class Setting:
             parts = tuple(part.strip() for part in text.split(",") if part.strip())
             if self.unit == "ranges" and not (parts and all(map(_RANGE.fullmatch, parts))):
                 raise ValueError("numbers and ranges of them, such as 2,44-71")
-            if self.unit == "ports" and not all(map(_is_port, parts)):
+            if self.unit == "ports" and not all(
+                _PORT.fullmatch(part) and 0 < int(part) < 1 << 16 for part in parts
+            ):
                 raise ValueError("a list of ports from 1 to 65535, such as 5551,8545")
             return parts
         return text

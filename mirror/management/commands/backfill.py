@@ -1,11 +1,8 @@
 """`manage.py backfill`: load the history before, or between, what is loaded."""
 
 import time
-from argparse import ArgumentParser
 from contextlib import ExitStack
 from typing import Any
-
-from django.core.management.base import CommandError
 
 from ledger.stream.errors import StreamFileError
 from mirror.core.db.distribution import check_single
@@ -13,7 +10,7 @@ from mirror.core.db.reading import timeouts
 from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.start import database
 from mirror.node.start.tables import make_tables
 from mirror.operations.history import backfill, size
@@ -38,62 +35,50 @@ class Command(NodeCommand):
         ("backfill 2024-01-01T00:00:00Z head", "Begins with that time, from the bucket of the settings."),
         ("backfill --discard", "Drops what an unfinished backfill has loaded."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "start", nargs="?", metavar="FROM", help=f"a time such as 2024-06-01T00:00:00Z, or `{GENESIS}`"
-        )
-        parser.add_argument(
-            "end", nargs="?", metavar="TO", help=f"a time, or `{HEAD}` for where the loaded part begins"
-        )
-        parser.add_argument(
-            "source",
+    arguments = (
+        argument("start FROM", f"a time such as 2024-06-01T00:00:00Z, or `{GENESIS}`", nargs="?"),
+        argument("end TO", f"a time, or `{HEAD}` for where the loaded part begins", nargs="?"),
+        argument(
+            "source SOURCE",
+            "a folder, s3://bucket, gs://bucket or https://host/path; by default the bucket of the "
+            "settings importer.downloader.*",
             nargs="?",
             default="",
-            metavar="SOURCE",
-            help="a folder, s3://bucket, gs://bucket or https://host/path; by default the bucket of the "
-            "settings importer.downloader.*",
-        )
-        parser.add_argument(
-            "--jobs",
+        ),
+        argument(
+            "--jobs N",
+            "processes that verify and read files of a folder, beside the one that loads (default 1: "
+            "that one alone)",
             type=int,
             default=1,
-            metavar="N",
-            help="processes that verify and read files of a folder, beside the one that loads (default 1: "
-            "that one alone)",
-        )
-        parser.add_argument(
+        ),
+        argument(
             "--without-signatures",
-            action="store_true",
-            help="do not verify the signatures of files of a folder, such as those that the node has loaded "
+            "do not verify the signatures of files of a folder, such as those that the node has loaded "
             "without",
-        )
-        parser.add_argument(
-            "--discard", action="store_true", help="drop what an unfinished backfill has loaded"
-        )
+        ),
+        argument("--discard", "drop what an unfinished backfill has loaded"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         timeouts.use(timeouts.LOADER)
         if options["discard"]:
             if options["start"]:
-                raise CommandError("--discard goes alone.", returncode=2)
-            with database.ready(self.stdout.write, make=False):
+                raise WrongUse("--discard goes alone.")
+            with database.ready(self.say, make=False):
                 backfill.discard()
-            self.stdout.write("What the backfill had loaded is dropped. The node has what it had before.")
+            self.say("What the backfill had loaded is dropped. The node has what it had before.")
             return
         if not options["end"]:
-            raise CommandError(
-                "Name from when to when, such as `manage.py backfill genesis head /data/streams`.",
-                returncode=2,
-            )
+            raise WrongUse("Name from when to when, such as `manage.py backfill genesis head /data/streams`.")
         if options["jobs"] < 1:
-            raise CommandError("--jobs is a whole number of at least 1.", returncode=2)
+            raise WrongUse("--jobs is a whole number of at least 1.")
         check_single("backfill", "load all of history in order, or into a single one, and distribute that")
         plan = plans.parse(options["start"], options["end"], options["source"])
         try:
             source = of(plan.source, signed=not options["without_signatures"])
         except StreamFileError as error:
-            raise CommandError(str(error), returncode=2) from error
+            raise WrongUse(str(error)) from error
         self._backfill(plan, source, options["jobs"])
 
     def _backfill(self, plan: plans.Plan, source: Source, jobs: int) -> None:
@@ -103,22 +88,22 @@ class Command(NodeCommand):
             if jobs > 1 and isinstance(source, Folder):
                 # Before anything starts a thread, and with the tables that they have to look into.
                 readers = stack.enter_context(backfill.readers(jobs))
-            server = stack.enter_context(database.ready(self.stdout.write, make=False))
+            server = stack.enter_context(database.ready(self.say, make=False))
             counts.begin("backfill")
-            make_tables(self.stdout.write)
+            make_tables(self.say)
             backfill.check()
             if plans.stored() is None and plans.is_loaded(plan):
-                self.stdout.write("All of it is loaded already, in order: there is nothing to backfill.")
+                self.say("All of it is loaded already, in order: there is nothing to backfill.")
                 return
             backfill.prepare(plan, source)
-            self.stdout.write(size.sentence(plan, source))
+            self.say(size.sentence(plan, source))
             if jobs > 1 and readers is None:
-                self.stdout.write("One process reads the files of a bucket: --jobs is without effect.")
+                self.say("One process reads the files of a bucket: --jobs is without effect.")
             work = backfill.Run(
                 plan,
                 source,
-                self.stdout.write,
-                lambda total: FileDisplay("Backfilling", total, self.stdout.write),
+                self.say,
+                lambda total: FileDisplay("Backfilling", total, self.say),
                 signals.stop_event(),
                 readers,
             )
@@ -126,9 +111,9 @@ class Command(NodeCommand):
         loaded = f"{work.done.files:,} files with {work.done.transactions:,} transactions"
         seconds = time.monotonic() - began
         if is_done:
-            self.stdout.write(f"Backfilled in {seconds:.1f} s: {loaded}. The history is in place.")
+            self.say(f"Backfilled in {seconds:.1f} s: {loaded}. The history is in place.")
         else:
-            self.stdout.write(
+            self.say(
                 f"Stopped after {seconds:.1f} s and {loaded}. The node has what it had before; the same "
                 "command goes on, and `manage.py backfill --discard` gives the disk back."
             )

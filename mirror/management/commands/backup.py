@@ -1,20 +1,22 @@
 """`manage.py backup`: write a consistent copy of the database into a folder."""
 
 import os
-import re
-from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
-
-from django.core.management.base import CommandError
 
 from mirror.core.db.distribution import check_single
 from mirror.core.processes import signals
 from mirror.core.values.human_readable import byte_size
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, argument, whole
 from mirror.node.start.tables import check_current
 from mirror.operations.backup.manifest import Manifest
-from mirror.operations.backup.sessions import Stopped
+
+JOBS = argument(
+    "--jobs N",
+    "how many files to work on at a time; by default as many as there are processors, at most 4",
+    type=whole(1, 99, "a whole number from 1 to 99"),
+    default=min(os.cpu_count() or 1, 4),
+)
 
 
 class Command(NodeCommand):
@@ -27,15 +29,13 @@ class Command(NodeCommand):
         ("backup /backups/monday", "Writes a backup into that folder."),
         ("backup --check /backups/monday", "Reads it again and compares it with its checksums."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new or empty folder")
-        parser.add_argument(
-            "--check",
-            action="store_true",
-            help="write nothing: read the backup in the folder, and compare it with its checksums",
-        )
-        add_jobs(parser)
+    arguments = (
+        argument("folder FOLDER", "a new or empty folder"),
+        argument(
+            "--check", "write nothing: read the backup in the folder, and compare it with its checksums"
+        ),
+        JOBS,
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.
@@ -43,34 +43,14 @@ class Command(NodeCommand):
 
         folder: Path = options["folder"]
         stopping = signals.stop_event()
-        try:
-            if options["check"]:
-                done = restore.check(folder, self.stdout.write, stopping, jobs=options["jobs"])
-                self.stdout.write(f"The backup is intact: {described(done)}.")
-                return
-            check_single("backup", "back up each machine by PostgreSQL's own means, such as pg_basebackup")
-            check_current()
-            done = dump.backup(folder, self.stdout.write, stopping, jobs=options["jobs"])
-        except Stopped:
-            raise CommandError("Stopped as asked: the same command goes on from here.") from None
-        self.stdout.write(f"Done: {described(done)}.")
-
-
-def add_jobs(parser: ArgumentParser) -> None:
-    """Add the option --jobs."""
-    parser.add_argument(
-        "--jobs",
-        type=_number,
-        metavar="N",
-        default=min(os.cpu_count() or 1, 4),
-        help="how many files to work on at a time; by default as many as there are processors, at most 4",
-    )
-
-
-def _number(text: str) -> int:
-    if not re.fullmatch("[1-9][0-9]?", text):
-        raise ArgumentTypeError(f"{text!r} is not a whole number from 1 to 99.")
-    return int(text)
+        if options["check"]:
+            done = restore.check(folder, self.say, stopping, jobs=options["jobs"])
+            self.say(f"The backup is intact: {described(done)}.")
+            return
+        check_single("backup", "back up each machine by PostgreSQL's own means, such as pg_basebackup")
+        check_current()
+        done = dump.backup(folder, self.say, stopping, jobs=options["jobs"])
+        self.say(f"Done: {described(done)}.")
 
 
 def described(done: Manifest) -> str:

@@ -2,10 +2,9 @@
 
 import shlex
 import time
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import History
 from mirror.demo.streams.record_files import Block
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse, argument, whole
 from network import bundled
 
 _BLOCKS, _TPS, _SEED = 400, 25, 1
@@ -40,6 +39,19 @@ class DemoProgress:
     transactions: int = 0
 
 
+def _up_to(most: int) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = 0
+        if not 0 < value <= most:
+            raise ArgumentTypeError(f"{text!r} is not a number above 0, of at most {most:,}")
+        return value
+
+    return number
+
+
 class Command(NodeCommand):
     help = (
         "Write the files of a simulated network into a folder. It is laid out as a bucket: record files, "
@@ -56,80 +68,66 @@ class Command(NodeCommand):
         ("demo --serve-blocks /tmp/streams --port 40840", "A block node with the blocks of a folder."),
         ("demo --out /tmp/streams --blocks 10000 --tps 500", "About ten million transactions."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--out", type=Path, metavar="DIR", help="a new or an empty folder")
-        parser.add_argument(
-            "--blocks", type=_whole(1), default=_BLOCKS, help="number of blocks (default %(default)s)"
-        )
-        parser.add_argument(
+    arguments = (
+        argument("--out DIR", "a new or an empty folder"),
+        argument("--blocks", "number of blocks (default %(default)s)", type=whole(1), default=_BLOCKS),
+        argument(
             "--tps",
+            "transactions per second; a block is two seconds long (default %(default)s)",
             type=_up_to(_MOST_TPS),
             default=_TPS,
-            help="transactions per second; a block is two seconds long (default %(default)s)",
-        )
-        parser.add_argument(
-            "--seed", type=_whole(0), default=_SEED, help="a whole number from 0 on (default %(default)s)"
-        )
-        parser.add_argument(
+        ),
+        argument("--seed", "a whole number from 0 on (default %(default)s)", type=whole(0), default=_SEED),
+        argument(
             "--hours",
+            "spread the blocks over this many hours; by default each begins where the last one ends",
             type=_up_to(_MOST_HOURS),
             default=0,
-            help="spread the blocks over this many hours; by default each begins where the last one ends",
-        )
-
-        parser.add_argument(
-            "--balances",
+        ),
+        argument(
+            "--balances MINUTES",
+            "also write a signed balance file every so many minutes of the network's time",
             type=_up_to(_MOST_MINUTES),
             default=0,
-            metavar="MINUTES",
-            help="also write a signed balance file every so many minutes of the network's time",
-        )
-        parser.add_argument(
-            "--blocks-stream",
-            action="store_true",
-            help="write blocks (HIP-1056) instead of record files, signed by all nodes together",
-        )
-        parser.add_argument(
-            "--blocks-from",
-            type=_whole(0),
-            metavar="NUMBER",
-            help="go over from record files to blocks at this one; with the value of --blocks, all are "
+        ),
+        argument(
+            "--blocks-stream", "write blocks (HIP-1056) instead of record files, signed by all nodes together"
+        ),
+        argument(
+            "--blocks-from NUMBER",
+            "go over from record files to blocks at this one; with the value of --blocks, all are "
             "record files of the same history",
-        )
-
-        parser.add_argument(
-            "--serve-blocks",
-            type=Path,
-            metavar="DIR",
-            help="make nothing, but serve the blocks of a folder as a block node does, until Ctrl-C",
-        )
-        parser.add_argument(
+            type=whole(0),
+        ),
+        argument(
+            "--serve-blocks DIR",
+            "make nothing, but serve the blocks of a folder as a block node does, until Ctrl-C",
+        ),
+        argument(
             "--port",
-            type=_whole(0, _MOST_PORT, f"a port, a whole number up to {_MOST_PORT}"),
+            "with --serve-blocks, the port of 127.0.0.1; by default any that is free, which is said",
+            type=whole(0, _MOST_PORT, f"a port, a whole number up to {_MOST_PORT}"),
             default=0,
-            help="with --serve-blocks, the port of 127.0.0.1; by default any that is free, which is said",
-        )
+        ),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["serve_blocks"]:
             # Imported here, as gRPC takes memory and time that the stream needs not.
             from mirror.demo.publish.serving import serve
 
-            serve(self.stdout.write, options["serve_blocks"], options["port"], signals.stop_event())
+            serve(self.say, options["serve_blocks"], options["port"], signals.stop_event())
             return
         folder: Path | None = options["out"]
         if folder is None:
-            raise CommandError(
-                "Name a folder for the stream by --out, or one with blocks by --serve-blocks.", returncode=2
-            )
+            raise WrongUse("Name a folder for the stream by --out, or one with blocks by --serve-blocks.")
         blocks_from = _blocks_from(options)
         history = History(
             options["blocks"], options["tps"], options["seed"], options["hours"], blocks_from=blocks_from
         )
         try:
             if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-                raise CommandError(f"{folder} is not an empty folder: name a new one by --out.", returncode=2)
+                raise WrongUse(f"{folder} is not an empty folder: name a new one by --out.")
             self._make(history, folder, options["balances"])
         except OSError as error:
             raise CommandError(
@@ -141,7 +139,7 @@ class Command(NodeCommand):
         began, made = time.monotonic(), DemoProgress()
         balances = BalanceWriter(folder, nodes(), minutes) if minutes else None
         write = _writer(folder, history.blocks_from)
-        with FileDisplay("Making", history.blocks, self.stdout.write) as display:
+        with FileDisplay("Making", history.blocks, self.say) as display:
             for network, block in history.play(nodes()):
                 write(block)
                 if balances:
@@ -150,16 +148,16 @@ class Command(NodeCommand):
                 display.show(made)
         (folder / run.ADDRESS_BOOK_FILE).write_bytes(run.first_book())
         for kind, count in network.counts.most_common():
-            self.stdout.write(f"{count:10,} {transaction_types.name(_FIELDS[kind].number)}")
+            self.say(f"{count:10,} {transaction_types.name(_FIELDS[kind].number)}")
         with_balances = f" and {balances.files:,} balance files" if balances else ""
-        self.stdout.write(
+        self.say(
             f"Made {made.transactions:,} transactions in {made.files:,} blocks{with_balances} below "
             f"{folder}, in {time.monotonic() - began:.1f} s. To load them into an empty node of their own:\n"
             f"{_SETTINGS} {_INGEST} {shlex.quote(str(folder))}"
         )
         if history.blocks_from is not None:
             follows = "CUTOVER_ENABLED" if history.blocks_from else "ENABLED"
-            self.stdout.write(
+            self.say(
                 "Or to follow them as those of a network:\n"
                 f"{_SETTINGS} SVC_MIRROR_IMPORTER_BLOCK_{follows}=true {_INGEST} --follow "
                 f"{shlex.quote(str(folder))}"
@@ -171,17 +169,14 @@ def _blocks_from(options: dict[str, Any]) -> int | None:
     first: int | None = options["blocks_from"]
     if options["blocks_stream"]:
         if first:
-            raise CommandError("Name either --blocks-stream or --blocks-from.", returncode=2)
+            raise WrongUse("Name either --blocks-stream or --blocks-from.")
         first = 0
     if first is not None and first > options["blocks"]:
-        raise CommandError(
-            f"--blocks-from: there are only {options['blocks']:,} blocks; --blocks makes more.", returncode=2
-        )
+        raise WrongUse(f"--blocks-from: there are only {options['blocks']:,} blocks; --blocks makes more.")
     if first is not None and options["balances"]:
-        raise CommandError(
+        raise WrongUse(
             "--balances: networks that go over to blocks write no balance files. Leave it out, or write "
-            "record files.",
-            returncode=2,
+            "record files."
         )
     return first
 
@@ -194,26 +189,3 @@ def _writer(folder: Path, blocks_from: int | None) -> Callable[[Block], object]:
     from mirror.demo.publish.blocks import BlockWriter
 
     return BlockWriter(folder, bundled.SIMULATED, blocks_from=blocks_from).write
-
-
-def _whole(least: int, most: float = inf, what: str = "") -> Callable[[str], int]:
-    def number(text: str) -> int:
-        # Python reads no longer numbers.
-        if not (text.isdecimal() and len(text) < 4_000 and least <= int(text) <= most):
-            raise ArgumentTypeError(f"{text!r} is not {what or f'a whole number of at least {least}'}")
-        return int(text)
-
-    return number
-
-
-def _up_to(most: int) -> Callable[[str], float]:
-    def number(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = 0
-        if not 0 < value <= most:
-            raise ArgumentTypeError(f"{text!r} is not a number above 0, of at most {most:,}")
-        return value
-
-    return number

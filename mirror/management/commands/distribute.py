@@ -1,6 +1,5 @@
 """`manage.py distribute`: distribute the tables over the machines of Citus."""
 
-from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -9,7 +8,7 @@ from django.db import connection
 from ledger.ingest.loader_lock import loader_lock
 from mirror.core.db.distribution import cluster, distributing, is_distributed
 from mirror.core.values.human_readable import byte_size
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.start import database
 from mirror.node.start.tables import check_migrated
 from mirror.operations.upgrade import remaining
@@ -29,14 +28,10 @@ class Command(NodeCommand):
         ("distribute --estimate", "Says which tables would be distributed, and how large they are."),
         ("distribute", "Distributes them."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--estimate", action="store_true", help="say what would be distributed, and distribute nothing"
-        )
+    arguments = (argument("--estimate", "say what would be distributed, and distribute nothing"),)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with database.ready(self.stdout.write, make=False):
+        with database.ready(self.say, make=False):
             _check_setting()
             check_migrated()
             self._advise()
@@ -50,7 +45,7 @@ class Command(NodeCommand):
                 )
             with loader_lock():
                 distributed = distributing.distribute(self._show)
-        self.stdout.write(
+        self.say(
             f"Distributed {len(distributed)} tables."
             if distributed
             else "All tables are distributed: nothing to do."
@@ -61,7 +56,7 @@ class Command(NodeCommand):
             distributing.check_able(cursor)
             slow = cluster.slow_workers(cursor)
         if slow:
-            self.stdout.write(
+            self.say(
                 f"Set random_page_cost = 1.1 and jit = off in PostgreSQL on {', '.join(slow)}, as plans for "
                 "the node's requests are slow otherwise."
             )
@@ -71,20 +66,19 @@ class Command(NodeCommand):
             sizes = distributing.sizes(cursor)
             machines = len(cluster.workers(cursor))
         for table, size in sizes.items():
-            self.stdout.write(f"  {table:<44} {byte_size(size):>12}")
-        self.stdout.write(
+            self.say(f"  {table:<44} {byte_size(size):>12}")
+        self.say(
             f"{len(sizes)} tables of {byte_size(sum(sizes.values()))} would be distributed over {machines} "
             "machines."
         )
 
     def _show(self, table: str) -> None:
-        self.stdout.write(f"Distributing {table}.")
+        self.say(f"Distributing {table}.")
 
 
 def _check_setting() -> None:
     if not is_distributed():
-        raise CommandError(
+        raise WrongUse(
             "SVC_MIRROR_DB_DISTRIBUTED=true has to say that the database is a coordinator of Citus, to this "
-            "command and to all others.",
-            returncode=2,
+            "command and to all others."
         )

@@ -1,7 +1,6 @@
 """`manage.py drop`: drop old months of the tables that are divided by month."""
 
 import re
-from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from mirror.core.db.partitions.catalogue import TIME, divided_tables
 from mirror.core.db.partitions.dropping import ExpiredPartition
 from mirror.core.values.human_readable import byte_size
 from mirror.core.values.timestamp import month_start, of_instant
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.start import database
 from mirror.node.start.tables import check_current
 from mirror.operations.retention import pruning
@@ -31,22 +30,18 @@ class Command(NodeCommand):
         ("drop --before 2024-06 --estimate", "Says how large the months before June 2024 are."),
         ("drop --before 2024-06", "Drops them."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--before", required=True, metavar="YYYY-MM", help="the first month (UTC) that stays"
-        )
-        parser.add_argument(
-            "--estimate", action="store_true", help="say what would be dropped, and drop nothing"
-        )
+    arguments = (
+        argument("--before YYYY-MM", "the first month (UTC) that stays", required=True),
+        argument("--estimate", "say what would be dropped, and drop nothing"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         first = _month(options["before"])
-        with database.ready(self.stdout.write):
+        with database.ready(self.say):
             check_current()
             _check(first)
             old = dropping.before(first)
-            drop(old, self.stdout.write, estimate=options["estimate"])
+            drop(old, self.say, estimate=options["estimate"])
 
 
 def drop(old: list[ExpiredPartition], say: Callable[[str], None], *, estimate: bool) -> None:
@@ -67,7 +62,7 @@ def _size(partitions: list[ExpiredPartition]) -> str:
 
 def _month(text: str) -> int:
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", text):
-        raise CommandError(f"--before {text} is no month such as 2024-06.", returncode=2)
+        raise WrongUse(f"--before {text} is no month such as 2024-06.")
     return of_instant(f"{text}-01")
 
 
@@ -82,6 +77,4 @@ def _check(first: int) -> None:
         )
     last = statements.value(f"select max({TIME}) from transaction")
     if last is None or first > month_start(last):
-        raise CommandError(
-            "The month of the last transaction stays: name it, or one before it.", returncode=2
-        )
+        raise WrongUse("The month of the last transaction stays: name it, or one before it.")

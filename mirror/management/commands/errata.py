@@ -1,15 +1,9 @@
 """`manage.py errata`: what the stream of mainnet lacks, and what it has too much."""
 
-from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError
-
-from ledger.ingest.errors import IngestError
-from ledger.stream.errors import StreamFileError
 from mirror.core.db.reading import timeouts
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, argument
 from mirror.node.start.tables import check_current
 
 
@@ -25,13 +19,11 @@ class Command(NodeCommand):
     )
     examples = (("errata /data/errata", "Applies the files of that folder, and says what is still missing."),)
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "folder",
-            type=Path,
-            metavar="FOLDER",
-            help="a folder with *.bin or *.pb, accounts.txt, contracts.txt, balance_offsets.txt",
-        )
+    arguments = (
+        argument(
+            "folder FOLDER", "a folder with *.bin or *.pb, accounts.txt, contracts.txt, balance_offsets.txt"
+        ),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.
@@ -39,16 +31,10 @@ class Command(NodeCommand):
 
         timeouts.use(timeouts.LOADER)
         check_current()
-        try:
-            done = applying.apply(options["folder"], self.stdout.write)
-        except (StreamFileError, IngestError) as error:
-            raise CommandError(str(error)) from error
-        for count in done:
+        for count in applying.apply(options["folder"], self.say):
             known = KNOWN.get(count.part)
             of = f" of {known:,}" if known is not None else ""
             missing = f"; {known - count.loaded:,} are missing" if known and known > count.loaded else ""
             if missing and count.outside:
                 missing += f", {count.outside:,} of them outside of what is loaded"
-            self.stdout.write(
-                f"{count.part.capitalize()}: {count.loaded:,}{of}, {count.added:,} new{missing}."
-            )
+            self.say(f"{count.part.capitalize()}: {count.loaded:,}{of}, {count.added:,} new{missing}.")

@@ -1,6 +1,5 @@
 """`manage.py grant`: a role of the database that reads the ledger and can't change it."""
 
-from argparse import ArgumentParser
 from itertools import zip_longest
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -8,7 +7,7 @@ from urllib.parse import quote, urlencode
 from psycopg.conninfo import conninfo_to_dict
 
 from mirror.core import config
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, argument
 from mirror.node.postgres.cluster import READER
 from mirror.node.start import reader_role
 from mirror.node.start.tables import check_current
@@ -28,9 +27,7 @@ class Command(NodeCommand):
         ("grant", f"Makes the role {READER}, and prints the setting with its password."),
         ("grant dashboards", "Lets the role dashboards read, too."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("role", nargs="?", default=READER, metavar="ROLE", help=f"by default {READER}")
+    arguments = (argument("role ROLE", f"by default {READER}", nargs="?", default=READER),)
 
     def handle(self, *args: Any, **options: Any) -> None:
         role, has_passwords = options["role"], bool(config.value("db.url"))
@@ -49,7 +46,7 @@ class Command(NodeCommand):
             cure = (
                 f"It was there already, and has the password that it had: {variable}={_url(role, 'PASSWORD')}"
             )
-        self.stdout.write(f"{role} may read every table. {cure}")
+        self.say(f"{role} may read every table. {cure}")
 
 
 def _url(role: str, password: str) -> str:

@@ -1,16 +1,11 @@
 """`manage.py ingest`: load record files and blocks, from folders or as a network publishes them."""
 
 import time
-from argparse import ArgumentParser
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from ledger.ingest import filters, pipeline
-from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate
 from ledger.ingest.following.configured_bucket import is_paid
 from ledger.ingest.prefetch.processes import readers_for
@@ -22,7 +17,7 @@ from mirror.core.db.reading import timeouts
 from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.loading import estimate as estimates
 from mirror.node.loading import following, start_point
 from mirror.node.loading.files import FileLoad, import_files
@@ -53,57 +48,44 @@ class Command(NodeCommand):
             "Follows another one, from that time on.",
         ),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "paths",
-            nargs="*",
-            metavar="PATH",
-            help="a folder or a file; with --follow the folder, s3://bucket, gs://bucket or "
+    arguments = (
+        argument(
+            "paths PATH",
+            "a folder or a file; with --follow the folder, s3://bucket, gs://bucket or "
             "https://host/path to follow, by default the bucket of the settings importer.downloader.*",
-        )
-        parser.add_argument(
-            "--follow",
-            action="store_true",
-            help="load a stream as nodes publish it, from the last loaded file on, until stopped",
-        )
-        parser.add_argument(
-            "--from",
-            dest="start",
-            default="",
-            metavar="TIME",
-            help="with --follow, begin with the first file from this time on, such as 2024-06-01T00:00:00Z; "
+            nargs="*",
+        ),
+        argument(
+            "--follow", "load a stream as nodes publish it, from the last loaded file on, until stopped"
+        ),
+        argument(
+            "--from TIME",
+            "with --follow, begin with the first file from this time on, such as 2024-06-01T00:00:00Z; "
             "or at `now`, if nothing is loaded yet. If the network has published its balances before that "
             "time, loading begins after them",
-        )
-        parser.add_argument(
-            "--until", default="", metavar="TIME", help="with --follow, end with the last file of this time"
-        )
-        parser.add_argument(
-            "--allow-gap",
-            action="store_true",
-            help="go on where the hash chain is broken because files are lost for good",
-        )
-        parser.add_argument(
+            dest="start",
+            default="",
+        ),
+        argument("--until TIME", "with --follow, end with the last file of this time", default=""),
+        argument("--allow-gap", "go on where the hash chain is broken because files are lost for good"),
+        argument(
             "--without-signatures",
-            action="store_true",
-            help="do not verify signatures; only the hash chain then holds the files together",
-        )
-        parser.add_argument(
-            "--filter",
-            action="append",
-            default=[],
-            metavar="KEEP",
-            help="store only some transactions, such as 'accounts=0.0.1001,0.0.1002 types=CRYPTOTRANSFER' "
+            "do not verify signatures; only the hash chain then holds the files together",
+        ),
+        argument(
+            "--filter KEEP",
+            "store only some transactions, such as 'accounts=0.0.1001,0.0.1002 types=CRYPTOTRANSFER' "
             "(accounts, tokens, topics, contracts, types); given several times, one match is enough. "
             "Replaces importer.parser.include",
-        )
-        parser.add_argument(
+            action="append",
+            default=[],
+        ),
+        argument(
             "--estimate",
-            action="store_true",
-            help="load nothing: estimate from a sample how many files, bytes and rows there would be, and "
+            "load nothing: estimate from a sample how many files, bytes and rows there would be, and "
             "what disk, time and money they take; with --follow, from the time --from until now or --until",
-        )
+        ),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         timeouts.use(timeouts.LOADER)
@@ -113,7 +95,7 @@ class Command(NodeCommand):
             if options["filter"]:
                 chosen = [filters.parse_option(text) for text in options["filter"]]
                 stack.callback(config.overridden({"importer.parser.include": filters.setting(chosen)}))
-                self.stdout.write(filters.sentence(chosen))
+                self.say(filters.sentence(chosen))
             self._ingest(options)
 
     def _ingest(self, options: dict[str, Any]) -> None:
@@ -121,92 +103,68 @@ class Command(NodeCommand):
             self._follow(options)
             return
         if options["start"] or options["until"]:
-            raise CommandError("--from and --until go with --follow.", returncode=2)
+            raise WrongUse("--from and --until go with --follow.")
         if not options["paths"]:
-            raise CommandError("Name folders or files to load, or use --follow.", returncode=2)
+            raise WrongUse("Name folders or files to load, or use --follow.")
         try:
             files = find_record_files(map(Path, options["paths"]))
         except StreamFileError as error:
-            raise CommandError(str(error), returncode=2) from error
+            raise WrongUse(str(error)) from error
         if not files:
-            raise CommandError(
+            raise WrongUse(
                 "There is no record file (*.rcd, *.rcd.gz) and no block (*.blk.gz, *.blk.zstd) in the given "
-                "folders.",
-                returncode=2,
+                "folders."
             )
         if options["estimate"]:
-            self._estimate(lambda: estimate(files))
+            self._estimate(estimate(files))
             return
         began = time.monotonic()
-        try:
-            with (
-                ExitStack() as stack,
-                # Before anything starts a thread: the readers are copies of this process.
-                readers_for(sum(file.stored_bytes for file in files)) as readers,
-                database.ready(self.stdout.write) as server,
-                FileDisplay("Loading", len(files), self.stdout.write) as display,
-            ):
-                counts.begin("loader")
-                make_tables(self.stdout.write)
-                remaining.say_pending(self.stdout.write)
-                book = None if options["without_signatures"] else bundled.demo_address_book(files)
-                trust = None if options["without_signatures"] else Trust(book)
-                chosen, balances = start_point.of_files(
-                    map(Path, options["paths"]),
-                    files,
-                    book,
-                    signed=trust is not None,
-                    say=self.stdout.write,
-                )
-                if balances and not config.value("importer.startDate"):
-                    # The address book of that time is the first one.
-                    since = {"importer.startDate": start_point.date_of(balances.last + 1)}
-                    stack.callback(config.overridden(since))
-                source = " and ".join(options["paths"])
-                load = FileLoad(chosen, source, trust, options["allow_gap"], balances, readers)
-                done = import_files(load, display.show, signals.stop_event(), server)
-        except (StreamFileError, IngestError) as error:
-            raise CommandError(str(error)) from error
-        self.stdout.write(_summary(done, len(chosen), time.monotonic() - began))
+        with (
+            ExitStack() as stack,
+            # Before anything starts a thread: the readers are copies of this process.
+            readers_for(sum(file.stored_bytes for file in files)) as readers,
+            database.ready(self.say) as server,
+            FileDisplay("Loading", len(files), self.say) as display,
+        ):
+            counts.begin("loader")
+            make_tables(self.say)
+            remaining.say_pending(self.say)
+            book = None if options["without_signatures"] else bundled.demo_address_book(files)
+            trust = None if options["without_signatures"] else Trust(book)
+            chosen, balances = start_point.of_files(
+                map(Path, options["paths"]), files, book, signed=trust is not None, say=self.say
+            )
+            if balances and not config.value("importer.startDate"):
+                # The address book of that time is the first one.
+                since = {"importer.startDate": start_point.date_of(balances.last + 1)}
+                stack.callback(config.overridden(since))
+            source = " and ".join(options["paths"])
+            load = FileLoad(chosen, source, trust, options["allow_gap"], balances, readers)
+            done = import_files(load, display.show, signals.stop_event(), server)
+        self.say(_summary(done, len(chosen), time.monotonic() - began))
 
-    def _estimate(self, make: Callable[[], Estimate], *, paid: bool = False) -> None:
-        try:
-            expected = make()
-        except (StreamFileError, IngestError) as error:
-            raise CommandError(str(error)) from error
+    def _estimate(self, expected: Estimate, *, paid: bool = False) -> None:
         for line in estimates.lines(expected, paid=paid):
-            self.stdout.write(line)
+            self.say(line)
 
     def _follow(self, options: dict[str, Any]) -> None:
         if len(options["paths"]) > 1 or options["allow_gap"] or options["without_signatures"]:
-            raise CommandError(
-                "--follow takes one location, and neither --allow-gap nor --without-signatures.", returncode=2
-            )
+            raise WrongUse("--follow takes one location, and neither --allow-gap nor --without-signatures.")
         location = "".join(options["paths"])
         if options["estimate"]:
-            self._estimate(
-                lambda: following.estimate(location, options["start"], options["until"]),
-                paid=is_paid(location),
-            )
+            expected = following.estimate(location, options["start"], options["until"])
+            self._estimate(expected, paid=is_paid(location))
             return
         began = time.monotonic()
-        with database.ready(self.stdout.write) as server:
+        with database.ready(self.say) as server:
             counts.begin("loader")
-            make_tables(self.stdout.write)
-            remaining.say_pending(self.stdout.write)
-            with pruning.in_thread(self.stdout.write):
-                done = following.follow(
-                    self.stdout.write,
-                    signals.stop_event(),
-                    location,
-                    start=options["start"],
-                    until=options["until"],
-                    server=server,
-                )
+            make_tables(self.say)
+            remaining.say_pending(self.say)
+            with pruning.in_thread(self.say):
+                span = {"start": options["start"], "until": options["until"]}
+                done = following.follow(self.say, signals.stop_event(), location, **span, server=server)
         total = done.files + done.skipped
-        self.stdout.write(
-            _summary(done, total, time.monotonic() - began) if total else "Stopped: nothing was loaded."
-        )
+        self.say(_summary(done, total, time.monotonic() - began) if total else "Stopped: nothing was loaded.")
 
 
 def _summary(done: pipeline.Progress, total: int, seconds: float) -> str:

@@ -1,11 +1,10 @@
 """`manage.py password`: a new password for an account of the admin whose password is lost."""
 
-from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
 
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, argument
 from mirror.node.admin import access
 from mirror.node.start.tables import check_current
 
@@ -20,10 +19,10 @@ class Command(NodeCommand):
         ("password", "A new password of the account admin, in the file admin-password of the data folder."),
         ("password --user ada", "A new password of the account ada, on the screen."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--user", default=access.ADMIN, help="the account; by default admin")
-        parser.add_argument("--print", action="store_true", help="print the password, and write no file")
+    arguments = (
+        argument("--user", "the account; by default admin", default=access.ADMIN),
+        argument("--print", "print the password, and write no file"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         name = options["user"]
@@ -32,4 +31,4 @@ class Command(NodeCommand):
         to_file = name == access.ADMIN and not options["print"]
         password = access.new_password(settings.DATA_DIR, name, to_file=to_file)
         where = f"in {access.password_file(settings.DATA_DIR)}" if to_file else password
-        self.stdout.write(f"The new password of {name} is {where}. Sessions with the old one have ended.")
+        self.say(f"The new password of {name} is {where}. Sessions with the old one have ended.")

@@ -2,7 +2,6 @@
 
 import json
 import re
-from argparse import ArgumentParser
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from mirror.core.values import timestamp, transaction_id
 from mirror.core.values.entity_id import InvalidEntityId
 from mirror.core.values.timestamp import InvalidTimestamp
 from mirror.core.values.transaction_id import InvalidTransactionId
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse, argument
 
 _TIME = r"\d+(\.\d{1,9})?"
 
@@ -44,22 +43,16 @@ class Command(NodeCommand):
         ),
         ("prove 1700000003.000000001", "By its consensus timestamp, also if it failed."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("id", metavar="ID|TIME", help="a transaction id, or a consensus timestamp")
-        parser.add_argument(
-            "--out", type=Path, metavar="FILE", help="the file to write (default: proof-TIME.json)"
-        )
-        parser.add_argument(
-            "--publication",
-            type=Path,
-            metavar="FILE",
-            help="also write what the network has published of its ledger, for `verify-proof --ledger`",
-        )
-        parser.add_argument("--nonce", type=int, default=0, help="the nonce of a child (default: 0)")
-        parser.add_argument(
-            "--scheduled", action="store_true", help="the execution of a schedule, not what a client sent"
-        )
+    arguments = (
+        argument("id ID|TIME", "a transaction id, or a consensus timestamp"),
+        argument("--out FILE", "the file to write (default: proof-TIME.json)"),
+        argument(
+            "--publication FILE",
+            "also write what the network has published of its ledger, for `verify-proof --ledger`",
+        ),
+        argument("--nonce", "the nonce of a child (default: 0)", type=int, default=0),
+        argument("--scheduled", "the execution of a schedule, not what a client sent"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         place = _find(options["id"], options["nonce"], options["scheduled"])
@@ -83,13 +76,13 @@ class Command(NodeCommand):
         path = options["out"] or Path(f"proof-{at}.json")
         _write(path, written)
         for line in verdict.lines():
-            self.stdout.write(line)
-        self.stdout.write(f"The proof is in {path} ({len(written):,} bytes).")
+            self.say(line)
+        self.say(f"The proof is in {path} ({len(written):,} bytes).")
         if options["publication"]:
             if ledger is None:
                 raise CommandError("The network has published no ledger yet, so there is none to write.")
             _write(options["publication"], identity.publication(ledger))
-            self.stdout.write(f"What the network has published of its ledger is in {options['publication']}.")
+            self.say(f"What the network has published of its ledger is in {options['publication']}.")
         if verdict.exit_code:
             raise SystemExit(verdict.exit_code)
 
@@ -132,10 +125,9 @@ def _find(text: str, nonce: int, scheduled: bool) -> Place:
             at = _time_of(text, payer, valid_start, nonce, scheduled)
         return state_proof.at_time(at)
     except (InvalidTransactionId, InvalidTimestamp, InvalidEntityId) as error:
-        raise CommandError(
+        raise WrongUse(
             f"{text!r} is neither a transaction id, such as 0.0.1001-1700000000-000000001, nor a consensus "
-            "timestamp, such as 1700000003.000000001.",
-            returncode=2,
+            "timestamp, such as 1700000003.000000001."
         ) from error
     except NoProof as error:
         raise CommandError(

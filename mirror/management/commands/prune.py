@@ -1,10 +1,9 @@
 """`manage.py prune`: drop rows that are older than the retention periods."""
 
-from argparse import ArgumentParser
 from typing import Any
 
 from mirror.core import config
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, argument
 from mirror.management.commands.drop import drop
 from mirror.node.start.tables import check_current
 from mirror.operations.retention import plan
@@ -26,31 +25,27 @@ class Command(NodeCommand):
         ("prune --period 365d", "Drops what is older than a year."),
         ("prune --table contract_action=30d", "Drops old rows of that table alone."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--period",
-            metavar="PERIOD",
-            help="how long rows are kept, counted back from the last block; by default as "
+    arguments = (
+        argument(
+            "--period PERIOD",
+            "how long rows are kept, counted back from the last block; by default as "
             "importer.retention.period says, and importer.retention.tables for single tables",
-        )
-        parser.add_argument(
-            "--table",
+        ),
+        argument(
+            "--table TABLE[=PERIOD]",
+            "prune this table and no others; may be given several times",
             action="append",
             default=[],
-            metavar="TABLE[=PERIOD]",
-            help="prune this table and no others; may be given several times",
-        )
-        parser.add_argument(
-            "--estimate", action="store_true", help="say what would be dropped, and drop nothing"
-        )
+        ),
+        argument("--estimate", "say what would be dropped, and drop nothing"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         check_current()
         planned = plan.plan(self._periods(options))
         if planned.whole:
-            self.stdout.write(f"Not divided by month, and therefore left: {', '.join(planned.whole)}.")
-        drop(planned.old, self.stdout.write, estimate=options["estimate"])
+            self.say(f"Not divided by month, and therefore left: {', '.join(planned.whole)}.")
+        drop(planned.old, self.say, estimate=options["estimate"])
 
     def _periods(self, options: dict[str, Any]) -> dict[str, float]:
         """Return the retention periods (s) of the tables of the options, or of the settings."""

@@ -1,20 +1,19 @@
 """`manage.py reconcile`: compare this node's balances with the balance files of the network."""
 
-from argparse import ArgumentParser
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from ledger.ingest.balances.reconciliation import NotComparable, Outcome, compare_newest, reconcile
-from ledger.ingest.errors import IngestError
 from ledger.ingest.following.configured_bucket import open_balance_download
 from ledger.ingest.trust import Trust
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.errors import StreamFileError
 from mirror.core.db.reading import timeouts
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.start.tables import check_current
 
 
@@ -34,62 +33,53 @@ class Command(NodeCommand):
         ("reconcile", "The newest file in the bucket of the settings that the loaded blocks have reached."),
         ("reconcile s3://bucket", "That of another bucket."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "paths",
-            nargs="*",
-            metavar="PATH",
-            help="folders or files; or s3://bucket, gs://bucket or https://host/path, by default the bucket "
+    arguments = (
+        argument(
+            "paths PATH",
+            "folders or files; or s3://bucket, gs://bucket or https://host/path, by default the bucket "
             "of the settings importer.downloader.*",
-        )
-        parser.add_argument(
-            "--without-signatures", action="store_true", help="do not verify the signatures of the files"
-        )
+            nargs="*",
+        ),
+        argument("--without-signatures", "do not verify the signatures of the files"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         timeouts.use(timeouts.LOADER)
         if not options["paths"] or any("://" in path for path in options["paths"]):
             if len(options["paths"]) > 1 or options["without_signatures"]:
-                raise CommandError(
-                    "A bucket stands alone, and its files are verified: leave out --without-signatures.",
-                    returncode=2,
+                raise WrongUse(
+                    "A bucket stands alone, and its files are verified: leave out --without-signatures."
                 )
             self._compare_newest("".join(options["paths"]))
         else:
             self._compare(list(map(Path, options["paths"])), signed=not options["without_signatures"])
 
     def _compare_newest(self, location: str) -> None:
-        download = open_balance_download(location)
-        try:
+        with closing(open_balance_download(location)) as download:
             check_current()
-            found = compare_newest(download, Trust(), again=True)
-        except NotComparable as problem:
-            raise CommandError(f"Not compared: {problem}") from problem
-        except (StreamFileError, IngestError) as error:
-            raise CommandError(str(error)) from error
-        finally:
-            download.close()
+            try:
+                found = compare_newest(download, Trust(), again=True)
+            except NotComparable as problem:
+                raise CommandError(f"Not compared: {problem}") from problem
         if found is None:
             raise CommandError(
                 f"There is no balance file of the last day that is loaded in {download.bucket.location}."
             )
-        self.stdout.write(found.sentence)
+        self.say(found.sentence)
         if found.outcome is not Outcome.EQUAL:
             raise CommandError("The balances differ from this node: see the table balance_difference.")
 
     def _compare(self, paths: Sequence[Path], *, signed: bool) -> None:
         for path in paths:
             if not path.exists():
-                raise CommandError(f"{path} does not exist.", returncode=2)
+                raise WrongUse(f"{path} does not exist.")
         try:
             files = find_balance_files(paths)
         except StreamFileError as error:
-            raise CommandError(str(error), returncode=2) from error
+            raise WrongUse(str(error)) from error
         if not files:
-            raise CommandError(
-                "There is no balance file (*_Balances.csv, *_Balances.pb.gz) in the given folders.",
-                returncode=2,
+            raise WrongUse(
+                "There is no balance file (*_Balances.csv, *_Balances.pb.gz) in the given folders."
             )
         check_current()
         trust = Trust() if signed else None
@@ -99,11 +89,9 @@ class Command(NodeCommand):
                 file, _ = balance_file.read(trust.quorum_at(balance_file.instant) if trust else None)
                 result = reconcile(file)
             except NotComparable as problem:
-                self.stdout.write(f"Not compared: {problem}")
+                self.say(f"Not compared: {problem}")
                 continue
-            except (StreamFileError, IngestError) as error:
-                raise CommandError(str(error)) from error
-            self.stdout.write(result.sentence)
+            self.say(result.sentence)
             compared += 1
             different += result.outcome is not Outcome.EQUAL
         if different:
@@ -111,4 +99,4 @@ class Command(NodeCommand):
                 f"{different:,} of {compared:,} balance files differ from this node: see the table "
                 "balance_difference."
             )
-        self.stdout.write(f"{compared:,} of {len(files):,} balance files were compared, and none differs.")
+        self.say(f"{compared:,} of {len(files):,} balance files were compared, and none differs.")

@@ -2,8 +2,6 @@
 
 import json
 import os
-import time
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +10,19 @@ from django.core.management.base import CommandError
 from ledger.ingest.verify.ranges import time_of
 from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64
-from mirror.core.processes.progress import time_left
+from mirror.core.processes.progress import Pace, time_left
 from mirror.core.values import entity_id, timestamp
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.start.tables import check_current
 from web3sim.past.replay import run
 from web3sim.past.replay.comparison import Replayed
 from web3sim.past.replay.run import Range, Totals
 from web3sim.state.database import DatabaseUnavailable
 
-_SECONDS_BETWEEN_LINES = 5
 _LONGEST_TEXT = 300
+
+
+_BOUND = "a block number, or a time such as 2024-06-01T00:00:00Z or 1717200000.000000000"
 
 
 class Command(NodeCommand):
@@ -37,33 +37,28 @@ class Command(NodeCommand):
         ("replay --from 2024-06-01 --to 2024-06-02", "All contract transactions of two days."),
         ("replay --contract 0.0.1234", "All of one contract."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        bound = "a block number, or a time such as 2024-06-01T00:00:00Z or 1717200000.000000000"
-        parser.add_argument("--from", metavar="BLOCK|TIME", dest="start", help=f"begin there: {bound}")
-        parser.add_argument("--to", metavar="BLOCK|TIME", dest="end", help=f"end there: {bound}")
-        parser.add_argument(
-            "--contract", metavar="ID", help="only transactions that called or created this contract"
-        )
-        parser.add_argument(
-            "--save", type=Path, metavar="DIR", help="write each mismatch into this folder as a test case"
-        )
-        parser.add_argument(
+    arguments = (
+        argument("--from BLOCK|TIME", f"begin there: {_BOUND}", dest="start"),
+        argument("--to BLOCK|TIME", f"end there: {_BOUND}", dest="end"),
+        argument("--contract ID", "only transactions that called or created this contract"),
+        argument("--save DIR", "write each mismatch into this folder as a test case"),
+        argument(
             "--engine",
+            "the engine that runs the code (default %(default)s)",
             choices=("pyevm", "pyevm-blocks"),
             default=config.value("web3.evm.engine"),
-            help="the engine that runs the code (default %(default)s)",
-        )
-        parser.add_argument(
+        ),
+        argument(
             "--processes",
+            "how many processes run transactions (default %(default)s)",
             type=int,
             default=min(config.value("web3.workers"), os.cpu_count() or 1),
-            help="how many processes run transactions (default %(default)s)",
-        )
+        ),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["processes"] < 1:
-            raise CommandError("--processes has to be at least 1.", returncode=2)
+            raise WrongUse("--processes has to be at least 1.")
         check_current()
         try:
             self._replay(_range(options), options)
@@ -73,29 +68,27 @@ class Command(NodeCommand):
     def _replay(self, range: Range, options: dict[str, Any]) -> None:
         total = run.count(range)
         if not total:
-            raise CommandError("There is no contract transaction in that range.", returncode=2)
+            raise WrongUse("There is no contract transaction in that range.")
         if options["save"] is not None:
             options["save"].mkdir(parents=True, exist_ok=True)
-        progress = _Progress(self.stdout.write, total, options["save"])
+        progress = _Progress(self.say, total, options["save"])
         totals = run.replay(range, options["engine"], options["processes"], progress.show)
         for line in _table(totals):
-            self.stdout.write(line)
-        self._sum_up(totals, time.monotonic() - progress.began)
+            self.say(line)
+        self._sum_up(totals, progress.pace.seconds)
 
     def _sum_up(self, totals: Totals, seconds: float) -> None:
         replayed, matching = totals.replayed.total(), totals.matching.total()
         if not replayed:
             total = totals.left_out.total()
-            self.stdout.write(
-                f"None of {total:,} contract transactions could be replayed; the lines above say why."
-            )
+            self.say(f"None of {total:,} contract transactions could be replayed; the lines above say why.")
             return
         transactions = f"{replayed:,} replayed contract transactions"
         if left_out := totals.left_out.total():
             transactions += f" ({left_out:,} more could not be replayed)"
         if matching < replayed:
             raise CommandError(f"{replayed - matching:,} of {transactions} differ from what was recorded.")
-        self.stdout.write(f"All of {transactions} match what was recorded. It took {seconds:.1f} s.")
+        self.say(f"All of {transactions} match what was recorded. It took {seconds:.1f} s.")
 
 
 class _Progress:
@@ -104,7 +97,7 @@ class _Progress:
     def __init__(self, say: Any, total: int, folder: Path | None) -> None:
         self._say, self._total, self._folder = say, total, folder
         self._done = self._different = 0
-        self.began = self._last = time.monotonic()
+        self.pace = Pace()
 
     def show(self, replayed: Replayed) -> None:
         self._done += 1
@@ -112,13 +105,11 @@ class _Progress:
             self._different += 1
             self._say(_mismatch(replayed))
             self._save(replayed)
-        now = time.monotonic()
-        if now - self._last >= _SECONDS_BETWEEN_LINES:
-            self._last = now
-            rate = self._done / (now - self.began)
+        if self.pace.is_due():
+            seconds = self.pace.seconds
             self._say(
                 f"{self._done:,} of {self._total:,} contract transactions, {self._different:,} differ, "
-                f"{rate:,.0f} per second{time_left(self._done, self._total, now - self.began)}"
+                f"{self._done / seconds:,.0f} per second{time_left(self._done, self._total, seconds)}"
             )
 
     def _save(self, replayed: Replayed) -> None:
@@ -136,9 +127,7 @@ def _range(options: dict[str, Any]) -> Range:
                 options["contract"], config.value("common.shard"), config.value("common.realm")
             )
         except entity_id.InvalidEntityId:
-            raise CommandError(
-                f"{options['contract']!r} is not the id of a contract such as 0.0.1234.", returncode=2
-            ) from None
+            raise WrongUse(f"{options['contract']!r} is not the id of a contract such as 0.0.1234.") from None
     first = time_of(options["start"]) if options["start"] else 0
     last = time_of(options["end"], end=True) if options["end"] else MAX_INT64
     return Range(first, last, contract)

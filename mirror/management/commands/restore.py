@@ -4,14 +4,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from mirror.core.db.distribution import check_single
 from mirror.core.processes import signals
 from mirror.management.command import NodeCommand
-from mirror.management.commands.backup import add_jobs, described
+from mirror.management.commands.backup import JOBS, described
 from mirror.operations.backup.manifest import Manifest
-from mirror.operations.backup.sessions import Stopped
 
 
 class Command(NodeCommand):
@@ -31,26 +28,21 @@ class Command(NodeCommand):
             "folder", type=Path, nargs="?", metavar="FOLDER", help="the folder of `manage.py backup`"
         )
         what.add_argument("--undo", action="store_true", help="empty the database of an unfinished restore")
-        add_jobs(parser)
+        parser.add_argument(JOBS.name, **JOBS.details)
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.
         from mirror.operations.backup import dump, restore
 
         check_single("restore", "restore into a single one, and `manage.py distribute` it")
-        try:
-            if options["undo"]:
-                restore.undo(self.stdout.write, signals.stop_event())
-                self.stdout.write("Undone: the database is empty again.")
-                return
-            done = restore.restore(
-                options["folder"], self.stdout.write, signals.stop_event(), jobs=options["jobs"]
-            )
-        except Stopped:
-            raise CommandError("Stopped as asked: the same command goes on from here.") from None
+        if options["undo"]:
+            restore.undo(self.say, signals.stop_event())
+            self.say("Undone: the database is empty again.")
+            return
+        done = restore.restore(options["folder"], self.say, signals.stop_event(), jobs=options["jobs"])
         for name, text in _differing(done, dump.settings_in_force()):
-            self.stdout.write(f"The node of the backup had another value of {name}: {text or 'the default'}.")
-        self.stdout.write(f"Done: {described(done)}. `manage.py up` goes on with the stream.")
+            self.say(f"The node of the backup had another value of {name}: {text or 'the default'}.")
+        self.say(f"Done: {described(done)}. `manage.py up` goes on with the stream.")
 
 
 def _differing(done: Manifest, here: dict[str, str]) -> list[tuple[str, str]]:

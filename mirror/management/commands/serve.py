@@ -20,4 +20,4 @@ class Command(NodeCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        up.serve(self.stdout.write)
+        up.serve(self.say)

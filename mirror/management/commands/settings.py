@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from django.core.management.base import CommandParser
-
 from mirror.core import config
 from mirror.core.config.table import as_markdown, as_text
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, argument
 
 
 class Command(NodeCommand):
@@ -19,17 +17,14 @@ class Command(NodeCommand):
         ("settings", "All settings."),
         ("settings --format markdown", "The page of settings in the documentation."),
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--format",
-            choices=("text", "markdown"),
-            default="text",
-            help="text, or the page docs/settings.md",
-        )
+    arguments = (
+        argument(
+            "--format", "text, or the page docs/settings.md", choices=("text", "markdown"), default="text"
+        ),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["format"] == "markdown":
             self.stdout.write(as_markdown(), ending="")
         else:
-            self.stdout.write(as_text(config.values()))
+            self.say(as_text(config.values()))

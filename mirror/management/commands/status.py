@@ -5,14 +5,13 @@ import shutil
 import signal
 import sys
 import textwrap
-from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, argument
 from mirror.node.health import inventory, status
 from mirror.node.health.facts import State
 from mirror.node.health.status import Status
@@ -35,9 +34,7 @@ class Command(NodeCommand):
         ("status", "A few lines for people."),
         ("status --json", "The same facts for programs."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--json", action="store_true", help="print the facts as JSON, for programs")
+    arguments = (argument("--json", "print the facts as JSON, for programs"),)
 
     def run_from_argv(self, argv: list[str]) -> None:
         """Run with the database as it is now: none is made, and none is waited for. Errors: OperatorError."""
@@ -56,28 +53,24 @@ class Command(NodeCommand):
             now = status.read()
             held = inventory.read(now)
             backfill = state.read()
-        show = self._show_json if options["json"] else self._show
-        show(now, held, probe.answer(), backfill)
+        answer = probe.answer()
+        if options["json"]:
+            facts = now.json | held.json(now) | {"web_server": answer.json}
+            self._write_json(facts | {"backfill": backfill and backfill.json})
+        else:
+            last = [("Backfill", backfill.sentence)] if backfill else []
+            self._show(now, [*held.lines(now), ("Web server", answer.text), *last])
         if now.needs_help:
             sys.exit(1)
 
-    def _show(
-        self,
-        now: Status,
-        held: inventory.Inventory,
-        answer: probe.Answer,
-        backfill: state.State | None = None,
-    ) -> None:
+    def _show(self, now: Status, pairs: Sequence[tuple[str, str]]) -> None:
         sentence = now.sentence
         if self.stdout.isatty():
             sentence = textwrap.fill(sentence, shutil.get_terminal_size().columns, break_long_words=False)
-        self.stdout.write(f"{self._colour(now)(sentence)}\n\n")
-        pairs = [*held.lines(now), ("Web server", answer.text)]
-        if backfill:
-            pairs.append(("Backfill", backfill.sentence))
+        self.say(f"{self._colour(now)(sentence)}\n\n")
         width = max(len(heading) for heading, _ in pairs)
         for heading, text in pairs:
-            self.stdout.write(f"  {heading:<{width}}  {text}")
+            self.say(f"  {heading:<{width}}  {text}")
 
     def _colour(self, now: Status) -> Callable[[str], str]:
         """Return what colours the sentence; where no terminal shows it, that leaves it as it is."""
@@ -86,18 +79,8 @@ class Command(NodeCommand):
         well = now.state in (State.UP_TO_DATE, State.LOADING, State.STARTING)
         return self.style.SUCCESS if well else self.style.WARNING
 
-    def _show_json(
-        self,
-        now: Status,
-        held: inventory.Inventory,
-        answer: probe.Answer,
-        backfill: state.State | None = None,
-    ) -> None:
-        facts = now.json | held.json | {"web_server": answer.json}
-        self._write_json(facts | {"backfill": backfill and backfill.json})
-
     def _write_json(self, facts: dict[str, Any]) -> None:
-        self.stdout.write(json.dumps(facts, indent=2, default=str, ensure_ascii=False))
+        self.say(json.dumps(facts, indent=2, default=str, ensure_ascii=False))
 
 
 @contextmanager

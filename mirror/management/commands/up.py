@@ -1,11 +1,8 @@
 """`manage.py up`: a whole node, with database, tables, demo network and web server, until Ctrl-C."""
 
-from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
-
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.start import up as node
 
 
@@ -25,32 +22,21 @@ class Command(NodeCommand):
         ("up --live --block-node", "The same, in blocks that the node follows from a block node."),
         ("up --live --sdk-ports", "The same, where SDKs for local networks look for it."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--live",
-            action="store_true",
-            help="let the demo network go on, with a new block every two seconds",
-        )
-        parser.add_argument(
+    arguments = (
+        argument("--live", "let the demo network go on, with a new block every two seconds"),
+        argument(
             "--block-node",
-            action="store_true",
-            help="with --live, let the demo network go over from record files to blocks, for good: a block "
+            "with --live, let the demo network go over from record files to blocks, for good: a block "
             "node on this machine serves them, and this node follows it",
-        )
-        parser.add_argument(
-            "--sdk-ports",
-            action="store_true",
-            help="answer at the ports, too, that SDKs have built in for local networks",
-        )
+        ),
+        argument("--sdk-ports", "answer at the ports, too, that SDKs have built in for local networks"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["block_node"] and not options["live"]:
-            raise CommandError(
-                "--block-node says how the demo network goes on: it needs --live.", returncode=2
-            )
+            raise WrongUse("--block-node says how the demo network goes on: it needs --live.")
         node.up(
-            self.stdout.write,
+            self.say,
             live=options["live"],
             block_node=options["block_node"],
             sdk=options["sdk_ports"],

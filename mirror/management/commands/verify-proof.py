@@ -1,13 +1,12 @@
 """`manage.py verify-proof`: check a proof of a transaction by what one knows of the network."""
 
 import json
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse, argument
 
 
 class Command(NodeCommand):
@@ -27,46 +26,31 @@ class Command(NodeCommand):
         ("verify-proof proof.json --ledger-id a85f…d1d0", "A transaction in a block; the id has 64 digits."),
         ("verify-proof proof.json --ledger publication.bin --json", "The same, as JSON for a program."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("proof", type=Path, metavar="FILE", help="the proof, as JSON")
-        parser.add_argument(
-            "--address-book",
-            type=Path,
-            metavar="FILE",
-            help="a serialized NodeAddressBook, the content of file 0.0.102 at the time of the transaction",
-        )
-        parser.add_argument(
-            "--stakes",
-            type=Path,
-            metavar="FILE",
-            action="append",
-            help="an answer of /api/v1/network/nodes: signatures of record files then count by stake. All "
+    arguments = (
+        argument("proof FILE", "the proof, as JSON"),
+        argument(
+            "--address-book FILE",
+            "a serialized NodeAddressBook, the content of file 0.0.102 at the time of the transaction",
+        ),
+        argument(
+            "--stakes FILE",
+            "an answer of /api/v1/network/nodes: signatures of record files then count by stake. All "
             "nodes of the address book have to be in it; it may be given once for each page",
-        )
-        parser.add_argument(
-            "--ledger",
-            type=Path,
-            metavar="FILE",
-            help="a serialized LedgerIdPublicationTransactionBody: how the network has published its ledger",
-        )
-        parser.add_argument(
-            "--ledger-id",
-            metavar="HEX",
-            help="the id of the ledger; enough where its key is the one that networks have by default",
-        )
-        parser.add_argument(
-            "--id",
-            metavar="ID|TIME",
-            help="the transaction that has to be proved: its id, or its consensus timestamp",
-        )
-        parser.add_argument(
-            "--nonce", type=int, default=0, help="with --id: the nonce of a child (default: 0)"
-        )
-        parser.add_argument(
-            "--scheduled", action="store_true", help="with --id: the execution of a schedule, not what set it"
-        )
-        parser.add_argument("--json", action="store_true", help="print what is proved as JSON")
+            action="append",
+        ),
+        argument(
+            "--ledger FILE",
+            "a serialized LedgerIdPublicationTransactionBody: how the network has published its ledger",
+        ),
+        argument(
+            "--ledger-id HEX",
+            "the id of the ledger; enough where its key is the one that networks have by default",
+        ),
+        argument("--id ID|TIME", "the transaction that has to be proved: its id, or its consensus timestamp"),
+        argument("--nonce", "with --id: the nonce of a child (default: 0)", type=int, default=0),
+        argument("--scheduled", "with --id: the execution of a schedule, not what set it"),
+        argument("--json", "print what is proved as JSON"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         from ledger.proofs.portable.document import NotProved, printable
@@ -85,13 +69,13 @@ class Command(NodeCommand):
             verdict = verify(_read(options["proof"]), trusted, expected)
         except NotProved as refused:
             if options["json"]:
-                self.stdout.write(json.dumps({"proved": False, "step": refused.step, "cause": refused.cause}))
+                self.say(json.dumps({"proved": False, "step": refused.step, "cause": refused.cause}))
             raise CommandError(str(refused), returncode=1) from None
         if options["json"]:
-            self.stdout.write(json.dumps(verdict.json(), indent=2))
+            self.say(json.dumps(verdict.json(), indent=2))
         else:
             for line in verdict.lines():
-                self.stdout.write(printable(line))
+                self.say(printable(line))
         if verdict.exit_code:
             raise SystemExit(verdict.exit_code)
 
@@ -104,9 +88,7 @@ def _ledger_id(text: str) -> bytes:
     except ValueError:
         data = b""
     if len(data) != ID_LENGTH:
-        raise CommandError(
-            f"--ledger-id: {text!r} is no ledger id, which has {2 * ID_LENGTH} hex digits.", returncode=2
-        )
+        raise WrongUse(f"--ledger-id: {text!r} is no ledger id, which has {2 * ID_LENGTH} hex digits.")
     return data
 
 
@@ -117,7 +99,7 @@ def _expected(text: str | None, nonce: int, scheduled: bool) -> Any:
 
     if text is None:
         if nonce or scheduled:
-            raise CommandError("--nonce and --scheduled tell which transaction of an --id.", returncode=2)
+            raise WrongUse("--nonce and --scheduled tell which transaction of an --id.")
         return None
     return Expected(transaction_id.with_dashes(text), nonce, scheduled)
 
@@ -142,9 +124,7 @@ def _stakes(pages: list[Path]) -> dict[int, int]:
                 int(node["node_id"]): int(node["stake"]) for node in nodes if node["stake"] is not None
             }
         except (NotProved, ValueError, TypeError, KeyError, OverflowError) as error:
-            raise CommandError(
-                f"--stakes: {path} is no answer of /api/v1/network/nodes.", returncode=2
-            ) from error
+            raise WrongUse(f"--stakes: {path} is no answer of /api/v1/network/nodes.") from error
     return stakes
 
 
@@ -154,4 +134,4 @@ def _publication(path: Path) -> Any:
     try:
         return read_publication(_read(path))
     except NoPublication as error:
-        raise CommandError(f"--ledger: {path} {error}.", returncode=2) from error
+        raise WrongUse(f"--ledger: {path} {error}.") from error

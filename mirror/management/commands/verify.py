@@ -1,7 +1,6 @@
 """`manage.py verify`: check that files are intact and signed, and compare the database with them."""
 
 import signal
-from argparse import ArgumentParser
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -9,18 +8,18 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from ledger.ingest import filters
-from ledger.ingest.errors import IngestError
 from ledger.ingest.trust import Trust
 from ledger.ingest.verify.ranges import time_of, within
 from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.errors import StreamFileError
-from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.processes.progress import FileDisplay
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.start.tables import check_current
 from network import bundled
+
+_BOUND = "a block number, or a time such as 2024-06-01T00:00:00Z or 1717200000.000000000"
 
 
 class Command(NodeCommand):
@@ -39,24 +38,18 @@ class Command(NodeCommand):
         ("verify /data/streams --from 1000 --to 1999", "A thousand blocks."),
         ("verify /data/streams --from 2024-06-01 --to 2024-06-02T12:00:00Z", "A day and a half."),
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or a file")
-        bound = "a block number, or a time such as 2024-06-01T00:00:00Z or 1717200000.000000000"
-        parser.add_argument("--from", metavar="BLOCK|TIME", dest="start", help=f"begin there: {bound}")
-        parser.add_argument("--to", metavar="BLOCK|TIME", dest="end", help=f"end there: {bound}")
-        parser.add_argument(
-            "--without-signatures",
-            action="store_true",
-            help="verify everything except signatures",
-        )
-        parser.add_argument(
-            "--filter",
+    arguments = (
+        argument("paths PATH", "a folder or a file", nargs="+", type=Path),
+        argument("--from BLOCK|TIME", f"begin there: {_BOUND}", dest="start"),
+        argument("--to BLOCK|TIME", f"end there: {_BOUND}", dest="end"),
+        argument("--without-signatures", "verify everything except signatures"),
+        argument(
+            "--filter KEEP",
+            "the --filter the files were loaded with: only these transactions are in the database",
             action="append",
             default=[],
-            metavar="KEEP",
-            help="the --filter the files were loaded with: only these transactions are in the database",
-        )
+        ),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         with ExitStack() as stack:
@@ -72,30 +65,26 @@ class Command(NodeCommand):
             end = time_of(options["end"], end=True) if options["end"] else None
             chosen = within(files, start, end)
         except StreamFileError as error:
-            raise CommandError(str(error), returncode=2) from error
+            raise WrongUse(str(error)) from error
         if not chosen:
-            raise CommandError(
+            raise WrongUse(
                 "There is no record file or block in the given folders"
-                + (" of that range." if files else "."),
-                returncode=2,
+                + (" of that range." if files else ".")
             )
         check_current()
         trust = None if options["without_signatures"] else Trust(bundled.demo_address_book(files))
-        with FileDisplay("Verifying", len(chosen), self.stdout.write) as display:
+        with FileDisplay("Verifying", len(chosen), self.say) as display:
             verification = Verification(
                 trust=trust, found=lambda finding: display.say(str(finding)), report=display.show
             )
             signal.signal(signal.SIGTERM, lambda *_: verification.stop())
             signal.signal(signal.SIGINT, lambda *_: verification.stop())
-            try:
-                checked = verification.run(chosen)
-            except (NoAddressBook, IngestError) as error:
-                raise CommandError(str(error)) from error
+            checked = verification.run(chosen)
         self._sum_up(checked, len(chosen))
 
     def _sum_up(self, checked: Checked, total: int) -> None:
         for span in checked.not_loaded:
-            self.stdout.write(f"Not loaded, so not compared: {span}.")
+            self.say(f"Not loaded, so not compared: {span}.")
         sentence = f"{checked.files:,} files with {checked.transactions:,} transactions"
         if checked.files < total:
             sentence += f" (stopped as asked, {total - checked.files:,} are left)"
@@ -115,4 +104,4 @@ class Command(NodeCommand):
                 f"loaded file. Nothing else is wrong with {sentence}, {signed}."
             )
         stored = "the others stored as they are" if outside else "stored as they are"
-        self.stdout.write(f"Nothing wrong with {sentence}, {signed}: intact, in order, and {stored}.")
+        self.say(f"Nothing wrong with {sentence}, {signed}: intact, in order, and {stored}.")

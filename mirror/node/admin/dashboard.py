@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-
-from django.db import connection
+from typing import Any
 
 from mirror.core.config import clock
+from mirror.core.db import statements
 from mirror.core.processes import deaths
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import result_codes, transaction_types
@@ -61,25 +61,19 @@ class Chart:
     @property
     def data(self) -> str:
         colours = ("--color-primary-600", "--chart-second", "--chart-third")
+        style = {"borderWidth": 0 if self.is_bars else 2, "pointRadius": 0, "spanGaps": False}
+        coloured = zip(self.lines, (f"var({colour})" for colour in colours), strict=False)
         datasets = [
-            {
-                "label": name,
-                "data": values,
-                "borderColor": f"var({colour})",
-                "backgroundColor": f"var({colour})",
-            }
-            | {"borderWidth": 2 if self.kind == "line" else 0, "pointRadius": 0, "spanGaps": False}
-            for (name, values), colour in zip(self.lines, colours, strict=False)
+            {"label": name, "data": values, "borderColor": colour, "backgroundColor": colour} | style
+            for (name, values), colour in coloured
         ]
         return json.dumps({"labels": self.labels, "datasets": datasets})
 
     @property
     def options(self) -> str:
         grey = {"color": "#808896", "maxRotation": 0, "font": {"family": "system-ui, sans-serif", "size": 11}}
-        named = {
-            "grid": {"display": False},
-            "ticks": grey | {"maxTicksLimit": 7, "autoSkip": not self.is_bars},
-        }
+        ticks = grey | {"maxTicksLimit": 7, "autoSkip": not self.is_bars}
+        named = {"grid": {"display": False}, "ticks": ticks}
         counted = {"beginAtZero": True, "grid": {}, "ticks": grey | {"maxTicksLimit": 6}}
         return json.dumps(
             {
@@ -116,9 +110,7 @@ def charts(status: Status) -> Iterator[Chart]:
 def _of_blocks(last: int) -> Iterator[Chart]:
     step = HOURS * 3600 // _POINTS * NANOS_PER_SECOND
     parameters = {"first": last - _POINTS * step, "last": last, "step": step, "most": _MOST_BLOCKS}
-    with connection.cursor() as cursor:
-        cursor.execute(_BLOCKS, parameters)
-        rows = {steps_ago: (count, seconds) for steps_ago, count, seconds in cursor.fetchall()}
+    rows = {ago: (count, seconds) for ago, count, seconds in statements.rows(_BLOCKS, parameters)}
     steps = range(max(rows), -1, -1)
     labels = [_time((last - steps_ago * step) / NANOS_PER_SECOND) for steps_ago in steps]
     rate = [round(rows.get(ago, (0, None))[0] * NANOS_PER_SECOND / step, 2) for ago in steps]
@@ -131,17 +123,14 @@ def _of_blocks(last: int) -> Iterator[Chart]:
         labels,
         [("Transactions per second", rate)],
     )
-    known = [value for value in every if value is not None]
-    words = (
-        f"{sum(known) / len(known):.1f} s on average, {max(known):.1f} s at most." if known else "One block."
-    )
+    words, known = "One block.", [value for value in every if value is not None]
+    if known:
+        words = f"{sum(known) / len(known):.1f} s on average, {max(known):.1f} s at most."
     yield Chart("Time between blocks, in seconds", words, "line", labels, [("Seconds", every)])
 
 
 def _of_transactions() -> Iterator[Chart]:
-    with connection.cursor() as cursor:
-        cursor.execute(_TYPES, [sorted(result_codes.SUCCESS), LATEST_TRANSACTIONS])
-        rows = cursor.fetchall()
+    rows = statements.rows(_TYPES, [sorted(result_codes.SUCCESS), LATEST_TRANSACTIONS])
     if not rows:
         return
     total, failed = sum(count for _, count, _ in rows), sum(failures for *_, failures in rows)
@@ -162,42 +151,38 @@ def _of_node(*, following: bool) -> Iterator[Chart]:
     if not minutes:
         return
     labels = [f"{minute.minute.astimezone(UTC):%H:%M}" for minute in minutes]
-    requests, failures = (
-        sum(minute.requests for minute in minutes),
-        sum(minute.failures for minute in minutes),
-    )
-    refused = sum(minute.refused for minute in minutes)
+
+    def column(name: str) -> list[Any]:
+        return [getattr(minute, name) for minute in minutes]
+
+    requests, failures, refused = map(sum, map(column, ("requests", "failures", "refused")))
     yield Chart(
         "Requests of the API per minute",
         f"In {_counted(len(minutes), 'minute')}: {_counted(requests, 'request')}, {failures:,} failed, "
         f"{refused:,} {'was' if refused == 1 else 'were'} refused.",
         "line",
         labels,
-        [
-            ("Requests", [minute.requests for minute in minutes]),
-            ("Failed", [minute.failures for minute in minutes]),
-            ("Refused", [minute.refused for minute in minutes]),
-        ],
+        [("Requests", column("requests")), ("Failed", column("failures")), ("Refused", column("refused"))],
     )
-    if slowest := max((minute.p99_milliseconds or 0 for minute in minutes), default=0):
+    if slowest := max(value or 0 for value in column("p99_milliseconds")):
         yield Chart(
             "Time of an answer, in milliseconds",
             f"99 % of each minute's requests were answered in {slowest:,.0f} ms or less.",
             "line",
             labels,
             [
-                ("Half of the requests", [minute.p50_milliseconds for minute in minutes]),
-                ("99 % of the requests", [minute.p99_milliseconds for minute in minutes]),
+                ("Half of the requests", column("p50_milliseconds")),
+                ("99 % of the requests", column("p99_milliseconds")),
             ],
         )
-    lags = [minute.lag_seconds for minute in minutes if minute.lag_seconds is not None]
+    lags = [lag for lag in column("lag_seconds") if lag is not None]
     if lags and following:
         yield Chart(
             "Seconds behind the clock",
             f"Now {duration(round(lags[-1]))}, at most {duration(round(max(lags)))}.",
             "line",
             labels,
-            [("Seconds", [minute.lag_seconds for minute in minutes])],
+            [("Seconds", column("lag_seconds"))],
         )
 
 

@@ -32,8 +32,6 @@ _LEAST_SECONDS = 0.1
 # A result is cached for so long, since there may be many requests for it.
 _HOLDS_SECONDS = 1.0
 
-_OLD_TABLES = "The database lacks tables of this release: `manage.py migrate` makes them."
-
 # Index: the primary key.
 _BOOK = "select exists (select from address_book)"
 
@@ -81,7 +79,7 @@ def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None =
         reason = str(error)
     except outage.ERRORS as error:
         if isinstance(error, ProgrammingError):
-            return Health((_without_right(error) or _OLD_TABLES,), True)
+            return Health((_unreadable(error),), True)
         reason = str(error).strip().partition("\n")[0]
     return Health((f"The database does not answer: {reason.rstrip('.')}.",), False)
 
@@ -99,9 +97,10 @@ def _by_replica(seconds: float) -> Health | None:
     return replace(health, reasons=(*health.reasons, too_old) if too_old else health.reasons, database=False)
 
 
-def _without_right(error: ProgrammingError) -> str | None:
+def _unreadable(error: ProgrammingError) -> str:
+    """Return why the tables can't be read."""
     if not isinstance(error.__cause__, InsufficientPrivilege):
-        return None
+        return "The database lacks tables of this release: `manage.py migrate` makes them."
     reason = outage.reason(error).rstrip(".")
     return f"The role of the database may not read it ({reason}): `manage.py grant` lets it."
 
@@ -147,10 +146,8 @@ def _follows(now: Status) -> bool:
 def _late(now: Status, longest: float) -> str:
     if now.block is None:
         return "No block is loaded yet."
-    return (
-        f"The last block is {duration(now.behind or 0)} old, and health.maxLag allows "
-        f"{duration(round(longest))}."
-    )
+    old, allowed = duration(now.behind or 0), duration(round(longest))
+    return f"The last block is {old} old, and health.maxLag allows {allowed}."
 
 
 class HealthCheck:

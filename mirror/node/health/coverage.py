@@ -18,42 +18,29 @@ def loaded_text(loaded: Loaded) -> str:
     """Return what is loaded, what is missing, and what the beginning rests on; empty if that is unknown."""
     if not loaded.is_known:
         return ""
-    parts = [
-        _blocks(loaded),
-        _beginning(loaded.intervals[0]),
-        _signatures(loaded),
-        *_gaps(loaded),
-        *_filters(loaded),
-        *_dropped(loaded),
-    ]
-    return "; ".join(filter(None, parts))
+    partly = [f"only a part is stored, {loaded.reason}"] if loaded.filters else []
+    parts = [_blocks(loaded), _beginning(loaded.intervals[0]), _signatures(loaded), *_gaps(loaded), *partly]
+    return "; ".join([*parts, *_dropped(loaded)])
 
 
 def supply_text(loaded: Loaded) -> str:
     """Return what supply and staking rewards rest on; empty where that is all of history, or unknown."""
     if not loaded.is_known:
         return ""
-    first, parts = loaded.intervals[0], []
+    first = loaded.intervals[0]
     match first.rests_on:
         case RestsOn.GENESIS:
-            pass
+            basis = ""
         case RestsOn.BALANCES:
-            parts.append(
-                f"supply rests on the balances of {first.basis}, and staking rewards count only stakes that "
-                "were chosen since"
-            )
+            basis = f"supply rests on the balances of {first.basis}, and staking rewards count only stakes "
+            basis += "that were chosen since"
         case RestsOn.NOTHING:
-            parts.append(
-                f"supply and staking rewards count from nothing at {instant(first.start)}, so they are not "
-                "those of the network"
-            )
+            basis = f"supply and staking rewards count from nothing at {instant(first.start)}, so they are "
+            basis += "not those of the network"
         case _:
-            parts.append(
-                f"nobody knows what supply and staking rewards of before {instant(first.start)} rest on"
-            )
-    if loaded.gaps:
-        parts.append("supply and staking rewards lack what is missing")
-    return "; ".join(parts)
+            basis = f"nobody knows what supply and staking rewards of before {instant(first.start)} rest on"
+    gaps = "supply and staking rewards lack what is missing" if loaded.gaps else ""
+    return "; ".join(filter(None, (basis, gaps)))
 
 
 def loaded_json(loaded: Loaded) -> dict[str, Any]:
@@ -115,10 +102,6 @@ def _gaps(loaded: Loaded) -> list[str]:
     if more := len(gaps) - len(named):
         named.insert(0, f"{more} earlier {'gap' if more == 1 else 'gaps'}")
     return [f"missing: {', '.join(named)}"]
-
-
-def _filters(loaded: Loaded) -> list[str]:
-    return [f"only a part is stored, {loaded.reason}"] if loaded.filters else []
 
 
 def _dropped(loaded: Loaded) -> list[str]:

@@ -29,22 +29,22 @@ MOST_COUNTED = 10_000
 
 
 class State(StrEnum):
-    """What the node is doing, in a word; `manage.py status --json` names it."""
+    """What the node is doing, in a word; `manage.py status --json` names it.
 
-    # No loader has ever reported: without any block, or with some.
+    Without any report of a loader it is `empty`, or `idle` with some block. `nothing_newer`: all of an old
+    source is loaded. `silent`: no report for long, though the loader runs. It has ended by a signal
+    (`stopped`), with an error (`failed`), or without reporting it (`killed`).
+    """
+
     EMPTY = "empty"
     IDLE = "idle"
-    # A loader works.
     STARTING = "starting"
     LOADING = "loading"
     CATCHING_UP = "catching_up"
     UP_TO_DATE = "up_to_date"
-    # It has loaded everything of its source, which is old.
     NOTHING_NEWER = "nothing_newer"
     STUCK = "stuck"
-    # It has not reported for long, though it runs.
     SILENT = "silent"
-    # It has ended: by a signal, with an error, or without reporting it.
     STOPPED = "stopped"
     FAILED = "failed"
     KILLED = "killed"

@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.conf import settings
@@ -30,7 +29,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
 from mirror.node.health import block_nodes, checks, inventory, replicas
 from mirror.node.health.checks import Health
-from mirror.node.health.processes import Process, of_node
+from mirror.node.health.processes import of_node
 from mirror.node.health.status import Status
 from mirror.node.postgres.place import place
 
@@ -52,14 +51,6 @@ _COMPARED = """
 _MOST_SESSIONS = "select current_setting('max_connections')::int"
 
 
-@dataclass
-class _Sessions:
-    """The sessions of the database by state, and their greatest number."""
-
-    by_state: list[tuple[str, int]] = field(default_factory=list)
-    most: int = 0
-
-
 class Readings:
     """The readings of a process that serves metrics."""
 
@@ -72,20 +63,19 @@ class Readings:
         self._lock = threading.Lock()
 
     def read(self) -> Iterator[Reading]:
-        sessions = _Sessions()
+        sessions: list[Reading] = []
 
         def of_database() -> Health:
             health = checks.of_database()
-            sessions.by_state = statements.rows(_SESSIONS)
-            sessions.most = statements.value(_MOST_SESSIONS)
+            sessions[:] = [(database.MOST_CONNECTIONS, (), statements.value(_MOST_SESSIONS))]
+            rows = statements.rows(_SESSIONS)
+            sessions.extend((database.CONNECTIONS, (state,), count) for state, count in rows)
             return health
 
         health = checks.judge(self._seconds, of_database)
         yield from _of_health(health)
         if health.database:
-            yield database.MOST_CONNECTIONS, (), sessions.most
-            for state, count in sessions.by_state:
-                yield database.CONNECTIONS, (state,), count
+            yield from sessions
             self._read_sizes()
             yield from self._sizes
         yield from _of_replicas()
@@ -178,15 +168,11 @@ def _of_processes() -> Iterator[Reading]:
     for role, count in Counter(process.role for process in processes).items():
         yield node.PROCESSES, (role,), count
     for process in processes:
-        yield from _of_process(process)
-
-
-def _of_process(process: Process) -> Iterator[Reading]:
-    labels = process.role, str(process.pid)
-    yield node.PROCESSOR, labels, process.processor_seconds
-    yield node.MEMORY, labels, process.resident_bytes
-    if process.open_files is not None:
-        yield node.OPEN_FILES, labels, process.open_files
+        labels = process.role, str(process.pid)
+        yield node.PROCESSOR, labels, process.processor_seconds
+        yield node.MEMORY, labels, process.resident_bytes
+        if process.open_files is not None:
+            yield node.OPEN_FILES, labels, process.open_files
 
 
 def _of_disks() -> Iterator[Reading]:

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import django
 from django.conf import settings
@@ -79,6 +79,15 @@ _NODES = """
         (select max(start_consensus_timestamp) from address_book where file_id = %s)"""
 
 
+class Entry(NamedTuple):
+    """A fact: its heading and text for people, its name and value for programs; one side may be empty."""
+
+    heading: str
+    text: str
+    name: str = ""
+    value: Any = None
+
+
 @dataclass(frozen=True)
 class AddressBook:
     """The latest address book: its time, the number of its nodes, and the time of their stakes, in ns."""
@@ -86,6 +95,17 @@ class AddressBook:
     start: int
     nodes: int
     stakes: int | None
+
+    def text(self, now: int) -> str:
+        # The first book of a network has no time.
+        age = f"{_old(now, self.start)}" if self.start > 1 else "the first one of the network"
+        stakes = f"stakes {_old(now, self.stakes)}" if self.stakes else "no stakes, so each node counts alike"
+        return f"{self.nodes} nodes, {age}; {stakes}"
+
+    @property
+    def json(self) -> dict[str, Any]:
+        stakes = timestamp.text(self.stakes)
+        return {"from": timestamp.text(self.start), "nodes": self.nodes, "stakes_from": stakes}
 
 
 @dataclass(frozen=True)
@@ -131,6 +151,11 @@ class Disk:
         text = f"{byte_size(self.free)} of {byte_size(self.total)} free at {self.folder}"
         return f"{text}; make room: loading stops when it is full" if self.short else text
 
+    @property
+    def json(self) -> dict[str, Any]:
+        sizes = {"free_bytes": self.free, "total_bytes": self.total}
+        return {"folder": str(self.folder), **sizes, "short": self.short}
+
 
 @dataclass(frozen=True)
 class Inventory:
@@ -156,65 +181,41 @@ class Inventory:
 
     def lines(self, status: Status) -> Iterator[tuple[str, str]]:
         """Yield pairs of a heading and its text."""
-        yield "Ready", self._ready(status)
-        yield "Network", self.network
+        return ((entry.heading, entry.text) for entry in self._entries(status) if entry.text)
+
+    def json(self, status: Status) -> dict[str, Any]:
+        """Return the same for programs."""
+        return {entry.name: entry.value for entry in self._entries(status) if entry.name}
+
+    def _entries(self, status: Status) -> Iterator[Entry]:
+        yield Entry("Ready", self._ready(status), "ready", not self.reasons)
+        yield Entry("", "", "reasons", list(self.reasons))
+        yield Entry("Network", self.network, "network", self.network)
         if status.block:
-            yield "Last block", f"{status.block.number} of {status.block.time}, in {status.block.name}"
-        if loaded := loaded_text(status.loaded):
-            yield "Loaded", loaded
-        if supply := supply_text(status.loaded):
-            yield "Supply", supply
+            last = f"{status.block.number} of {status.block.time}, in {status.block.name}"
+            yield Entry("Last block", last)
+        yield Entry("Loaded", loaded_text(status.loaded))
+        yield Entry("Supply", supply_text(status.loaded))
         if status.loader:
             yield from self._of_loader(status.loader, killed=status.state is State.KILLED)
         for death in self.deaths:
             ago = duration(round(max(status.now / NANOS_PER_SECOND - death.at, 0)))
-            yield "Died", f"{ago} ago: {death.process} {death.why}"
-        yield "Address book", self._book(status.now)
-        if self.ledger_id:
-            yield "Ledger id", self.ledger_id
-        yield "Rows", self._rows
-        yield "Database", self.database.text
+            yield Entry("Died", f"{ago} ago: {death.process} {death.why}")
+        book = self.book.text(status.now) if self.book else "none yet"
+        yield Entry("Address book", book, "address_book", self.book and self.book.json)
+        yield Entry("Ledger id", self.ledger_id, "ledger_id", self.ledger_id or None)
+        yield Entry("Rows", self._rows, "estimated_rows", dict(self.rows))
+        yield Entry("Database", self.database.text, "database", self.database.json)
         for replica in self.replicas:
-            yield "Replica", replica.text
-        yield "Disk", self.disk.text
-        if self.errata:
-            yield "Errata", self.errata
-        if self.retention:
-            yield "Retention", self.retention
-        if self.archive:
-            yield "Kept files", self.archive
-        yield "Versions", ", ".join(f"{name} {number}" for name, number in self.versions.items())
-
-    @property
-    def json(self) -> dict[str, Any]:
-        """The same for programs."""
-        book = self.book
-        return {
-            "ready": not self.reasons,
-            "reasons": list(self.reasons),
-            "network": self.network,
-            "address_book": book
-            and {
-                "from": timestamp.text(book.start),
-                "nodes": book.nodes,
-                "stakes_from": timestamp.text(book.stakes),
-            },
-            "ledger_id": self.ledger_id or None,
-            "estimated_rows": dict(self.rows),
-            "database": self.database.json,
-            "disk": {
-                "folder": str(self.disk.folder),
-                "free_bytes": self.disk.free,
-                "total_bytes": self.disk.total,
-                "short": self.disk.short,
-            },
-            "replicas": [replica.json for replica in self.replicas],
-            "retention": self.retention or None,
-            "kept": self.archive or None,
-            "errata": self.errata or None,
-            "deaths": [asdict(death) for death in self.deaths],
-            "versions": dict(self.versions),
-        }
+            yield Entry("Replica", replica.text)
+        yield Entry("Disk", self.disk.text, "disk", self.disk.json)
+        yield Entry("", "", "replicas", [replica.json for replica in self.replicas])
+        yield Entry("Errata", self.errata, "errata", self.errata or None)
+        yield Entry("Retention", self.retention, "retention", self.retention or None)
+        yield Entry("Kept files", self.archive, "kept", self.archive or None)
+        yield Entry("", "", "deaths", [asdict(death) for death in self.deaths])
+        versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        yield Entry("Versions", versions, "versions", dict(self.versions))
 
     def _ready(self, status: Status) -> str:
         """Return whether health checks call the node ready."""
@@ -225,44 +226,29 @@ class Inventory:
             return f"no: {others}"
         return f"no, as said above. {others}" if others else "no, as said above"
 
-    def _of_loader(self, loader: Mapping[str, Any], *, killed: bool) -> Iterator[tuple[str, str]]:
+    def _of_loader(self, loader: Mapping[str, Any], *, killed: bool) -> Iterator[Entry]:
         worked = duration(max(round((loader["reported"] - loader["started"]).total_seconds()), 0))
         does, has = _ACTIVITIES[loader["activity"]], "has"
         if killed:
             # It could not report its end.
             does, has = f"ended without a word while it was {does}", "had"
-        yield "Source", loader["source"]
-        yield (
-            "Loader",
-            f"{does}; {process_of(loader)} {has} worked for {worked} and loaded "
-            f"{loader['files']:,} files with {loader['transactions']:,} transactions",
-        )
-        if loader["problem"] and loader["problem"]["signatures"]:
-            yield from self._signatures(loader["problem"]["signatures"])
-
-    def _signatures(self, signatures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield the nodes that signed the file and those that did not, with the stake reached and needed."""
+        yield Entry("Source", loader["source"])
+        files = f"{loader['files']:,} files with {loader['transactions']:,} transactions"
+        yield Entry("Loader", f"{does}; {process_of(loader)} {has} worked for {worked} and loaded {files}")
+        if not (loader["problem"] and (signatures := loader["problem"]["signatures"])):
+            return
+        # The nodes that signed the file and those that did not, with the stake reached and needed.
         signed = ", ".join(self._node(node) for node in signatures["signed"]) or "no node"
+        reached = f"{_hbar(signatures['stake'])} of the {_hbar(signatures['required'])} of stake needed"
         if signatures.get("counted"):
             reached = f"{signatures['stake']:,} of the {signatures['required']:,} nodes needed"
-        else:
-            reached = f"{_hbar(signatures['stake'])} of the {_hbar(signatures['required'])} of stake needed"
-        yield "Signed by", f"{signed}: {reached}"
+        yield Entry("Signed by", f"{signed}: {reached}")
         for node, reason in signatures["others"].items():
-            yield "Not signed by", f"{self._node(int(node))}: {reason}"
+            yield Entry("Not signed by", f"{self._node(int(node))}: {reason}")
 
     def _node(self, node: int) -> str:
         account = entity_id.text(self.accounts.get(node))
         return f"node {node} ({account})" if account else f"node {node}"
-
-    def _book(self, now: int) -> str:
-        book = self.book
-        if book is None:
-            return "none yet"
-        # The first book of a network has no time.
-        age = f"{_old(now, book.start)}" if book.start > 1 else "the first one of the network"
-        stakes = f"stakes {_old(now, book.stakes)}" if book.stakes else "no stakes, so each node counts alike"
-        return f"{book.nodes} nodes, {age}; {stakes}"
 
     @property
     def _rows(self) -> str:
@@ -273,12 +259,12 @@ class Inventory:
 def read(status: Status) -> Inventory:
     """Return the inventory of a node with this status. Errors: DatabaseError."""
     book_file = entity_id.encode(config.value("common.shard"), config.value("common.realm"), 102)
-    book, spread = statements.row(_BOOK, [book_file]), _shards()
+    book, spread, rows = statements.row(_BOOK, [book_file]), _shards(), estimates(list(_COUNTED))
     release, size = statements.row(_DATABASE)
     return Inventory(
         network=config.value("network"),
         book=AddressBook(*book) if book else None,
-        rows=_of_counted(),
+        rows={table: rows[table] for table in _COUNTED if table in rows},
         database=Database(
             release.split()[0], not config.value("db.url"), size + spread.bytes, spread.workers, spread.silent
         ),
@@ -320,12 +306,8 @@ def lines(status: Status) -> Iterator[tuple[str, str]]:
 
 def counts() -> dict[str, int]:
     """Return PostgreSQL's estimate for each kind of row, by its name; none for empty tables."""
-    return {_COUNTED[table]: rows for table, rows in _of_counted().items() if rows}
-
-
-def _of_counted() -> dict[str, int]:
     rows = estimates(list(_COUNTED))
-    return {table: rows[table] for table in _COUNTED if table in rows}
+    return {name: rows[table] for table, name in _COUNTED.items() if rows.get(table)}
 
 
 def estimates(tables: list[str] | None = None) -> dict[str, int]:

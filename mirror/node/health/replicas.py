@@ -18,7 +18,6 @@ from mirror.core.db.replicas.watching import MOST_LAG, ServerState
 from mirror.core.values.human_readable import duration
 
 _PATIENCE_SECONDS = 2.5
-_NAMES = {State.UNKNOWN: "unknown", State.WELL: "well", State.BEHIND: "behind", State.AWAY: "away"}
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Replica:
     def json(self) -> Mapping[str, Any]:
         return {
             "name": self.name,
-            "state": _NAMES[self.state],
+            "state": self.state.name.lower(),
             "block": None if self.block == NO_BLOCK else self.block,
             "seconds_behind": round(self.lag_seconds, 3),
             "blocks_behind": self.lag_blocks,
@@ -70,12 +69,8 @@ def _watched() -> list[Replica]:
     assert block_requirement.reader is not None
     of_servers, board = block_requirement.reader.servers, block_requirement.reader.board
     newest = max(board.block(server.place) for server in of_servers)
-    replicas = []
-    for server in of_servers[:-1]:
-        known = board.of(server.place)
-        lag = max(newest - known.block, 0)
-        replicas.append(Replica(server.name, known.state, known.block, known.lag if lag else 0.0, lag))
-    return replicas
+    known = [(server, board.of(server.place)) for server in of_servers[:-1]]
+    return [_lagging(server, each.state, each.block, each.lag, newest) for server, each in known]
 
 
 def _queried(of_servers: list[Server]) -> list[Replica]:
@@ -104,10 +99,15 @@ def _queried(of_servers: list[Server]) -> list[Replica]:
 def _replica(server: Server, answer: ServerState | str, newest: int) -> Replica:
     if isinstance(answer, str):
         return Replica(server.name, State.AWAY, reason=answer)
-    lag = max(newest - answer.block, 0)
-    seconds = answer.unreplayed_seconds if lag else 0.0
-    state = State.BEHIND if seconds > config.value(MOST_LAG) else State.WELL
-    return Replica(server.name, state, answer.block, seconds, lag)
+    is_late = newest > answer.block and answer.unreplayed_seconds > config.value(MOST_LAG)
+    state = State.BEHIND if is_late else State.WELL
+    return _lagging(server, state, answer.block, answer.unreplayed_seconds, newest)
+
+
+def _lagging(server: Server, state: State, block: int, seconds: float, newest: int) -> Replica:
+    """Return a replica with its lag behind the newest block; without any, it is not late either."""
+    lag = max(newest - block, 0)
+    return Replica(server.name, state, block, seconds if lag else 0.0, lag)
 
 
 # HEALTH

@@ -48,23 +48,28 @@ _START = "`manage.py ingest PATH` loads files, `manage.py ingest --follow` follo
 _START_DEMO = "`manage.py up` makes the demo network and loads it"
 _FOLLOW = "`manage.py up`, or `manage.py ingest --follow`"
 
+# Columns of loader_state that the JSON has as they are.
+_REPORTED = ("activity", "source", "following", "process", "host", "files", "transactions")
+
+_DIFFERS = "Balances are not those of the network: {} The table balance_difference has them."
+_COPY = "This database is a copy that PostgreSQL keeps up to date; the loader works on the original."
+
 DEMO, _LIVE_DEMO = "demo", "the live demo network"
 _LIVE = "`manage.py up --live` lets it go on"
 
 # For readers who are not operators.
 _PUBLIC = {
-    State.EMPTY: "Nothing is being loaded.",
-    State.IDLE: "Nothing is being loaded.",
+    **dict.fromkeys((State.EMPTY, State.IDLE, State.STOPPED), "Nothing is being loaded."),
     State.STARTING: "Starting to load.",
     State.LOADING: "Loading.",
     State.CATCHING_UP: "Catching up with the network.",
     State.UP_TO_DATE: "Up to date.",
     State.NOTHING_NEWER: "All that the network has published is loaded.",
     State.STUCK: "Stuck: someone has to look after this node.",
-    State.SILENT: "Nothing is being loaded: someone has to look after this node.",
-    State.STOPPED: "Nothing is being loaded.",
-    State.FAILED: "Nothing is being loaded: someone has to look after this node.",
-    State.KILLED: "Nothing is being loaded: someone has to look after this node.",
+    **dict.fromkeys(
+        (State.SILENT, State.FAILED, State.KILLED),
+        "Nothing is being loaded: someone has to look after this node.",
+    ),
 }
 
 
@@ -87,43 +92,42 @@ class Status(Facts):
             self.upgrade.sentence,
             self._missing,
             self.archive_failure.sentence(self.now // NANOS_PER_SECOND),
-            self._differs,
-            self._copy,
+            self.difference and _DIFFERS.format(self.difference),
+            _COPY if self.standby else "",
         )
         return " ".join(part for part in parts if part)
 
     @property
     def _doing(self) -> str:
-        loader, at, rate = self.loader or {}, self._at, self._rate
-        source, process, ago = loader.get("source"), process_of(loader), f"{self._reported} ago"
+        loader, at, rate = self.loader or {}, self._at, self._rate()
+        source, process, ago = loader.get("source"), process_of(loader), f"{duration(self.silence)} ago"
+        is_demo = config.value("network") == DEMO
         match self.state:
-            case State.EMPTY if config.value("network") == DEMO:
-                return f"{at}, and no loader runs: {_START_DEMO}."
-            case State.EMPTY:
-                return f"{at}, and no loader runs: {_START}."
-            case State.IDLE if config.value("network") == DEMO:
+            case State.IDLE if is_demo:
                 return f"All of the demo network's history is loaded. It has ended: {_LIVE}. {at}."
-            case State.IDLE:
-                return f"{at}, and no loader runs: {_START}."
+            case State.EMPTY | State.IDLE:
+                return f"{at}, and no loader runs: {_START_DEMO if is_demo else _START}."
             case State.STARTING:
                 return f"Starting to load from {source}. {at}."
             case State.LOADING:
                 return f"Loading {source}{rate}. {at}." if loader else f"Loading. {at}."
             case State.CATCHING_UP:
-                return f"Catching up with {source}{rate}{self._time_left}. {at}."
+                left = f", about {duration(self.seconds_left)} to go" if self.seconds_left else ""
+                return f"Catching up with {source}{rate}{left}. {at}."
             case State.UP_TO_DATE:
-                return f"Following {source}, up to date{self._transactions}. {at}."
+                return f"Following {source}, up to date{self._rate(faster=False)}. {at}."
             case State.NOTHING_NEWER:
                 return (
                     f"Following {source}; nothing newer is there. {at}: if the network runs, check that it "
                     "publishes there."
                 )
             case State.STUCK:
-                because = _because(loader["problem"])
-                goes_on = (
-                    "" if _SAYS_SO.search(loader["problem"]["cure"]) else " The node tries again by itself."
-                )
-                return f"Stuck{self._since}{because}{goes_on} {at}."
+                problem = loader["problem"]
+                goes_on = "" if _SAYS_SO.search(problem["cure"]) else " The node tries again by itself."
+                # An older release does not report since when.
+                since = problem.get("since")
+                how_long = f" for {duration(max(self.now // NANOS_PER_SECOND - since, 0))}" if since else ""
+                return f"Stuck{how_long}{_because(problem)}{goes_on} {at}."
             case State.FAILED:
                 return f"Not loading: the loader ended {ago}{_because(loader['problem'])} {at}."
             case State.STOPPED if source == _LIVE_DEMO:
@@ -133,17 +137,16 @@ class Status(Facts):
             case State.STOPPED:
                 return f"Not loading: the loader of {source} ended {ago}, without an error. {at}."
             case State.KILLED:
-                copied = (
-                    ", or this is a copy of its database" if loader["host"] != socket.gethostname() else ""
-                )
+                is_here = loader["host"] == socket.gethostname()
+                copied = "" if is_here else ", or this is a copy of its database"
                 return (
                     f"Not loading: the loader ({process}) ended without a word {ago}: it was killed, or its "
                     f"machine went down{copied}. {at}. Start it again: it goes on where it was."
                 )
             case State.SILENT:
                 return (
-                    f"The loader ({process}) has not said anything for {self._reported}: its output may tell "
-                    f"why; if not, stop it and start it again. {at}."
+                    f"The loader ({process}) has not said anything for {duration(self.silence)}: its output "
+                    f"may tell why; if not, stop it and start it again. {at}."
                 )
 
     @property
@@ -174,16 +177,9 @@ class Status(Facts):
             },
             "loader": loader
             and {
-                "activity": loader["activity"],
-                "source": loader["source"],
-                "following": loader["following"],
+                **{name: loader[name] for name in _REPORTED},
+                **{name: _text(loader[name]) for name in ("started", "reported")},
                 "running": self.running,
-                "process": loader["process"],
-                "host": loader["host"],
-                "started": _text(loader["started"]),
-                "reported": _text(loader["reported"]),
-                "files": loader["files"],
-                "transactions": loader["transactions"],
                 "transactions_per_second": loader["transaction_rate"],
                 "seconds_left": self.seconds_left,
                 "block_source": self.block_source,
@@ -223,15 +219,6 @@ class Status(Facts):
         )
 
     @property
-    def _differs(self) -> str:
-        """The outcome of `manage.py reconcile` with the newest balance file, if something differs."""
-        if not self.difference:
-            return ""
-        return (
-            f"Balances are not those of the network: {self.difference} The table balance_difference has them."
-        )
-
-    @property
     def _incidents(self) -> str:
         if not self.incidents:
             return ""
@@ -260,38 +247,13 @@ class Status(Facts):
         old = duration(self.behind or 0)
         return f"The last block is number {self.block.number} of {self.block.time}, {old} old"
 
-    @property
-    def _transactions(self) -> str:
-        rate = self.of_loader("transaction_rate")
-        return f", {rate:,.0f} transactions per second" if rate else ""
-
-    @property
-    def _rate(self) -> str:
-        stream = self.of_loader("stream_rate")
-        is_telling = stream and 2 <= stream < _FASTEST
-        faster = f", {stream:,.0f} times as fast as they happened" if is_telling else ""
-        return f"{self._transactions}{faster}" if self._transactions else ""
-
-    @property
-    def _since(self) -> str:
-        """How long the loader has been stuck; a release before this one did not report that."""
-        since = (self.problem or {}).get("since")
-        return f" for {duration(max(self.now // NANOS_PER_SECOND - since, 0))}" if since else ""
-
-    @property
-    def _copy(self) -> str:
-        if not self.standby:
+    def _rate(self, *, faster: bool = True) -> str:
+        """Return how much is loaded, and how many times `faster` than it happened if that says something."""
+        rate, stream = self.of_loader("transaction_rate"), self.of_loader("stream_rate")
+        if not rate:
             return ""
-        return "This database is a copy that PostgreSQL keeps up to date; the loader works on the original."
-
-    @property
-    def _time_left(self) -> str:
-        seconds = self.seconds_left
-        return f", about {duration(seconds)} to go" if seconds else ""
-
-    @property
-    def _reported(self) -> str:
-        return duration(self.silence)
+        times = f", {stream:,.0f} times as fast as they happened" if stream and 2 <= stream < _FASTEST else ""
+        return f", {rate:,.0f} transactions per second{times if faster else ''}"
 
 
 def read() -> Status:

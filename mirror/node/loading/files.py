@@ -37,26 +37,20 @@ def import_files(
     StreamFileError.
     """
     done = Progress()
-    source = load.source
-    if load.readers:
-        source = f"{source} (read by {len(load.readers.processes)} processes)"
+    by = f" (read by {len(load.readers.processes)} processes)" if load.readers else ""
 
     def attempt() -> None:
         nonlocal done
         create_partitions_ahead()
-        with single_loader(stopping), Reporting(source=source) as report:
+        with single_loader(stopping), Reporting(source=load.source + by) as report:
 
             def show_and_report(progress: Progress) -> None:
                 show(progress)
                 report.loading(progress)
 
+            rules = {"yield_to_backfill": True, "require_archive": True}
             pipeline = Pipeline(
-                options=LoadOptions(
-                    allow_gap=load.allow_gap,
-                    balances=load.balances,
-                    yield_to_backfill=True,
-                    require_archive=True,
-                ),
+                options=LoadOptions(allow_gap=load.allow_gap, balances=load.balances, **rules),
                 trust=load.trust,
                 report=show_and_report,
                 # The next attempt skips what an interrupted one has loaded, which counts once.

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +26,7 @@ from ledger.stream.source.local import find_record_files
 from mirror.core import config, logs
 from mirror.core.config import clock
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.partitions.making import create_partitions_ahead
 from mirror.core.db.reading import timeouts
@@ -130,9 +131,8 @@ class _Run:
                     report=_Lines(self.say, report).show,
                     progress=replace(self.committed),
                 )
-                within = balances is not None
-                follower = self._follower(choice, trust, report, first, last, within=within)
-                return self._load(pipeline, follower)
+                span = Span(start=first, until=last, within=balances is not None)
+                return self._load(pipeline, self._follower(choice, trust, report, span))
         finally:
             restore()
 
@@ -146,23 +146,13 @@ class _Run:
             start = f"{now:%Y-%m-%dT%H:%M:%SZ}"
         return start, until or config.value("importer.endDate")
 
-    def _follower(
-        self,
-        choice: Choice,
-        trust: Trust,
-        report: Reporting,
-        first: int | None,
-        last: int | None,
-        *,
-        within: bool,
-    ) -> CutoverFollower:
+    def _follower(self, choice: Choice, trust: Trust, report: Reporting, span: Span) -> CutoverFollower:
         def record_files() -> Follower:
-            span = Span(start=first, until=last, within=within)
             return Follower(open_download(self.location), trust, report, stopping=self.stopping, span=span)
 
         def blocks() -> BlockFollower:
             source = _block_source(self.location)
-            return BlockFollower(source, trust, report, stopping=self.stopping, until=last)
+            return BlockFollower(source, trust, report, stopping=self.stopping, until=span.until)
 
         return CutoverFollower(choice, {Stream.RECORD: record_files, Stream.BLOCK: blocks})
 
@@ -191,12 +181,10 @@ def _choice(first: int | None) -> Choice:
 def _source_name(choice: Choice, location: str) -> str:
     """Return where the stream is that is followed first, in words. Errors: OperatorError."""
     if choice.stream is Stream.BLOCK:
-        source = _block_source(location)
-        source.close()
-        return source.location
-    download = open_download(location)
-    download.close()
-    return download.bucket.location
+        with closing(_block_source(location)) as source:
+            return source.location
+    with closing(open_download(location)) as download:
+        return download.bucket.location
 
 
 def _block_source(location: str) -> "BlockSource":
@@ -222,12 +210,9 @@ def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
             f"No nodes of the network {config.value('network')} are known: name its first address book by "
             f"{config.described('importer.initialAddressBook').variable}."
         )
-    download = open_download(location)
-    try:
+    with closing(open_download(location)) as download:
         nodes = read_address_book("address book", book)
         return estimate_bucket(download.bucket, download.layout, nodes, first, last)
-    finally:
-        download.close()
 
 
 class _Lines:
@@ -273,9 +258,7 @@ def follow_until_stopped(say: Say) -> None:
 
 
 def _loaded() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("select exists (select from record_file)")
-        return bool(cursor.fetchone()[0])
+    return bool(statements.value("select exists (select from record_file)"))
 
 
 def _time(text: str) -> int | None:

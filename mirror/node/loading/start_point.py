@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from ledger.ingest.balances import choosing
@@ -60,16 +61,14 @@ def of_bucket(location: str, first_book: bytes | None, at: int, say: Say) -> Sta
     """Return the balances to begin with at a time (ns), where nothing is loaded yet."""
     if not choosing.wanted():
         return None
-    download = open_balance_download(location)
-    try:
-        start = choosing.from_bucket(download, Trust(bundled.address_book() or first_book), at)
-    except choosing.NoBalances as problem:
-        say(choosing.UNKNOWN.format(reason=problem))
-        return None
-    except NoAddressBook:
-        return None
-    finally:
-        download.close()
+    with closing(open_balance_download(location)) as download:
+        try:
+            start = choosing.from_bucket(download, Trust(bundled.address_book() or first_book), at)
+        except choosing.NoBalances as problem:
+            say(choosing.UNKNOWN.format(reason=problem))
+            return None
+        except NoAddressBook:
+            return None
     say(start.sentence)
     return start
 

@@ -4,8 +4,8 @@
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from ipaddress import ip_network
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -69,18 +69,12 @@ def problems() -> Iterator[str]:
             "or leave it out, and the node makes one."
         )
     for path in (access.session_key_file(settings.DATA_DIR), access.password_file(settings.DATA_DIR)):
-        if _is_readable_by_others(path):
-            yield f"Other users of this machine may read {path}: `chmod 600 {path}`."
+        with suppress(OSError):
+            if path.stat().st_mode & 0o077:
+                yield f"Other users of this machine may read {path}: `chmod 600 {path}`."
     if config.value("clock.now") is not None:
         yield f"{_variable('clock.now')} stops the clock, which is for tests: leave it out."
 
 
 def _variable(name: str) -> str:
     return config.described(name).variable
-
-
-def _is_readable_by_others(path: Path) -> bool:
-    try:
-        return bool(path.stat().st_mode & 0o077)
-    except OSError:
-        return False

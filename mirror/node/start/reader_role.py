@@ -32,6 +32,17 @@ _URL = re.compile(r"postgres(ql)?://")
 # One table is enough to see what a role may do: all of the ledger's have the same privileges.
 _LEDGER_TABLE = "record_file"
 _SUPERUSER = "postgres"
+# Default privileges are those of months, and of tables of later releases.
+_READ = sql.SQL("""
+    grant connect on database {database} to {role};
+    grant usage on schema {schema} to {role};
+    grant select on all tables in schema {schema} to {role};
+    alter default privileges in schema {schema} grant select on tables to {role}""")
+_WRITE = sql.SQL("grant insert, update, delete on {table} to {role}")
+_NUMBER = sql.SQL("grant usage on sequence {sequence} to {role}")
+_SEQUENCES = """
+    select pg_get_serial_sequence(%(table)s, attname) from pg_attribute
+    where attrelid = to_regclass(%(table)s) and attidentity <> ''"""
 
 
 def configured() -> dict[str, Any] | None:
@@ -77,30 +88,12 @@ def grant(name: str, *, password: str | None = None) -> bool:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("select current_schema(), current_database()")
         schema, database = map(sql.Identifier, cursor.fetchone())
-        statements = [
-            sql.SQL("grant connect on database {} to {}").format(database, role),
-            sql.SQL("grant usage on schema {} to {}").format(schema, role),
-            sql.SQL("grant select on all tables in schema {} to {}").format(schema, role),
-            # Of months, and of later releases.
-            sql.SQL("alter default privileges in schema {} grant select on tables to {}").format(
-                schema, role
-            ),
-        ]
+        cursor.execute(_READ.format(schema=schema, database=database, role=role))
         for table in written_tables():
-            statements.append(
-                sql.SQL("grant insert, update, delete on {} to {}").format(sql.Identifier(table), role)
-            )
-            cursor.execute(
-                "select pg_get_serial_sequence(%s, a.attname) from pg_attribute a "
-                "where a.attrelid = to_regclass(%s) and a.attidentity <> ''",
-                [table, table],
-            )
-            statements += [
-                sql.SQL("grant usage on sequence {} to {}").format(sql.SQL(sequence), role)
-                for (sequence,) in cursor.fetchall()
-            ]
-        for statement in statements:
-            cursor.execute(statement)
+            cursor.execute(_WRITE.format(table=sql.Identifier(table), role=role))
+            cursor.execute(_SEQUENCES, {"table": table})
+            for (sequence,) in cursor.fetchall():
+                cursor.execute(_NUMBER.format(sequence=sql.SQL(sequence), role=role))
     return is_new
 
 
@@ -110,11 +103,8 @@ def grant_again() -> None:
     The node's own database gets its reader here, too.
     """
     changes = configured()
-    if changes is None:
-        return
-    name = changes["USER"]
-    if _exists(name) or not config.value("db.url"):
-        grant(name)
+    if changes and (_exists(changes["USER"]) or not config.value("db.url")):
+        grant(changes["USER"])
 
 
 def check() -> None:

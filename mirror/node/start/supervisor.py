@@ -82,13 +82,11 @@ class Part(_Watched):
         self._began = time.monotonic()
 
     def stop(self) -> None:
-        if self._process is None:
-            return
-        self._process.terminate()
-        self._process.join(_STOP_SECONDS)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+        if process := self._process:
+            process.terminate()
+            process.join(_STOP_SECONDS)
+            process.kill()
+            process.join()
 
 
 def _run(name: str, work: Callable[[], None]) -> None:

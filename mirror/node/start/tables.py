@@ -41,7 +41,7 @@ def make_tables(say: Callable[[str], None]) -> None:
     distributing.check_setting()
     # Another process may make the tables, such as a loader that starts while `manage.py upgrade` runs.
     with statements.locked(_LOCK, pause=_RETRY_SECONDS):
-        if not are_current():
+        if missing():
             check_foreign_tables()
             say("Creating or updating the tables.")
             call_command("migrate", interactive=False, verbosity=0)
@@ -113,11 +113,6 @@ def is_restoring() -> bool:
     return bool(statements.value("select to_regnamespace(%s) is not null", [RESTORING]))
 
 
-def are_current() -> bool:
-    """Return whether every migration is applied."""
-    return not missing()
-
-
 def missing() -> list[str]:
     """Return the migrations that are not applied, by app and name."""
     if on_disk() <= MigrationRecorder(connection).applied_migrations().keys():
@@ -132,11 +127,11 @@ def on_disk() -> set[tuple[str, str]]:
     names = set()
     for app in apps.get_app_configs():
         module, _ = MigrationLoader.migrations_module(app.label)
-        if module and (package := find_spec(module)):
-            for found in iter_modules(package.submodule_search_locations):
-                # Django ignores modules with such names.
-                if not found.ispkg and found.name[0] not in "_~":
-                    names.add((app.label, found.name))
+        package = find_spec(module) if module else None
+        for found in iter_modules(package.submodule_search_locations if package else []):
+            # Django ignores modules with such names.
+            if not found.ispkg and found.name[0] not in "_~":
+                names.add((app.label, found.name))
     return names
 
 

@@ -11,7 +11,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -96,14 +96,14 @@ def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = Fa
             reader_role.grant_again()
             reader_role.check()
             access.make_admin(settings.DATA_DIR)
-            parts = {}
-            if config.value("importer.retention.enabled"):
-                parts["retention"] = partial(_retention_process, say)
-            if remaining.names():
-                parts["upgrade"] = partial(_upgrade_process, say)
-            if follows():
-                parts["loader"] = partial(_loader_process, say)
-            elif has_demo:
+            works = {
+                "retention": (config.value("importer.retention.enabled"), _prune),
+                "upgrade": (remaining.names(), _upgrade),
+                "loader": (follows(), _follow),
+            }
+            needed = ((role, work) for role, (is_needed, work) in works.items() if is_needed)
+            parts = {role: partial(_counting, role, work, say) for role, work in needed}
+            if has_demo:
                 run.load(say, maker)
                 if live:
                     network.check_goes_on()
@@ -166,12 +166,17 @@ def _sdk_ports() -> ModuleType:
     return sdk_ports
 
 
-def _loader_process(say: Say) -> None:
+def _counting(role: str, work: Callable[[Say], None], say: Say) -> None:
+    """Do the work of a process with metrics of its own, which ends with the supervisor."""
+    signals.end_with_parent()
+    files.begin(role)
+    work(say)
+
+
+def _follow(say: Say) -> None:
     # Only this process needs it.
     from mirror.node.loading import following
 
-    signals.end_with_parent()
-    files.begin("loader")
     following.follow_until_stopped(say)
 
 
@@ -185,33 +190,28 @@ def _demo_process(say: Say, *, block_node: bool) -> None:
         network.live(say, block_node=block_node)
 
 
-def _upgrade_process(say: Say) -> None:
+def _upgrade(say: Say) -> None:
     # Only this process needs it.
     from mirror.operations.upgrade import runner
     from mirror.operations.upgrade.progress import lines
 
-    signals.end_with_parent()
-    files.begin("upgrade")
     try:
         runner.run(lines(say), signals.stop_event())
     except OperatorError as error:
         say(str(error))
 
 
-def _retention_process(say: Say) -> None:
+def _prune(say: Say) -> None:
     # Only this process needs it.
     from mirror.operations.retention import pruning
 
-    signals.end_with_parent()
-    files.begin("retention")
     pruning.prune_continuously(say, signals.stop_event())
 
 
 def _wait_for_tables(say: Say) -> None:
     """Wait until every migration is applied: without its tables a server could only give errors."""
     tables.check_restored()
-    missing = tables.missing()
-    if missing:
+    if missing := tables.missing():
         names = ", ".join(missing[:_MIGRATIONS_NAMED])
         more = len(missing) - _MIGRATIONS_NAMED
         say(
@@ -226,17 +226,14 @@ def _wait_for_tables(say: Say) -> None:
 
 def _answers() -> bool:
     host, port = web.address()
-    client = http.client.HTTPConnection(
-        {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port, timeout=1
-    )
-    try:
-        client.request("GET", "/health/liveness")
-        client.getresponse()
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    with closing(http.client.HTTPConnection(host, port, timeout=1)) as client:
+        try:
+            client.request("GET", "/health/liveness")
+            client.getresponse()
+        except (OSError, http.client.HTTPException):
+            return False
         return True
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        client.close()
 
 
 # OUTPUT

@@ -8,7 +8,8 @@ whose rows have changed since: reading which rows those are is much faster than 
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -52,7 +53,8 @@ _WHERE = """
 # Index: the primary key (consensus_end).
 _LAST_BLOCK = "select index, consensus_end, hash from record_file order by consensus_end desc limit 1"
 _MIGRATIONS = "select distinct app, name from django_migrations order by 1, 2"
-_SNAPSHOT = "select pg_export_snapshot(), pg_snapshot_xmin(pg_current_snapshot())::text"
+_SERVER = "select current_setting('server_version'), pg_database_size(current_database())"
+_SNAPSHOT = "select pg_export_snapshot(), pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 
 
 @dataclass(frozen=True)
@@ -66,25 +68,15 @@ class Content:
     kind: Kind
     tables: Callable[[Session], dict[str, list[str]]]
     pieces: Callable[[Session, dict[str, list[str]]], list[Piece]]
-    complete: Callable[[Path, Session, Manifest], Manifest]
+    complete: Callable[[Session, Manifest], Manifest]
     # Whether sessions can share a PostgreSQL snapshot: not where other machines hold the rows.
     shares_snapshot: bool = True
 
 
-@dataclass(frozen=True)
-class _Snapshot:
-    """A PostgreSQL snapshot: its name, empty if it is not shared, and the oldest running transaction."""
-
-    name: str = ""
-    oldest: int = 0
-
-
 def backup(folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int) -> Manifest:
     """Write a backup, or go on with one; return its manifest. Errors: OperatorError; Stopped."""
-    everything = Content(
-        BACKUP, backed_up_tables, pieces, lambda folder, first, manifest: demo.add(folder, manifest)
-    )
-    return write(Task(folder, say, stopping, jobs), everything)
+    content = Content(BACKUP, backed_up_tables, pieces, lambda _, manifest: demo.add(folder, manifest))
+    return write(Task(folder, say, stopping, jobs), content)
 
 
 def write(task: Task, content: Content) -> Manifest:
@@ -100,16 +92,17 @@ def write(task: Task, content: Content) -> Manifest:
             begun = _begin(task, first, name, tables)
             wanted = content.pieces(first, tables)
             total = sum(piece.bytes for piece in wanted)
-            room = _COMPRESSED * total - sum(file.bytes for file in begun.values())
-            check_room(folder, room, f"The {name}")
-            snapshot = _exported(first) if content.shares_snapshot else _Snapshot()
+            expected = _COMPRESSED * total
+            check_room(folder, expected - sum(file.bytes for file in begun.values()), f"The {name}")
+            snapshot = first.execute(_SNAPSHOT).fetchone() if content.shares_snapshot else None
             if begun:
                 task.say(f"Going on with the {name} in {folder}: what has changed since is written again.")
-            about = byte_size(_COMPRESSED * total)
-            task.say(f"{byte_size(total)} of tables are read; the {name} will have about {about}.")
-            done = _write_files(task, wanted, begun, snapshot)
+            task.say(
+                f"{byte_size(total)} of tables are read; the {name} will have about {byte_size(expected)}."
+            )
+            done = _write_files(task, wanted, begun, snapshot or ("", 0))
             # Still within the PostgreSQL snapshot, so all figures are of the same time as the files.
-            manifest = content.complete(folder, first, _manifest(first, name, tables, done))
+            manifest = content.complete(first, _manifest(first, name, tables, done))
         for stale in begun.keys() - {file.name for file in manifest.files}:
             (folder / stale).unlink(missing_ok=True)
         manifest.write(folder)
@@ -149,22 +142,17 @@ def _begin(task: Task, first: Session, name: str, tables: dict[str, list[str]]) 
     for line in journal.read_text().splitlines():
         # A line that was cut short is of a file that does not count.
         with suppress(ValueError, TypeError):
+            content = json.loads(line)
             if stored:
-                file = BackupFile(**json.loads(line))
-                files[file.name] = file
-            else:
-                stored = json.loads(line)
+                files[content["name"]] = BackupFile(**content)
+            stored = stored or content
     if stored and {each: stored.get(each) for each in place} != place:
         raise OperatorError(
             f"The unfinished {name} in {folder} is of another database: name another folder, or remove it."
         )
     for path in folder.glob("*.part"):
         path.unlink()
-    usable = {
-        each: file
-        for each, file in files.items()
-        if (folder / each).is_file() and (folder / each).stat().st_size == file.bytes
-    }
+    usable = {each: file for each, file in files.items() if file.is_in(folder)}
     if stored != header:
         if usable:
             task.say(f"The tables were changed since the {name} in {folder} was begun: it begins anew.")
@@ -186,11 +174,12 @@ def _line(content: dict[str, Any]) -> bytes:
 
 
 def _note(folder: Path, content: dict[str, Any]) -> None:
-    journal = folder / JOURNAL
-    with os.fdopen(os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
+    """Add a line to the journal, and wait until it is on the disk."""
+    descriptor = os.open(folder / JOURNAL, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "ab") as file:
         file.write(_line(content))
         file.flush()
-        os.fsync(file.fileno())
+        os.fsync(descriptor)
 
 
 # CONSISTENCY
@@ -230,35 +219,32 @@ def _locked(first: Session, content: Content) -> bool:
     return True
 
 
-def _exported(first: Session) -> _Snapshot:
-    name, oldest = first.execute(_SNAPSHOT).fetchone() or ("", "0")
-    return _Snapshot(name, int(oldest))
-
-
 # FILES
 
 
 def _write_files(
-    task: Task, wanted: list[Piece], begun: dict[str, BackupFile], snapshot: _Snapshot
+    task: Task, wanted: list[Piece], begun: dict[str, BackupFile], snapshot: Sequence[Any]
 ) -> list[BackupFile]:
-    """Write the files of all pieces, except unchanged ones of an earlier attempt."""
+    """Write the files of all pieces, except unchanged ones of an earlier attempt.
+
+    `snapshot` is the name of a PostgreSQL snapshot, empty if it is not shared, and its oldest transaction.
+    """
+    name, oldest = snapshot
     done: list[BackupFile] = []
     lock = threading.Lock()
 
     def write(own: Session, piece: Piece) -> None:
         # One transaction for all would hold the locks of every month, and the server has a limited number.
         own.execute("begin isolation level repeatable read, read only")
-        if snapshot.name:
-            own.execute(f"set transaction snapshot '{snapshot.name}'")
+        if name:
+            own.execute(f"set transaction snapshot '{name}'")
         earlier = begun.get(piece.name)
-        if earlier and piece.is_unchanged(own, earlier, snapshot.oldest):
-            file = earlier
-        else:
-            file = write_rows(task, own, piece, snapshot.oldest)
-            with lock:
-                _note(task.folder, asdict(file))
+        file = earlier if earlier and piece.is_unchanged(own, earlier, oldest) else None
+        file = file or write_rows(task, own, piece, oldest)
         own.execute("commit")
         with lock:
+            if file is not earlier:
+                _note(task.folder, asdict(file))
             done.append(file)
         display.add(piece.bytes)
 
@@ -271,24 +257,21 @@ def _write_files(
 
 
 def _manifest(first: Session, name: str, tables: dict[str, list[str]], files: list[BackupFile]) -> Manifest:
-    row = first.execute(_LAST_BLOCK).fetchone()
-    (postgresql, size) = first.execute(
-        "select current_setting('server_version'), pg_database_size(current_database())"
-    ).fetchone() or ("", 0)
+    block = first.execute(_LAST_BLOCK).fetchone()
+    postgresql, size = first.execute(_SERVER).fetchone() or ("", 0)
+    rows = Counter[str]()
+    for file in files:
+        rows[file.table] += file.rows
     return Manifest(
         network=config.value("network"),
         release=settings.VERSION,
         made=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         postgresql=postgresql,
-        block=Block(*row) if row else None,
+        block=Block(*block) if block else None,
         database_bytes=size,
         migrations=_migrations(first),
         tables={
-            table: BackupTable(
-                columns,
-                sum(file.rows for file in files if file.table == table),
-                partitions_by_time(first, table),
-            )
+            table: BackupTable(columns, rows[table], partitions_by_time(first, table))
             for table, columns in tables.items()
         },
         files=files,

@@ -21,7 +21,6 @@ MANIFEST, JOURNAL = "manifest.json", "unfinished.jsonl"
 #: The files of the demo network from which it goes on.
 DEMO = "demo-stream.tar.zst"
 
-_BLOCK_BYTES = 1 << 20
 # No path leads out of the folder, and names need no quoting in statements.
 _FILE_NAME, _NAME = re.compile(r"[\w-][\w.-]*"), re.compile(r"\w+")
 
@@ -65,6 +64,11 @@ class BackupFile:
     def __post_init__(self) -> None:
         if not _FILE_NAME.fullmatch(self.name):
             raise ValueError(f"{self.name!r} is no name of a file of a backup.")
+
+    def is_in(self, folder: Path) -> bool:
+        """Return whether a folder has the file in its length."""
+        path = folder / self.name
+        return path.is_file() and path.stat().st_size == self.bytes
 
 
 @dataclass(frozen=True)
@@ -134,9 +138,8 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Make the folder a complete one."""
-        content = asdict(self)
-        path = folder / MANIFEST
-        write_whole(path, json.dumps(content | {"sha256": digest_of(content)}, indent=1).encode())
+        content = asdict(self) | {"sha256": self.digest}
+        write_whole(folder / MANIFEST, json.dumps(content, indent=1).encode())
         (folder / JOURNAL).unlink(missing_ok=True)
 
     @classmethod
@@ -185,10 +188,8 @@ class Manifest:
 
     def check_content(self, folder: Path, file: BackupFile) -> None:
         """Check that a file has the content that was written. Errors: DamagedBackup."""
-        digest = hashlib.sha256()
         with (folder / file.name).open("rb") as opened:
-            while block := opened.read(_BLOCK_BYTES):
-                digest.update(block)
+            digest = hashlib.file_digest(opened, "sha256")
         if digest.hexdigest() != file.sha256:
             raise self.damaged(folder, file, "is damaged")
 

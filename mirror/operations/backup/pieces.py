@@ -98,7 +98,7 @@ def backed_up_tables(own: Session, includes: Callable[[str, str], bool] = _in_ba
             known.setdefault(model._meta.db_table, set()).update(columns)
     existing = [name for (name,) in own.execute(_EXISTING, [sorted(known)])]
     return {
-        table: [name for (name,) in own.execute(_COLUMNS, [_quoted(table)]) if name in known[table]]
+        table: [name for (name,) in own.execute(_COLUMNS, [quoted(table)]) if name in known[table]]
         for table in existing
     }
 
@@ -108,7 +108,7 @@ def pieces(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
     found = []
     page = int(own.execute("show block_size").fetchone()[0])  # type: ignore[index]
     for table, columns in tables.items():
-        for leaf, filenode, heap, whole in own.execute(_LEAVES, 3 * [_quoted(table)]):
+        for leaf, filenode, heap, whole in own.execute(_LEAVES, 3 * [quoted(table)]):
             pages = heap // page
             count = -(-pages // PIECE_PAGES)
             found += [
@@ -120,8 +120,8 @@ def pieces(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
 
 def partitions_by_time(own: Session, table: str) -> list[tuple[int, int]]:
     """Return the times, from the first to before the second, of the partitions of a table."""
-    return [(lower, upper) for lower, upper in own.execute(_PARTITIONS, [_quoted(table)])]
+    return [(lower, upper) for lower, upper in own.execute(_PARTITIONS, [quoted(table)])]
 
 
-def _quoted(table: str) -> str:
+def quoted(table: str) -> str:
     return f'"{table}"'

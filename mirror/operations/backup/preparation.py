@@ -9,13 +9,14 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.distribution import distributing, is_distributed
+from mirror.core.db.distribution import distributing
 from mirror.core.db.partitions import making
 from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, month_of, partitions
 from mirror.core.db.partitions.dividing import divide
 from mirror.node.start import tables
 from mirror.node.start.tables import LEDGER_APPS
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
+from mirror.operations.backup.pieces import quoted
 from mirror.operations.backup.sessions import Session
 
 _NOTES = f"""
@@ -34,7 +35,6 @@ _INDEXES = """
 _LINKED = """
     select conrelid::regclass::text from pg_constraint where contype = 'f'
     union select confrelid::regclass::text from pg_constraint where contype = 'f'"""
-_PLAIN = "select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid)"
 _ON_ONLY = re.compile(r" ON ONLY ")
 
 
@@ -64,8 +64,8 @@ def check_empty(first: Session, manifest: Manifest) -> None:
         )
     backed_up = manifest.tables
     with connection.cursor() as cursor:
-        divided = [name for name in divided_tables(cursor) if name in backed_up]
-    whole = [name for name in divided if not backed_up[name].partitions]
+        divided = divided_tables(cursor)
+    whole = [name for name in divided if name in backed_up and not backed_up[name].partitions]
     # A snapshot's tables are divided as this node's are.
     if whole and manifest.held != SNAPSHOT:
         raise OperatorError(
@@ -95,11 +95,11 @@ def prepare(first: Session, manifest: Manifest, say: Callable[[str], None]) -> N
     say("Making the tables.")
     _migrate(manifest)
     empty(first, manifest.tables)
-    as_here = growing_tables() if manifest.held == SNAPSHOT else ()
+    is_snapshot = manifest.held == SNAPSHOT
     for table, backed_up in manifest.tables.items():
-        if backed_up.partitions and table not in as_here:
+        if backed_up.partitions and not (is_snapshot and table in growing_tables()):
             _arrange(table, backed_up.partitions)
-    if manifest.held == SNAPSHOT:
+    if is_snapshot:
         _arrange_as_here(manifest)
     # One at a time: the server has a limited number of locks, and each month needs some.
     for name, table, definition in first.execute(_INDEXES, [sorted(manifest.tables)]).fetchall():
@@ -130,7 +130,7 @@ def empty(first: Session, names: Collection[str]) -> None:
     linked = linked_tables(first).intersection(names)
     for together in (linked, *({table} for table in names if table not in linked)):
         if together:
-            first.execute(f"truncate {', '.join(map(_quoted, sorted(together)))}".encode())
+            first.execute(f"truncate {', '.join(map(quoted, sorted(together)))}".encode())
 
 
 def _arrange(table: str, bounds: list[tuple[int, int]]) -> None:
@@ -142,11 +142,11 @@ def _arrange(table: str, bounds: list[tuple[int, int]]) -> None:
         missing = [each for each in bounds if each not in present]
         surplus = [name for each, name in present.items() if each not in bounds]
         for name in surplus:
-            cursor.execute(f"alter table {_quoted(table)} detach partition {_quoted(name)}")
+            cursor.execute(f"alter table {quoted(table)} detach partition {quoted(name)}")
         for lower, upper in missing:
             making.make(cursor, table, lower, upper, like=next(iter(present.values())))
         for name in surplus:
-            cursor.execute(f"drop table {_quoted(name)}")
+            cursor.execute(f"drop table {quoted(name)}")
 
 
 def _arrange_as_here(manifest: Manifest) -> None:
@@ -175,10 +175,6 @@ def note_file(own: Session, name: str) -> None:
     own.execute(f"insert into {tables.RESTORING}.file values (%s) on conflict do nothing", [name])
 
 
-def forget_files(first: Session) -> None:
-    first.execute(f"delete from {tables.RESTORING}.file")
-
-
 def indexes_left(first: Session) -> list[list[tuple[str, str]]]:
     """Return names and definitions of the indexes that are still to be built, by table, the largest first."""
     rows = first.execute(
@@ -201,13 +197,6 @@ def build_index(own: Session, name: str, definition: str) -> None:
         own.execute(f"delete from {tables.RESTORING}.index where name = %s", [name])
 
 
-def plain_tables(first: Session) -> set[str]:
-    """Return the tables that lie in one file of PostgreSQL: neither divided nor distributed."""
-    if is_distributed():
-        return set()
-    return {name for (name,) in first.execute(_PLAIN)}
-
-
 def linked_tables(first: Session) -> set[str]:
     """Return the tables that refer to others by foreign keys, and these others."""
     return {name for (name,) in first.execute(_LINKED)}
@@ -217,7 +206,3 @@ def end(first: Session) -> None:
     """Drop the notes: everything is loaded, and on the disk."""
     first.execute("set synchronous_commit = on")
     first.execute(f"drop schema {tables.RESTORING} cascade")
-
-
-def _quoted(name: str) -> str:
-    return str(connection.ops.quote_name(name))

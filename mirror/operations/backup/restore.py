@@ -17,6 +17,7 @@ from django.core.management import call_command
 from ledger.ingest import stored_network
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.db.distribution import is_distributed
 from mirror.core.processes.progress import ByteDisplay
 from mirror.core.values.human_readable import byte_size
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
@@ -30,6 +31,7 @@ from mirror.operations.backup.sessions import Session, Task, alone, check_room, 
 # A table whose files have no more bytes is loaded in one transaction. That saves the log of PostgreSQL and a
 # vacuum, but an interruption loses it.
 _AT_ONCE_BYTES = 512 << 20
+_PLAIN = "select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid)"
 _MEMORY = "set maintenance_work_mem = '256MB'"
 # A crash that loses the last commits loses rows together with the note that they are there.
 _FAST = "set synchronous_commit = off"
@@ -94,7 +96,7 @@ def undo(say: Callable[[str], None], stopping: threading.Event) -> None:
         if DEMO in preparation.done_files(first):
             demo.remove()
         # A restore that goes on after an interruption of this one loads everything again.
-        preparation.forget_files(first)
+        first.execute(f"delete from {tables.RESTORING}.file")
         preparation.empty(first, backed_up_tables(first))
         _build_indexes(Task(Path(), say, stopping, jobs=1), first)
         preparation.end(first)
@@ -172,23 +174,12 @@ def _by_table(
     for file in manifest.files:
         if file.table not in linked:
             files.setdefault(file.table, []).append(file)
+    begun = {file.table for file in manifest.files if file.name in done}
+    plain = set() if is_distributed() else {name for (name,) in first.execute(_PLAIN)} - begun
     bytes_of = {table: sum(file.bytes for file in parts) for table, parts in files.items()}
-    plain = preparation.plain_tables(first)
-    at_once = {
-        table: files[table]
-        for table in sorted(files, key=lambda table: -bytes_of[table])
-        if table in plain
-        and bytes_of[table] <= _AT_ONCE_BYTES
-        and not any(file.name in done for file in files[table])
-    }
-    others = [
-        file
-        for table, parts in files.items()
-        if table not in at_once
-        for file in parts
-        if file.name not in done
-    ]
-    return at_once, others
+    small = (table for table in files if table in plain and bytes_of[table] <= _AT_ONCE_BYTES)
+    at_once = {table: files.pop(table) for table in sorted(small, key=lambda table: -bytes_of[table])}
+    return at_once, [file for parts in files.values() for file in parts if file.name not in done]
 
 
 # INDEXES

@@ -29,8 +29,11 @@ _PREPARE = (
 )
 
 
-class Stopped(Exception):
+class Stopped(OperatorError):
     """A signal has stopped the command."""
+
+    def __init__(self) -> None:
+        super().__init__("Stopped as asked: the same command goes on from here.")
 
 
 @contextmanager

@@ -84,12 +84,12 @@ def _tables(own: Session) -> dict[str, list[str]]:
 def _pieces(
     own: Session, tables: dict[str, list[str]], *, entities: frozenset[int], distributed: bool
 ) -> list[Piece]:
+    chosen: list[Piece] = []
     if entities:
-        whole = selection.whole_tables() & tables.keys()
+        whole = selection.whole_tables()
         chosen = selection.pieces(own, {name: tables[name] for name in tables.keys() - whole}, entities)
-        rest = {name: columns for name, columns in tables.items() if name in whole}
-        return [*chosen, *(_queries(own, rest) if distributed else pieces(own, rest))]
-    return _queries(own, tables) if distributed else pieces(own, tables)
+        tables = {name: columns for name, columns in tables.items() if name in whole}
+    return [*chosen, *(_queries(own, tables) if distributed else pieces(own, tables))]
 
 
 def _queries(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
@@ -108,9 +108,7 @@ def _queries(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
     return sorted(found, key=lambda piece: -piece.bytes)
 
 
-def _complete(
-    folder: Path, first: Session, manifest: Manifest, *, entities: frozenset[int], distributed: bool
-) -> Manifest:
+def _complete(first: Session, manifest: Manifest, *, entities: frozenset[int], distributed: bool) -> Manifest:
     row = first.execute(_TIMES).fetchone()
     with first.cursor(row_factory=dict_row) as cursor:
         ranges: list[dict[str, Any]] = [

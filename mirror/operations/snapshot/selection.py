@@ -111,25 +111,14 @@ def _times(own: Session, timed: dict[str, type[Model]], entities: frozenset[int]
     times: set[int] = set()
     for table, model in timed.items():
         condition = _one_of(_entity_columns(model), entities)
-        times.update(
-            at
-            for (at,) in own.execute(f'select consensus_timestamp from "{table}" where {condition}'.encode())
-        )
+        times |= _selected(own, f'select consensus_timestamp from "{table}" where {condition}')
     # Serials change hands in a column of their transaction, and leave versions in their history.
     for table in ("nft", "nft_history"):
         condition = _one_of(["account_id", "token_id"], entities)
-        for lower, upper in own.execute(
-            f"select lower(timestamp_range), upper(timestamp_range) from {table} where {condition}".encode()
-        ):
-            times.update(at for at in (lower, upper) if at is not None)
+        ends = "unnest(array[lower(timestamp_range), upper(timestamp_range)])"
+        times |= _selected(own, f"select {ends} from {table} where {condition}")
     for condition in _any("consensus_timestamp", sorted(times)):
-        times.update(
-            at
-            for (at,) in own.execute(
-                "select parent_consensus_timestamp from transaction "
-                f"where {condition} and parent_consensus_timestamp is not null".encode()
-            )
-        )
+        times |= _selected(own, f"select parent_consensus_timestamp from transaction where {condition}")
     return sorted(times)
 
 
@@ -140,16 +129,17 @@ def _named(
     named = set(entities)
     for table in ("token_account", "nft"):
         condition = _one_of(["account_id"], entities)
-        named.update(
-            token
-            for (token,) in own.execute(f"select distinct token_id from {table} where {condition}".encode())
-        )
+        named |= _selected(own, f"select distinct token_id from {table} where {condition}")
     for table, model in timed.items():
         for column in _entity_columns(model):
             for condition in _any("consensus_timestamp", times):
-                rows = own.execute(f'select distinct {column} from "{table}" where {condition}'.encode())
-                named.update(entity for (entity,) in rows if entity)
-    return named
+                named |= _selected(own, f'select distinct {column} from "{table}" where {condition}')
+    return named - {0}
+
+
+def _selected(own: Session, query: str) -> set[int]:
+    """Return the values of a column that are not null."""
+    return {value for (value,) in own.execute(query.encode()) if value is not None}
 
 
 # CONDITIONS

@@ -260,7 +260,7 @@ def printed(situation: Situation) -> str:
     held = replace(held, reasons=checks.reasons(now))
     answer = replace(answer, ready=answer.answers and not held.reasons)
     output = StringIO()
-    Command(stdout=output)._show(now, held, answer)
+    Command(stdout=output)._show(now, [*held.lines(now), ("Web server", answer.text)])
     return "\n".join(line.rstrip() for line in output.getvalue().splitlines())
 
 

@@ -114,15 +114,13 @@ def _alone() -> Iterator[bool]:
     """Yield whether no other thread of the node is inside this block."""
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(settings.DATA_DIR / "login.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+    with os.fdopen(descriptor):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             yield False
         else:
             yield True
-    finally:
-        os.close(descriptor)
 
 
 def _plain(status: int, text: str, *, retry: int = 0) -> HttpResponse:

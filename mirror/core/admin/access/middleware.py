@@ -26,7 +26,8 @@ class _OnlyAdmin(MiddlewareMixin):
         return self.get_response(request)  # type: ignore[return-value]
 
 
-class AdminCompressionMiddleware(_OnlyAdmin, GZipMiddleware): ...
+def _only_admin(middleware: type[MiddlewareMixin]) -> type[MiddlewareMixin]:
+    return type(middleware.__name__, (_OnlyAdmin, middleware), {})
 
 
 class AdminSecurityMiddleware(_OnlyAdmin, SecurityMiddleware):
@@ -37,13 +38,8 @@ class AdminSecurityMiddleware(_OnlyAdmin, SecurityMiddleware):
         return super().process_response(request, response)
 
 
-class AdminFrameMiddleware(_OnlyAdmin, XFrameOptionsMiddleware): ...
-
-
-class AdminSessionMiddleware(_OnlyAdmin, SessionMiddleware): ...
-
-
-class AdminAuthenticationMiddleware(_OnlyAdmin, AuthenticationMiddleware): ...
-
-
-class AdminMessageMiddleware(_OnlyAdmin, MessageMiddleware): ...
+AdminCompressionMiddleware = _only_admin(GZipMiddleware)
+AdminFrameMiddleware = _only_admin(XFrameOptionsMiddleware)
+AdminSessionMiddleware = _only_admin(SessionMiddleware)
+AdminAuthenticationMiddleware = _only_admin(AuthenticationMiddleware)
+AdminMessageMiddleware = _only_admin(MessageMiddleware)

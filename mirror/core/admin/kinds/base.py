@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from django.contrib.admin.utils import quote
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -31,6 +32,10 @@ class Kind:
 
     def text(self, value: Any) -> str:
         return str(value)
+
+    def key(self, value: Any) -> str:
+        """Return the value as a part of an address."""
+        return quote(str(value))
 
     def plain(self, value: Any) -> Any:
         """Return the value as JSON has it, whole, for an export."""
@@ -68,18 +73,19 @@ class Choice(Kind):
         return {"exact": text.upper()}
 
 
-class Boolean(Kind):
-    def plain(self, value: bool) -> bool:
+class Plain(Kind):
+    """A kind whose values are those of JSON."""
+
+    def plain(self, value: Any) -> Any:
         return value
 
+
+class Boolean(Plain):
     def html(self, value: bool, full: bool) -> str:
         return "yes" if value else "no"
 
 
-class Json(Kind):
-    def plain(self, value: Any) -> Any:
-        return value
-
+class Json(Plain):
     def html(self, value: Any, full: bool) -> str:
         if not full:
             return cut(json.dumps(value), 60)

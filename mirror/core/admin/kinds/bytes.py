@@ -1,7 +1,6 @@
 """Kinds of bytes: hashes, keys, aliases, text."""
 
 import re
-from collections.abc import Callable
 
 from django.utils.html import format_html
 
@@ -19,12 +18,17 @@ class Hex(Kind):
     def text(self, value: bytes) -> str:
         return bytes(value).hex()
 
+    key = text
+
     def plain(self, value: bytes) -> str:
         return f"0x{bytes(value).hex()}"
 
     def html(self, value: bytes, full: bool) -> str:
-        shown = _cut_bytes(value, full, lambda part: f"0x{part.hex()}")
-        return format_html("<code>{}</code>{}", shown, _size(value) if full and len(value) > 64 else "")
+        length = LONG if full else SHORT
+        shown = f"0x{bytes(value[:length]).hex()}{'…' if len(value) > length else ''}"
+        is_large = full and len(value) > 64
+        size = format_html("<small>{} bytes</small>", f"{len(value):,}") if is_large else ""
+        return format_html("<code>{}</code>{}", shown, size)
 
     def lookup(self, text: str) -> Lookup:
         try:
@@ -118,12 +122,3 @@ def _readable(value: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return text if _PRINTABLE.fullmatch(text) else None
-
-
-def _cut_bytes(value: bytes, full: bool, text: Callable[[bytes], str]) -> str:
-    length = LONG if full else SHORT
-    return text(bytes(value[:length])) + ("…" if len(value) > length else "")
-
-
-def _size(value: bytes) -> str:
-    return format_html("<small>{} bytes</small>", f"{len(value):,}")

@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from mirror.core import config
-from mirror.core.admin.kinds.base import Kind, Lookup, Unreadable, page_address
+from mirror.core.admin.kinds.base import Kind, Lookup, Plain, Unreadable, page_address
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from mirror.core.values import entity_id, transaction_id
 from mirror.core.values.hapi import result_codes
@@ -16,11 +16,8 @@ from mirror.core.values.hapi import result_codes
 _TINYBARS = 100_000_000
 
 
-class Number(Kind):
+class Number(Plain):
     example = "1234"
-
-    def plain(self, value: int) -> int:
-        return value
 
     def html(self, value: int, full: bool) -> str:
         return f"{value:,}"
@@ -66,6 +63,8 @@ class Entity(Kind):
     def text(self, value: int) -> str:
         shard, realm, num = entity_id.decode(value)
         return f"{shard}.{realm}.{num}"
+
+    key = text
 
     def href(self, value: int) -> str | None:
         return page_address(self._page, self.text(value)) if value else None

@@ -3,10 +3,11 @@
 import re
 from datetime import UTC, datetime, timedelta
 
+from django.contrib.admin.utils import quote
 from django.utils.html import format_html
 from psycopg.types.range import Range
 
-from mirror.core.admin.kinds.base import Kind, Lookup, Unreadable, linked, page_address
+from mirror.core.admin.kinds.base import Kind, Lookup, Plain, Unreadable, linked, page_address
 from mirror.core.admin.kinds.numbers import Code
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from mirror.core.values import timestamp
@@ -27,6 +28,9 @@ class Time(Kind):
 
     def text(self, value: int) -> str:
         return timestamp.text(value) or ""
+
+    def key(self, value: int) -> str:
+        return self.text(value) if value >= 0 else str(value)
 
     def html(self, value: int, full: bool) -> str:
         return format_html(
@@ -72,10 +76,7 @@ class Time(Kind):
         return low, high
 
 
-class Milliseconds(Kind):
-    def plain(self, value: int) -> int:
-        return value
-
+class Milliseconds(Plain):
     def html(self, value: int, full: bool) -> str:
         return format_html('<span class="nowrap">{} UTC</span>', utc(value * 1_000_000)[:23])
 
@@ -104,6 +105,9 @@ class DateTime(Kind):
     def text(self, value: datetime) -> str:
         return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
+    def key(self, value: datetime) -> str:
+        return quote(value.isoformat())
+
     def plain(self, value: datetime) -> str:
         return value.astimezone(UTC).isoformat()
 
@@ -128,6 +132,8 @@ class Between(Kind):
 
     def text(self, value: Range[int]) -> str:
         return f"{'' if value.lower is None else value.lower}..{'' if value.upper is None else value.upper}"
+
+    key = text
 
     def plain(self, value: Range[int]) -> str:
         lower, upper = ("" if end is None else self._ends.plain(end) for end in (value.lower, value.upper))

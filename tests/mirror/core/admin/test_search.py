@@ -207,3 +207,13 @@ def test_a_column_that_only_goes_on_in_an_index_is_refused_alone(pages: Client) 
     answer = pages.get("/admin/tokens/nft/", {"serial_number": "5"})
 
     assert "NFTs can be narrowed by token_id or account_id only." in answer.content.decode()
+
+
+def test_links_of_a_list_keep_every_filter(build: Build, pages: Client) -> None:
+    build.transaction(payer=1005)
+    page = pages.get(
+        "/admin/ledger/transaction/", {"payer_account_id": "0.0.1005", "p": "1"}
+    ).content.decode()
+
+    assert 'href="export.csv?payer_account_id=0.0.1005"' in page
+    assert 'href="?o=1&amp;payer_account_id=0.0.1005"' in page
