@@ -20,17 +20,10 @@ from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.paging.pairs import classic_pair
-from mirror.core.rest.parameters.parameter_set import ONLY_EQ, ParameterSet
-from mirror.core.rest.parameters.types import (
-    HashParameter,
-    LimitParameter,
-    NumberParameter,
-    OrderParameter,
-    TimestampParameter,
-    WordParameter,
-)
+from mirror.core.rest.parameters import classic
+from mirror.core.rest.parameters.parameter_set import ONLY_EQ
 from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import EntityId, Hex, Int32, Int64, Page, Timestamp
+from mirror.core.values.json_types import EntityId, Hex, Int32, Int64, Timestamp, page_of
 
 # The largest index that a log can have.
 _LAST_INDEX = (1 << 31) - 1
@@ -38,19 +31,17 @@ _TOPICS = ("topic0", "topic1", "topic2", "topic3")
 
 
 # PARAMETERS
-class LogsOfContractParameters(ParameterSet):
-    index = NumberParameter("index", help="Place of the log in its block, within the range of time.")
-    limit = LimitParameter()
-    order = OrderParameter("desc")
-    timestamp = TimestampParameter("timestamp", help="Consensus timestamp.")
-    topic0 = WordParameter("topic0", operators=ONLY_EQ, help="First topic: the event's signature hash.")
-    topic1 = WordParameter("topic1", operators=ONLY_EQ, help="Second topic.")
-    topic2 = WordParameter("topic2", operators=ONLY_EQ, help="Third topic.")
-    topic3 = WordParameter("topic3", operators=ONLY_EQ, help="Fourth topic.")
+class LogsOfContractParameters(classic.PageParameters):
+    index = classic.Number("index", help="Place of the log in its block, within the range of time.")
+    timestamp = classic.Timestamp("timestamp", help="Consensus timestamp.")
+    topic0 = classic.Word("topic0", operators=ONLY_EQ, help="First topic: the event's signature hash.")
+    topic1 = classic.Word("topic1", operators=ONLY_EQ, help="Second topic.")
+    topic2 = classic.Word("topic2", operators=ONLY_EQ, help="Third topic.")
+    topic3 = classic.Word("topic3", operators=ONLY_EQ, help="Fourth topic.")
 
 
 class LogsParameters(LogsOfContractParameters):
-    transaction_hash = HashParameter("transaction.hash", help="Hash of the transaction.")
+    transaction_hash = classic.Hash("transaction.hash", help="Hash of the transaction.")
 
 
 def check_topics(parameters: LogsOfContractParameters) -> None:
@@ -105,10 +96,6 @@ class FullLogJson(LogJson):
     transaction_index: Int32 | None
 
 
-class LogsJson(Page):
-    logs: list[FullLogJson]
-
-
 def full_log_json(log: Log) -> Answer:
     answer = log_json((log.evm_address, log.bloom, log.contract_id, log.data, log.number, *log.topics))
     answer["block_hash"] = f"0x{log.block_hash or ''}"
@@ -118,6 +105,9 @@ def full_log_json(log: Log) -> Answer:
     answer["transaction_hash"] = formats.plain(log.transaction_hash)
     answer["transaction_index"] = log.transaction_index
     return answer
+
+
+LogsJson = page_of("Logs", logs=FullLogJson)
 
 
 # VIEWS

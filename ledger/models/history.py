@@ -1,6 +1,7 @@
 """History tables: each has the earlier versions of the rows of a table, with the time each was valid."""
 
 import copy
+from typing import Any
 
 from django.db import models
 
@@ -44,7 +45,7 @@ def history_of(
     )
 
 
-def _column(field: "models.Field[object, object]") -> "models.Field[object, object]":
+def _column(field: Any) -> Any:
     """Return a copy of a column, as Django makes one of an abstract model's, that is not the key."""
     column = copy.deepcopy(field)
     column.primary_key, column.serialize = False, True
