@@ -170,7 +170,10 @@ def chunk_json(message: Message) -> ChunkJson:
     first = _first_transaction_id(message.initial_transaction_id)
     return {
         "initial_transaction_id": {
-            "account_id": entity_id.text(message.payer_account_id) if first is None else _account_text(first),
+            # Without an account number, or with an impossible one, there is no payer.
+            "account_id": entity_id.text(
+                message.payer_account_id if first is None else entity_id.of_account(first.accountID)
+            ),
             "nonce": None if first is None else first.nonce,
             "scheduled": None if first is None else first.scheduled,
             "transaction_valid_start": timestamp.text(
@@ -189,14 +192,6 @@ def _first_transaction_id(stored: bytes | None) -> Any:
     try:
         return hapi.TransactionID.FromString(stored)
     except DecodeError:
-        return None
-
-
-def _account_text(transaction_id: Any) -> str | None:
-    """Return the payer; None if its account number is missing or impossible."""
-    try:
-        return entity_id.text(entity_id.of_account(transaction_id.accountID))
-    except entity_id.InvalidEntityId:
         return None
 
 

@@ -64,9 +64,7 @@ def nfts_of(account_id: int, bounds: PairBounds, spender: list[Comparison], quer
 
 def _with_tokens(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
     if is_distributed():
-        from tokens.queries.distributed import pages
-
-        return pages.serials(page, direction, values)
+        return _serials(page, direction, values)
     return fetch(_with_token(page, direction), values)
 
 
@@ -76,6 +74,20 @@ def _with_token(page: str, direction: str) -> str:
         select {NFT.columns} from ({page}) n left join entity e on e.id = n.token_id
         order by n.token_id {direction}, n.serial_number {direction}
     """
+
+
+def _serials(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
+    """Return the same where tables are distributed: the page first, then which of its tokens are deleted.
+
+    An outer join of a page with a distributed table would bring the whole table to the coordinator.
+    """
+    order = f"order by token_id {direction}, serial_number {direction}"
+    rows = fetch(f"select {_SERIAL.columns} from ({page}) n {order}", values)
+    tokens = sorted({row[-1] for row in rows})
+    # Index: the primary key (id).
+    gone = tokens and fetch("select id from entity where id = any(%s) and deleted", (tokens,))
+    deleted = {token_id for (token_id,) in gone}
+    return [(*row[:3], row[-1] in deleted or row[3], *row[4:]) for row in rows]
 
 
 # JSON
@@ -91,6 +103,7 @@ class NftJson(TypedDict):
     token_id: EntityId | None
 
 
+_SERIAL = Record(NftJson, modified_timestamp="lower(timestamp_range)")
 NFT = Record(
     NftJson,
     of="n",

@@ -5,7 +5,8 @@ Amounts: int64 in the token's smallest unit.
 Errors: 400 malformed parameter; 404 no such entity.
 """
 
-from typing import Literal, TypedDict
+from collections.abc import Sequence
+from typing import Any, Literal, TypedDict
 
 from rest_framework.response import Response
 
@@ -35,13 +36,11 @@ def relationships_of(account_id: int, query: Query) -> list[Row]:
     where = compare("account_id", [Comparison("eq", account_id)]) + query.where
     where += entities.exists_sql(account_id)
     if is_distributed():
-        from tokens.queries.distributed import pages
-
         page = f"""
             select * from token_account {where.sql} and associated
             order by token_id {query.direction} limit {query.limit:d}
         """
-        return pages.relationships(page, query.direction, where.values)
+        return _relationships(page, query.direction, where.values)
     statement = f"""
         select {RELATIONSHIP.columns}
         from (
@@ -52,6 +51,34 @@ def relationships_of(account_id: int, query: Query) -> list[Row]:
         order by a.token_id {query.direction}
     """
     return fetch(statement, where.values)
+
+
+def _relationships(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
+    """Return the same where tables are distributed: a page of token_account, then what its tokens say."""
+    rows = fetch(
+        f"""
+        select automatic_association, balance, created_timestamp, token_id, freeze_status, kyc_status
+        from ({page}) a order by token_id {direction}
+        """,
+        values,
+    )
+    # Index: the primary key (token_id).
+    tokens: Sequence[Row] = rows and fetch(
+        "select token_id, decimals, freeze_status, kyc_status from token where token_id = any(%s)",
+        ([row[3] for row in rows],),
+    )
+    facts = {token_id: tuple(others) for token_id, *others in tokens}
+    relationships = []
+    for automatic, balance, created, token_id, freeze, kyc in rows:
+        decimals, token_freeze, token_kyc = facts.get(token_id, (None, None, None))
+        relationships.append(
+            (
+                *(automatic, balance, created, decimals, token_id),
+                token_freeze if freeze is None else freeze,
+                token_kyc if kyc is None else kyc,
+            )
+        )
+    return relationships
 
 
 # JSON
