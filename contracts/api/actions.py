@@ -13,10 +13,10 @@ from contracts.api.lookup import not_found, search_of
 from contracts.queries import actions as queries
 from contracts.queries.actions import Action
 from mirror.core.rest.answers.views import Answer, ReadView
-from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet
-from mirror.core.rest.parameters.types import LimitParameter, NumberParameter, OrderParameter
+from mirror.core.rest.parameters import classic
+from mirror.core.rest.parameters.parameter_set import WITHOUT_NE
 from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64, Page, Timestamp
+from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64, Timestamp, page_of
 
 _OPERATIONS = ("UNKNOWN", "CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2")
 _CALL_TYPES = dict(enumerate(("NO_ACTION", "CALL", "CREATE", "PRECOMPILE", "SYSTEM")))
@@ -24,12 +24,11 @@ _RESULT_DATA_TYPES = {11: "OUTPUT", 12: "REVERT_REASON", 13: "ERROR"}
 
 
 # PARAMETERS
-class ActionParameters(ParameterSet):
-    index = NumberParameter(
+class ActionParameters(classic.PageParameters):
+    index = classic.Number(
         "index", column="index", operators=WITHOUT_NE, any_equal=False, help="Place in the transaction."
     )
-    limit = LimitParameter()
-    order = OrderParameter("asc")
+    order = classic.Order("asc")
 
 
 # JSON
@@ -55,10 +54,6 @@ class ActionJson(_From):
     timestamp: Timestamp | None
     to: EvmAddress | None
     value: Int64 | None
-
-
-class ActionsJson(Page):
-    actions: list[ActionJson]
 
 
 def action_json(action: Action) -> Answer:
@@ -102,7 +97,7 @@ class Actions(ReadView):
     These are its calls and creations within each other, with their gas and outcome.
     """
 
-    parameters, max_age, answers = ActionParameters, 600, ActionsJson
+    parameters, max_age, answers = ActionParameters, 600, page_of("Actions", actions=ActionJson)
     paging = {"index": "index"}
 
     def read(self, parameters: ActionParameters, transaction_id_or_hash: str) -> Response:

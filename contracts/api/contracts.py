@@ -9,7 +9,6 @@ from typing import Any, TypedDict
 from rest_framework.response import Response
 
 from contracts.queries import contracts as queries
-from contracts.queries.contracts import Contract
 from ledger.api.names.contracts import (
     CONTRACT,
     ContractAddress,
@@ -25,16 +24,12 @@ from mirror.core.db.reading.sql import MAX_INT64, Comparison, compare
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
+from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import NotAnEntityId
 from mirror.core.rest.parameters.parameter_set import InvalidValue, ParameterSet
-from mirror.core.rest.parameters.types import (
-    EntityIdParameter,
-    LimitParameter,
-    OrderParameter,
-    TimestampParameter,
-)
-from mirror.core.values import entity_id, hexadecimal, keys, timestamp
+from mirror.core.values import entity_id, hexadecimal, timestamp
 from mirror.core.values.json_types import (
     EntityId,
     EvmAddress,
@@ -42,17 +37,16 @@ from mirror.core.values.json_types import (
     Int32,
     Int64,
     KeyJson,
-    Page,
     Timestamp,
     TimestampRangeJson,
+    page_of,
 )
-from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 _HEX_DIGITS = 40  # of an EVM address
 
 
 # PARAMETERS
-class ContractIdParameter(EntityIdParameter):
+class ContractIdParameter(classic.EntityId):
     """A ContractName: an id in any form but 0x, or with eq alone an EVM address."""
 
     schema = {"type": "string"}
@@ -70,14 +64,12 @@ class ContractIdParameter(EntityIdParameter):
         return comparison
 
 
-class ContractsParameters(ParameterSet):
+class ContractsParameters(classic.PageParameters):
     contract_id = ContractIdParameter("contract.id", help="Contract id, or EVM address without 0x.")
-    limit = LimitParameter()
-    order = OrderParameter("desc")
 
 
 class ContractParameters(ParameterSet):
-    timestamp = TimestampParameter("timestamp", help="Time of the contract's state.")
+    timestamp = classic.Timestamp("timestamp", help="Time of the contract's state.")
 
 
 # QUERY
@@ -93,21 +85,13 @@ def chosen(names: list[Comparison]) -> list[Comparison]:
     return comparisons
 
 
-def contract_at(name: int | bytes, comparisons: list[Comparison]) -> Contract | None:
-    """Return the contract as it was at the timestamps, or without any as it is now."""
-    if not comparisons:
-        return queries.contract(name, None)
-    return queries.contract(name, VersionRange.of(Bounds.of(comparisons)))
-
-
-def bytecode(contract: Contract) -> str:
+def bytecode(file_id: int | None, created: int | None, initcode: bytes | None) -> str:
     """Return the code a contract was created with, in hex: the text of its file then, or its initcode."""
-    if contract.file_id is not None and entity_id.decode(contract.file_id)[2] > LAST_SYSTEM_FILE_NUM:
-        created = contract.created_timestamp
-        content = files.content(contract.file_id, MAX_INT64 if created is None else created)
+    if file_id is not None and entity_id.decode(file_id)[2] > LAST_SYSTEM_FILE_NUM:
+        content = files.content(file_id, MAX_INT64 if created is None else created)
         text = (content or b"").decode("utf-8", "replace")
         return text if text.startswith("0x") else f"0x{text}"
-    return hexadecimal.text(contract.initcode or b"")
+    return hexadecimal.text(initcode or b"")
 
 
 # JSON
@@ -130,42 +114,24 @@ class ContractJson(TypedDict):
     timestamp: TimestampRangeJson
 
 
-class ContractsJson(Page):
-    contracts: list[ContractJson]
-
-
 class ContractWithCodeJson(ContractJson):
     bytecode: str
     runtime_bytecode: Hex
 
 
-def contract_json(contract: Contract) -> ContractJson:
-    return {
-        "admin_key": keys.key_json(contract.key),
-        "auto_renew_account": entity_id.text(contract.auto_renew_account_id),
-        "auto_renew_period": contract.auto_renew_period,
-        "contract_id": entity_id.text(contract.id),
-        "created_timestamp": timestamp.text(contract.created_timestamp),
-        "deleted": contract.deleted,
-        "evm_address": hexadecimal.text(contract.evm_address or entity_id.long_zero(contract.id)),
-        "expiration_timestamp": timestamp.text(_expiration(contract)),
-        "file_id": entity_id.text(contract.file_id),
-        "max_automatic_token_associations": contract.max_automatic_token_associations,
-        "memo": contract.memo,
-        "nonce": contract.ethereum_nonce,
-        "obtainer_id": entity_id.text(contract.obtainer_id),
-        "permanent_removal": contract.permanent_removal,
-        "proxy_account_id": entity_id.text(contract.proxy_account_id),
-        "timestamp": timestamp.range_json(contract.since, contract.until),
-    }
-
-
-def _expiration(contract: Contract) -> int | None:
-    if contract.expiration_timestamp is not None:
-        return contract.expiration_timestamp
-    if contract.created_timestamp is None or contract.auto_renew_period is None:
-        return None
-    return contract.created_timestamp + contract.auto_renew_period * NANOS_PER_SECOND
+CONTRACT_RECORD = Record(
+    ContractJson,
+    of="e",
+    admin_key="e.key",
+    auto_renew_account="e.auto_renew_account_id",
+    contract_id="e.id",
+    evm_address=f"coalesce(nullif(e.evm_address, ''), {entity_id.long_zero_sql('e.id')})",
+    expiration_timestamp="array[e.expiration_timestamp, e.created_timestamp, e.auto_renew_period]",
+    file_id="c.file_id",
+    nonce="e.ethereum_nonce",
+    written={"expiration_timestamp": lambda times: timestamp.text(timestamp.expiry(times))},
+)
+_WITH_CODE = f"{CONTRACT_RECORD.columns}, c.file_id, e.created_timestamp, c.initcode, c.runtime_bytecode"
 
 
 # VIEWS
@@ -175,12 +141,13 @@ class Contracts(ReadView):
     Newest first, without their code.
     """
 
-    parameters, max_age, answers = ContractsParameters, 10, ContractsJson
+    parameters, max_age, answers = ContractsParameters, 10, page_of("Contracts", contracts=ContractJson)
     paging = {"contract.id": "contract_id"}
 
     def read(self, parameters: ContractsParameters) -> Response:
-        rows = queries.contracts(self.query.filter(compare("id", chosen(parameters.contract_id))))
-        return self.page("contracts", [contract_json(row) for row in rows])
+        query = self.query.filter(compare("id", chosen(parameters.contract_id)))
+        rows = queries.contracts(CONTRACT_RECORD.columns, query)
+        return self.page("contracts", [CONTRACT_RECORD.json(row) for row in rows])
 
 
 class ContractOfIdOrAddress(OfContract):
@@ -193,13 +160,15 @@ class ContractOfIdOrAddress(OfContract):
 
     def read(self, parameters: ContractParameters, contract: str) -> ContractWithCodeJson:
         name = read_contract(contract)
-        row = contract_at(
-            name.evm_address if isinstance(name, ContractAddress) else name, parameters.timestamp
+        versions = VersionRange.of(Bounds.of(parameters.timestamp)) if parameters.timestamp else None
+        row = queries.contract(
+            _WITH_CODE, name.evm_address if isinstance(name, ContractAddress) else name, versions
         )
         if row is None:
             raise NotFound(detail=not_loaded.entity())
+        *members, file_id, created, initcode, runtime_bytecode = row
         return {
-            **contract_json(row),
-            "bytecode": bytecode(row),
-            "runtime_bytecode": hexadecimal.text(row.runtime_bytecode or b""),
+            **CONTRACT_RECORD.json(members),
+            "bytecode": bytecode(file_id, created, initcode),
+            "runtime_bytecode": hexadecimal.text(runtime_bytecode or b""),
         }

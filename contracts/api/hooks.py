@@ -8,33 +8,33 @@ Errors: 400 malformed parameter; 404 unknown alias or EVM address. An unknown ho
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
 from rest_framework.response import Response
 
+from contracts.api import formats
 from contracts.queries import hooks as queries
-from contracts.queries.hooks import Hook, Keys, Slot
+from contracts.queries.hooks import Keys, Slot
 from ledger.api.names.accounts import SpringOfAccount, spring_account_id
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
+from mirror.core.rest.answers.records import Record
+from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.entity_ids import AccountName
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
-from mirror.core.rest.parameters.spring import (
-    BrokenConstraints,
-    SpringLimitParameter,
-    SpringListParameter,
-    SpringNumberParameter,
-    SpringOrderParameter,
-    SpringParameterSet,
-    SpringTimestampParameter,
-    not_converted,
-    time_window,
-)
 from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import EntityId, Hex, Int64, KeyJson, Page, Timestamp, TimestampRangeJson
-from mirror.core.values.keys import key_json
+from mirror.core.values.json_types import (
+    EntityId,
+    Hex,
+    Int64,
+    KeyJson,
+    Page,
+    Timestamp,
+    TimestampRangeJson,
+    page_of,
+)
 
 _WORD = 32
 _LAST_KEY = (1 << 8 * _WORD) - 1
@@ -44,13 +44,13 @@ _MOST = 100
 
 
 # PARAMETERS
-class HookParameters(SpringParameterSet):
-    hook_id = SpringNumberParameter("hook.id", variable="hookId", most=_MOST, help="Hook id.")
-    limit = SpringLimitParameter()
-    order = SpringOrderParameter("desc")
+class HookParameters(spring.ParameterSet):
+    hook_id = spring.Number("hook.id", variable="hookId", most=_MOST, help="Hook id.")
+    limit = spring.Limit()
+    order = spring.Order("desc")
 
 
-class StorageKeyParameter(SpringListParameter):
+class StorageKeyParameter(spring.ListParameter):
     """Keys of storage slots in hex, read as whole numbers; operators are in lower case."""
 
     schema = {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{1,64}$"}
@@ -62,13 +62,13 @@ class StorageKeyParameter(SpringListParameter):
         return Comparison(match[1] or "eq", int(match[2], 16))
 
 
-class HookStorageParameters(SpringParameterSet):
+class HookStorageParameters(spring.ParameterSet):
     key = StorageKeyParameter(
         "key", variable="keys", most=_MOST, operators=WITHOUT_NE, help="Key of a slot, in hex."
     )
-    timestamp = SpringTimestampParameter(variable="timestamps", help="Time of the storage.")
-    limit = SpringLimitParameter()
-    order = SpringOrderParameter()
+    timestamp = spring.Timestamp(variable="timestamps", help="Time of the storage.")
+    limit = spring.Limit()
+    order = spring.Order()
 
 
 # QUERY
@@ -89,7 +89,7 @@ def slots(
         owner_id,
         hook_id,
         selected(found, found.equal if found.equal_within else frozenset()),
-        time_window(parameters.timestamp),
+        spring.time_window(parameters.timestamp),
         query,
     )
 
@@ -122,10 +122,6 @@ class HookJson(TypedDict):
     type: str
 
 
-class HooksJson(Page):
-    hooks: list[HookJson]
-
-
 class HookSlotJson(TypedDict):
     """A slot that was only read has no value."""
 
@@ -140,30 +136,27 @@ class HookStorageJson(Page):
     storage: list[HookSlotJson]
 
 
-def hook_json(hook: Hook) -> HookJson:
-    return {
-        "admin_key": key_json(hook.admin_key),
-        "contract_id": entity_id.text(hook.contract_id),
-        "created_timestamp": timestamp.spring_text(hook.created_timestamp),
-        "deleted": hook.deleted,
-        "extension_point": hook.extension_point,
-        "hook_id": hook.hook_id,
-        "owner_id": entity_id.text(hook.owner_id),
-        "timestamp_range": timestamp.spring_range_json(hook.since, hook.until) if hook.has_range else None,
-        "type": hook.type,
-    }
+def _validity(ends: Sequence[int | None] | None) -> TimestampRangeJson | None:
+    return None if ends is None else timestamp.spring_range_json(*ends)
+
+
+HOOK = Record(
+    HookJson,
+    spring=True,
+    extension_point="extension_point::text",
+    timestamp_range="case when timestamp_range is not null"
+    " then array[lower(timestamp_range), upper(timestamp_range)] end",
+    type="type::text",
+    written={"timestamp_range": _validity},
+)
 
 
 def slot_json(slot: Slot) -> HookSlotJson:
     return {
-        "key": _hex_word(slot.key),
-        "value": None if slot.value is None else _hex_word(slot.value),
+        "key": formats.word(slot.key),
+        "value": None if slot.value is None else formats.word(slot.value),
         "timestamp": timestamp.spring_text(slot.timestamp),
     }
-
-
-def _hex_word(data: bytes) -> str:
-    return f"0x{data.hex():0>{2 * _WORD}}"
 
 
 # VIEWS
@@ -173,17 +166,14 @@ class Hooks(SpringOfAccount):
     A hook is code of a contract that decides about transfers of its owner.
     """
 
-    parameters, max_age, answers = HookParameters, 1, HooksJson
+    parameters, max_age, answers = HookParameters, 1, page_of("Hooks", hooks=HookJson)
     paging = {"hook.id": "hook_id"}
     account_part = "ownerId"
 
     def read(self, parameters: HookParameters, account: AccountName) -> Response:
-        hooks = queries.hooks(
-            spring_account_id(account),
-            Bounds.of(parameters.hook_id),
-            self.query,
-        )
-        return self.page("hooks", [hook_json(hook) for hook in hooks])
+        owner_id, hook_ids = spring_account_id(account), Bounds.of(parameters.hook_id)
+        rows = queries.hooks(HOOK.columns, owner_id, hook_ids, self.query)
+        return self.page("hooks", [HOOK.json(row) for row in rows])
 
 
 class HookStorage(SpringOfAccount):
@@ -200,7 +190,7 @@ class HookStorage(SpringOfAccount):
         text = path.pop("hook_id")
         parts = super().resolve(**path)
         if _HOOK_ID.fullmatch(text) is None or not MIN_INT64 <= int(text) <= MAX_INT64:
-            raise not_converted("hookId")
+            raise spring.not_converted("hookId")
         self.broken = ["hookId must be greater than or equal to 0"] if int(text) < 0 else []
         return {**parts, "hook_id": int(text)}
 
@@ -208,10 +198,10 @@ class HookStorage(SpringOfAccount):
         """Report problems of the hook id before those of the parameters, in one answer."""
         try:
             query = super().filter_queryset(queryset)
-        except BrokenConstraints as others:
-            raise BrokenConstraints(*self.broken, *others.problems) from None
+        except spring.BrokenConstraints as others:
+            raise spring.BrokenConstraints(*self.broken, *others.problems) from None
         if self.broken:
-            raise BrokenConstraints(*self.broken)
+            raise spring.BrokenConstraints(*self.broken)
         return query
 
     def read(self, parameters: HookStorageParameters, account: AccountName, hook_id: int) -> Response:
@@ -221,8 +211,7 @@ class HookStorage(SpringOfAccount):
         # The link always has the limit, as often as the request.
         if not any(text.strip() for text in parameters.texts.get("limit", ())):
             parameters.texts["limit"] = [str(parameters.limit)]
-        if seen_until is not None:
-            self.continue_after(key=_hex_word(seen_until))
         # `page` fills in the links, which stand before the owner here.
         before = {"hook_id": hook_id, "links": None, "owner_id": entity_id.text(owner_id)}
-        return self.page("storage", rows, before=before)
+        after = None if seen_until is None else formats.word(seen_until)
+        return self.page("storage", rows, before=before, after=after)

@@ -5,6 +5,8 @@ closed range of time, an index without the time it belongs to. An unknown contra
 an unknown transaction neither: an empty list.
 """
 
+from collections.abc import Sequence
+
 from rest_framework.response import Response
 
 from contracts.api import formats
@@ -12,52 +14,89 @@ from contracts.api.result_json import LogJson, log_json
 from contracts.queries import logs as queries
 from contracts.queries.logs import Log, Selection
 from ledger.api.names.contracts import OfContract, find_contract
-from ledger.api.timestamp_ranges import check_closed
 from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds
 from mirror.core.db.sql.query import Query
+from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.paging.pairs import classic_pair
-from mirror.core.rest.parameters.parameter_set import ONLY_EQ, ParameterSet
-from mirror.core.rest.parameters.types import (
-    HashParameter,
-    LimitParameter,
-    NumberParameter,
-    OrderParameter,
-    TimestampParameter,
-    WordParameter,
-)
+from mirror.core.rest.parameters import classic
+from mirror.core.rest.parameters.parameter_set import ONLY_EQ
 from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import EntityId, Hex, Int32, Int64, Page, Timestamp
+from mirror.core.values.json_types import EntityId, Hex, Int32, Int64, Timestamp, page_of
+from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 # The largest index that a log can have.
 _LAST_INDEX = (1 << 31) - 1
 _TOPICS = ("topic0", "topic1", "topic2", "topic3")
+_NANOS_PER_UNIT = (("d", NANOS_PER_DAY), ("h", 3600 * NANOS_PER_SECOND), ("m", 60 * NANOS_PER_SECOND))
 
 
 # PARAMETERS
-class LogsOfContractParameters(ParameterSet):
-    index = NumberParameter("index", help="Place of the log in its block, within the range of time.")
-    limit = LimitParameter()
-    order = OrderParameter("desc")
-    timestamp = TimestampParameter("timestamp", help="Consensus timestamp.")
-    topic0 = WordParameter("topic0", operators=ONLY_EQ, help="First topic: the event's signature hash.")
-    topic1 = WordParameter("topic1", operators=ONLY_EQ, help="Second topic.")
-    topic2 = WordParameter("topic2", operators=ONLY_EQ, help="Third topic.")
-    topic3 = WordParameter("topic3", operators=ONLY_EQ, help="Fourth topic.")
+class LogsOfContractParameters(classic.PageParameters):
+    index = classic.Number("index", help="Place of the log in its block, within the range of time.")
+    timestamp = classic.Timestamp("timestamp", help="Consensus timestamp.")
+    topic0 = classic.Word("topic0", operators=ONLY_EQ, help="First topic: the event's signature hash.")
+    topic1 = classic.Word("topic1", operators=ONLY_EQ, help="Second topic.")
+    topic2 = classic.Word("topic2", operators=ONLY_EQ, help="Third topic.")
+    topic3 = classic.Word("topic3", operators=ONLY_EQ, help="Fourth topic.")
 
 
 class LogsParameters(LogsOfContractParameters):
-    transaction_hash = HashParameter("transaction.hash", help="Hash of the transaction.")
+    transaction_hash = classic.Hash("transaction.hash", help="Hash of the transaction.")
 
 
 def check_topics(parameters: LogsOfContractParameters) -> None:
     """Refuse topics without a closed range of time. Errors: BadRequest."""
     parameters.timestamp = _merged(parameters.timestamp)
     if any(topics_of(parameters)):
-        check_closed(parameters.timestamp, because="Cannot search topics without a valid timestamp range: ")
+        _check_closed(parameters.timestamp, because="Cannot search topics without a valid timestamp range: ")
+
+
+def _check_closed(comparisons: Sequence[Comparison], *, because: str) -> None:
+    """Require one equality, or one lower and one upper bound no further apart than the configured maximum.
+
+    Errors: BadRequest that begins with `because`.
+    """
+    problem = _problem_of(comparisons)
+    if problem is not None:
+        raise BadRequest(because + problem)
+
+
+def _problem_of(comparisons: Sequence[Comparison]) -> str | None:
+    if not comparisons:
+        return "No timestamp range or eq operator provided"
+    operators = set()
+    for operator, _ in comparisons:
+        side = operator[:2]
+        if side == "ne":
+            return "Not equals operator not supported for timestamp param"
+        if side != "eq" and side in operators:
+            return f"Multiple {side} or {side}e operators not permitted for timestamp param"
+        operators.add(side)
+    if operators == {"eq"}:
+        return None
+    if "eq" in operators:
+        return "Cannot combine eq with ne, gt, gte, lt, or lte for timestamp param"
+    bounds = Bounds.of(comparisons)
+    if bounds.lower is None or bounds.upper is None:
+        return "Timestamp range must have gt (or gte) and lt (or lte), or eq operator"
+    longest = nanoseconds("rest.query.maxTimestampRange")
+    if bounds.empty or bounds.upper - bounds.lower > longest:
+        return (
+            "Timestamp range by the lower and upper bounds must be positive and within "
+            f"{_duration_text(longest)}"
+        )
+    return None
+
+
+def _duration_text(length: int) -> str:
+    for unit, size in _NANOS_PER_UNIT:
+        if length % size == 0:
+            return f"{length // size}{unit}"
+    return f"{length / NANOS_PER_SECOND:g}s"
 
 
 def log_bounds(parameters: LogsOfContractParameters) -> PairBounds:
@@ -105,10 +144,6 @@ class FullLogJson(LogJson):
     transaction_index: Int32 | None
 
 
-class LogsJson(Page):
-    logs: list[FullLogJson]
-
-
 def full_log_json(log: Log) -> Answer:
     answer = log_json((log.evm_address, log.bloom, log.contract_id, log.data, log.number, *log.topics))
     answer["block_hash"] = f"0x{log.block_hash or ''}"
@@ -118,6 +153,9 @@ def full_log_json(log: Log) -> Answer:
     answer["transaction_hash"] = formats.plain(log.transaction_hash)
     answer["transaction_index"] = log.transaction_index
     return answer
+
+
+LogsJson = page_of("Logs", logs=FullLogJson)
 
 
 # VIEWS

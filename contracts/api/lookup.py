@@ -4,11 +4,11 @@ import re
 
 from contracts.queries import searches
 from contracts.queries.searches import Search
-from ledger.api.names.transactions import read_transaction_id
 from ledger.queries.timestamp_ranges import nanoseconds
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
+from mirror.core.rest.parameters.entity_ids import read_transaction_id
 
 # A ledger hash has 48 bytes, of which the first 32 are stored.
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})(?:[0-9a-fA-F]{32})?")

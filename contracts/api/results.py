@@ -27,7 +27,8 @@ from contracts.queries import results as queries
 from contracts.queries.result_rows import Result
 from contracts.queries.results import Selection
 from contracts.queries.searches import Search, by_time
-from ledger.api.names.contracts import OfContract, find_contract, only
+from ledger.api.names.accounts import only
+from ledger.api.names.contracts import OfContract, find_contract
 from ledger.queries.chain_ids import chain_id
 from ledger.queries.entities import ids_of_evm_addresses
 from ledger.queries.fee_schedules import gas_prices
@@ -38,24 +39,15 @@ from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import BadRequest, InvalidParameter, NotFound
 from mirror.core.rest.answers.views import Answer, ReadView
+from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, InvalidValueMessage, ParameterSet
-from mirror.core.rest.parameters.types import (
-    BlockNumberParameter,
-    BooleanParameter,
-    EntityIdParameter,
-    HashParameter,
-    LimitParameter,
-    NonceParameter,
-    NumberParameter,
-    OrderParameter,
-    TimestampParameter,
-)
-from mirror.core.values import json_types, timestamp
+from mirror.core.values import timestamp
+from mirror.core.values.json_types import page_of
 
 
 # PARAMETERS
-class SenderParameter(EntityIdParameter):
+class SenderParameter(classic.EntityId):
     """The sender of a call: an entity id, or an EVM address without shard and realm."""
 
     out_of_range = "from"
@@ -66,7 +58,7 @@ class SenderParameter(EntityIdParameter):
         return read_entity_id(text)
 
 
-class HbarParameter(BooleanParameter):
+class HbarParameter(classic.Boolean):
     """The unit of amounts: tinybars, or if false weibars, 10^10 of which are a tinybar.
 
     It has no operators: not even eq, which the check of all parameters lets pass.
@@ -98,7 +90,7 @@ def _not_hbar(text: str) -> str:
     return f"Invalid hbar parameter value: {text}. Must be 'true' or 'false'"
 
 
-class InternalParameter(BooleanParameter):
+class InternalParameter(classic.Boolean):
     """The choice to show the results of child transactions too."""
 
     def __init__(self) -> None:
@@ -108,16 +100,14 @@ class InternalParameter(BooleanParameter):
         return query if value else query.filter(Where(("transaction_nonce = 0",)))
 
 
-class ResultsParameters(ParameterSet):
-    block_hash = HashParameter("block.hash", help="Hash of the block, or its first 32 bytes.")
-    block_number = BlockNumberParameter("block.number", operators=ONLY_EQ, help="Number of the block.")
+class ResultsParameters(classic.PageParameters):
+    block_hash = classic.Hash("block.hash", help="Hash of the block, or its first 32 bytes.")
+    block_number = classic.BlockNumber("block.number", operators=ONLY_EQ, help="Number of the block.")
     hbar = HbarParameter()
     sender = SenderParameter("from", help="Sender of the call.")
     internal = InternalParameter()
-    limit = LimitParameter()
-    order = OrderParameter("desc")
-    timestamp = TimestampParameter("timestamp", help="Consensus timestamp.")
-    transaction_index = NumberParameter(
+    timestamp = classic.Timestamp("timestamp", help="Consensus timestamp.")
+    transaction_index = classic.Number(
         "transaction.index",
         column="transaction_index",
         operators=ONLY_EQ,
@@ -128,14 +118,14 @@ class ResultsParameters(ParameterSet):
 class ResultsOfContractParameters(ResultsParameters):
     """Those of a list without amounts, where `hbar` changes nothing."""
 
-    hbar = BooleanParameter("hbar", True, help="The unit of amounts, of which the list has none.")
+    hbar = classic.Boolean("hbar", True, help="The unit of amounts, of which the list has none.")
 
 
 class ResultOfTransactionParameters(ParameterSet):
     strict = True
 
     hbar = HbarParameter()
-    nonce = NonceParameter()
+    nonce = classic.Nonce()
 
 
 class ResultAtParameters(ParameterSet):
@@ -191,14 +181,6 @@ def _senders_of(parameters: ResultsParameters) -> Bounds | None:
 
 
 # JSON
-class ResultsOfContractJson(json_types.Page):
-    results: list[ResultJson]
-
-
-class ResultsJson(json_types.Page):
-    results: list[FullResultJson]
-
-
 def single_json(search: Search, parameters: Any, *, contract_id: int = 0) -> Answer:
     """Return the result of a transaction; `contract_id` if the path names one. Errors: NotFound."""
     row = queries.result_of(search, contract_id=contract_id)
@@ -231,7 +213,8 @@ class ResultsOfContract(OfContract):
     Its creation is among them.
     """
 
-    parameters, answers = ResultsOfContractParameters, ResultsOfContractJson
+    parameters = ResultsOfContractParameters
+    answers = page_of("ResultsOfContract", results=ResultJson)
     paging = {"timestamp": "timestamp"}
 
     def read(self, parameters: ResultsOfContractParameters, contract: str) -> Response:
@@ -240,9 +223,7 @@ class ResultsOfContract(OfContract):
         if contract_id is None:
             return self.page("results", [])
         rows, continue_at = queries.results(selection_of(parameters, contract_id), self.query)
-        if continue_at is not None:
-            self.continue_after(timestamp=timestamp.text(continue_at))
-        return self.page("results", [base_json(row) for row in rows])
+        return self.page("results", [base_json(row) for row in rows], after=timestamp.text(continue_at))
 
 
 class Results(ReadView):
@@ -252,16 +233,16 @@ class Results(ReadView):
     that other calls made.
     """
 
-    parameters, max_age, answers = ResultsParameters, 10, ResultsJson
+    parameters, max_age = ResultsParameters, 10
+    answers = page_of("Results", results=FullResultJson)
     paging = {"timestamp": "timestamp"}
 
     def read(self, parameters: ResultsParameters) -> Response:
         check_block(parameters)
         rows, continue_at = queries.full_results(selection_of(parameters), self.query)
-        if continue_at is not None:
-            self.continue_after(timestamp=timestamp.text(continue_at))
         form = form_of(rows, parameters.hbar)
-        return self.page("results", [full_json(row, form) for row in rows])
+        results = [full_json(row, form) for row in rows]
+        return self.page("results", results, after=timestamp.text(continue_at))
 
 
 class ResultOfTransaction(ReadView):

@@ -18,25 +18,19 @@ from mirror.core.db.reading.sql import Comparison, compare
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.paging.keyset import KeysetPagination
 from mirror.core.rest.paging.links import classic_link
-from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet, refuse_ne
-from mirror.core.rest.parameters.types import (
-    LimitParameter,
-    OrderParameter,
-    TimestampParameter,
-    WordParameter,
-)
+from mirror.core.rest.parameters import classic
+from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, refuse_ne
 from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Page, Timestamp
+from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Timestamp, page_of
 
 _WORD_LENGTH = 32
 
 
 # PARAMETERS
-class StateParameters(ParameterSet):
-    limit = LimitParameter()
-    order = OrderParameter("asc")
-    slot = WordParameter("slot", operators=WITHOUT_NE, help="Number of the storage slot.")
-    timestamp = TimestampParameter("timestamp", help="Time of the values.")
+class StateParameters(classic.PageParameters):
+    order = classic.Order("asc")
+    slot = classic.Word("slot", operators=WITHOUT_NE, help="Number of the storage slot.")
+    timestamp = classic.Timestamp("timestamp", help="Time of the values.")
 
 
 # QUERY
@@ -64,10 +58,6 @@ class ContractSlotJson(TypedDict):
     timestamp: Timestamp | None
     slot: Hex
     value: Hex | None
-
-
-class StateJson(Page):
-    state: list[ContractSlotJson]
 
 
 def slots_json(slots: Sequence[Slot], contract_id: int) -> list[ContractSlotJson]:
@@ -99,7 +89,7 @@ class State(OfContract):
     With `timestamp` as they were at that time.
     """
 
-    parameters, answers = StateParameters, StateJson
+    parameters, answers = StateParameters, page_of("State", state=ContractSlotJson)
     paging = {"slot": "slot"}
 
     def read(self, parameters: StateParameters, contract: str) -> Response:
@@ -116,6 +106,5 @@ class State(OfContract):
                 # The range ends with this page.
                 self.paging = {}
             del rows[limit:]
-        if seen_until is not None:
-            self.continue_after(slot=formats.word(seen_until))
-        return self.page("state", slots_json(rows, contract_id))
+        after = None if seen_until is None else formats.word(seen_until)
+        return self.page("state", slots_json(rows, contract_id), after=after)

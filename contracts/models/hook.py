@@ -5,31 +5,10 @@ from typing import Any
 
 from django.db import models
 
+from ledger.models.history import history_of
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.enums import HookExtensionPoint, HookType
-from mirror.core.db.schema.tables import KeylessTable
 from mirror.core.db.writing.merge import Change, MergeRule
-
-
-class HookColumns(models.Model):
-    """The columns of a version of a hook."""
-
-    contract_id = fields.EntityIdField(null=True)
-    created_timestamp = fields.ConsensusTimestampField(null=True)
-    hook_id = fields.IdentifierField()
-    owner_id = fields.EntityIdField()
-    timestamp_range = fields.ValidityField(null=True)
-    extension_point = fields.EnumField(
-        "hook_extension_point",
-        choices=HookExtensionPoint,
-        db_default=HookExtensionPoint.ACCOUNT_ALLOWANCE_HOOK,
-    )
-    type = fields.EnumField("hook_type", choices=HookType, db_default=HookType.EVM)
-    deleted = models.BooleanField(db_default=False)
-    admin_key = fields.KeyField(null=True)
-
-    class Meta:
-        abstract = True
 
 
 def _anew(column: str, default: str = "null") -> str:
@@ -57,7 +36,7 @@ class HookRule(MergeRule):
         return Change(columns, since)
 
 
-class Hook(HookColumns):
+class Hook(models.Model):
     """One hook of an account or contract as it is now.
 
     Written by CRYPTOCREATEACCOUNT, CRYPTOUPDATEACCOUNT, CONTRACTCREATEINSTANCE and CONTRACTUPDATEINSTANCE.
@@ -74,20 +53,30 @@ class Hook(HookColumns):
         },
     )
 
+    contract_id = fields.EntityIdField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
+    hook_id = fields.IdentifierField()
+    owner_id = fields.EntityIdField()
+    timestamp_range = fields.ValidityField(null=True)
+    extension_point = fields.EnumField(
+        "hook_extension_point",
+        choices=HookExtensionPoint,
+        db_default=HookExtensionPoint.ACCOUNT_ALLOWANCE_HOOK,
+    )
+    type = fields.EnumField("hook_type", choices=HookType, db_default=HookType.EVM)
+    deleted = models.BooleanField(db_default=False)
+    admin_key = fields.KeyField(null=True)
     pk = models.CompositePrimaryKey("owner_id", "hook_id")
 
     class Meta:
         db_table = "hook"
 
 
-class HookHistory(KeylessTable, HookColumns):
-    """An earlier version of a hook. Written when an update of its owner replaces it."""
-
-    pk = models.CompositePrimaryKey("owner_id", "hook_id", "timestamp_range")
-
-    class Meta:
-        db_table = "hook_history"
-        verbose_name_plural = "hook history"
+HookHistory = history_of(
+    Hook,
+    "An earlier version of a hook. Written when an update of its owner replaces it.",
+    by_range=False,
+)
 
 
 class HookStorageRule(MergeRule):

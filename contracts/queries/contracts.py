@@ -1,11 +1,8 @@
 """Contracts: pages of them, and one now or as it was at a time."""
 
-from typing import NamedTuple
-
-from contracts.queries.distributed import contracts as distributed
 from ledger.queries.versions_at import VersionRange
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.reading.sql import Where, fetch
+from mirror.core.db.reading.sql import Row, Where, fetch
 from mirror.core.db.sql.query import Query
 
 _ENTITY = (
@@ -13,46 +10,16 @@ _ENTITY = (
     "expiration_timestamp", "max_automatic_token_associations", "memo", "ethereum_nonce", "obtainer_id",
     "permanent_removal", "proxy_account_id",
 )  # fmt: skip
-_COLUMNS = ", ".join(
-    [
-        *(f"e.{name}" for name in _ENTITY),
-        *("lower(e.timestamp_range)", "upper(e.timestamp_range)", "c.file_id"),
-    ]
-)
 
 
-class Contract(NamedTuple):
-    """One contract; its code only where a query reads it."""
-
-    id: int
-    key: bytes | None
-    auto_renew_account_id: int | None
-    auto_renew_period: int | None
-    created_timestamp: int | None
-    deleted: bool | None
-    evm_address: bytes | None
-    expiration_timestamp: int | None
-    max_automatic_token_associations: int | None
-    memo: str
-    ethereum_nonce: int | None
-    obtainer_id: int | None
-    permanent_removal: bool | None
-    proxy_account_id: int | None
-    since: int
-    until: int | None
-    file_id: int | None
-    initcode: bytes | None = None
-    runtime_bytecode: bytes | None = None
-
-
-def contracts(query: Query) -> list[Contract]:
-    """Return a page of contracts by id, deleted ones included."""
+def contracts(columns: str, query: Query) -> list[Row]:
+    """Return columns of entity e and contract c of a page of contracts by id, deleted ones included."""
     # Indexes: entity__type_id (type, id); the primary key of contract. `any`, and order by both columns, as
     # for `type = ...` PostgreSQL may walk the primary key past all other entities.
     if is_distributed():
-        return [Contract(*row) for row in distributed.contracts(query, _COLUMNS)]
+        return _distributed_contracts(columns, query)
     statement = f"""
-        select {_COLUMNS}
+        select {columns}
         from (
             select * from entity where type = any('{{CONTRACT}}'::entity_type[]) {query.where.and_sql}
             order by type {query.direction}, id {query.direction} limit {query.limit:d}
@@ -60,17 +27,17 @@ def contracts(query: Query) -> list[Contract]:
         left join contract c on c.id = e.id
         order by e.id {query.direction}
     """
-    return [Contract(*row) for row in fetch(statement, query.where.values)]
+    return fetch(statement, query.where.values)
 
 
-def contract(name: int | bytes, within: VersionRange | None) -> Contract | None:
-    """Return the contract of an id or EVM address, now or in a range of time; None if it has several."""
+def contract(columns: str, name: int | bytes, within: VersionRange | None) -> Row | None:
+    """Return the same of one contract, now or in a range of time; None if an EVM address is of several."""
     # Indexes: the primary keys (id), entity__evm_address (evm_address), and for earlier versions
     # entity_history__id_lower_timestamp (id, lower(timestamp_range)). An address is looked up among current
     # rows.
     known = name
     if isinstance(name, bytes) and is_distributed():
-        contract_id = distributed.id_of(name)
+        contract_id = _id_of(name)
         if contract_id is None:
             return None
         known = contract_id
@@ -100,9 +67,36 @@ def contract(name: int | bytes, within: VersionRange | None) -> Contract | None:
         table, values = "(select * from contract where id = %s)", (*values, known)
     rows = fetch(
         f"""
-        select {_COLUMNS}, c.initcode, c.runtime_bytecode
+        select {columns}
         from ({versions}) e left join {table} c on c.id = e.id
         """,
         values,
     )
-    return Contract(*rows[0]) if len(rows) == 1 else None
+    return rows[0] if len(rows) == 1 else None
+
+
+# WHERE TABLES ARE DISTRIBUTED: ids first, then the rows.
+
+
+def _distributed_contracts(columns: str, query: Query) -> list[Row]:
+    """Return the columns of a page of entities e and contracts c by id."""
+    # Indexes: entity__type_id (type, id); then the primary keys (id), on the machines of these ids.
+    page = f"""
+        select id from entity where type = any('{{CONTRACT}}'::entity_type[]) {query.where.and_sql}
+        order by type {query.direction}, id {query.direction} limit {query.limit:d}
+    """
+    ids = [number for (number,) in fetch(page, query.where.values)]
+    if not ids:
+        return []
+    statement = f"""
+        select {columns} from entity e left join contract c on c.id = e.id
+        where e.id = any(%s) order by e.id {query.direction}
+    """
+    return fetch(statement, (ids,))
+
+
+def _id_of(evm_address: bytes) -> int | None:
+    """Return the id of the one contract that has an EVM address now."""
+    # Index: entity__evm_address (evm_address).
+    rows = fetch("select id from entity where evm_address = %s limit 2", (evm_address,))
+    return rows[0][0] if len(rows) == 1 else None

@@ -9,20 +9,6 @@ from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.stepwise_scan import STEPS, step_by_step
 
 
-class Hook(NamedTuple):
-    admin_key: bytes | None
-    contract_id: int | None
-    created_timestamp: int | None
-    deleted: bool
-    extension_point: str
-    hook_id: int
-    owner_id: int
-    has_range: bool
-    since: int | None
-    until: int | None
-    type: str
-
-
 class Slot(NamedTuple):
     key: bytes
     timestamp: int
@@ -44,8 +30,8 @@ class Keys(NamedTuple):
         )
 
 
-def hooks(owner_id: int, hook_ids: Bounds, query: Query) -> list[Hook]:
-    """Return a page of an account's hooks; of ids named by eq those within the range."""
+def hooks(columns: str, owner_id: int, hook_ids: Bounds, query: Query) -> list[Row]:
+    """Return the columns of a page of an account's hooks; of ids named by eq those within the range."""
     # Index: the primary key (owner_id, hook_id).
     where = compare("owner_id", [Comparison("eq", owner_id)])
     if hook_ids.equal:
@@ -53,11 +39,9 @@ def hooks(owner_id: int, hook_ids: Bounds, query: Query) -> list[Hook]:
     else:
         where += Bounds(hook_ids.lower, hook_ids.upper).where("hook_id")
     statement = f"""
-        select admin_key, contract_id, created_timestamp, deleted, extension_point::text, hook_id, owner_id,
-            timestamp_range is not null, lower(timestamp_range), upper(timestamp_range), type::text
-        from hook {where.sql} order by hook_id {query.direction} limit {query.limit:d}
+        select {columns} from hook {where.sql} order by hook_id {query.direction} limit {query.limit:d}
     """
-    return [Hook(*row) for row in fetch(statement, where.values)]
+    return fetch(statement, where.values)
 
 
 def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> tuple[list[Slot], bytes | None]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from contracts.models.log import TOPIC_PREFIX
 from contracts.queries.distributed import belongings
+from ledger.queries.account_pages import ends_of
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
@@ -61,7 +62,7 @@ def logs(
         ),
         bounds.first,
         query,
-        ends=_ends,
+        ends=lambda: ends_of("contract_log", "consensus_timestamp"),
         first=FIRST_NANOS,
         at_once=at_once,
     )
@@ -243,12 +244,6 @@ def _page(bounds: PairBounds, query: Query, leading: _Side, sides: Sequence[_Sid
         """,
         (prefixes, list(leading.alternatives), *page.values),
     )
-
-
-def _ends() -> tuple[int, int] | None:
-    # Index: the primary key (consensus_timestamp, index).
-    row = fetch_one("select min(consensus_timestamp), max(consensus_timestamp) from contract_log")
-    return None if row is None or row[0] is None else (row[0], row[1])
 
 
 def time_of_hash(digest: bytes, timestamps: Bounds, *, descending: bool) -> int | None:

@@ -8,6 +8,7 @@ from contracts.queries.distributed import results as distributed
 from contracts.queries.result_rows import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders, result_columns
 from contracts.queries.searches import Search
 from ledger.queries import files
+from ledger.queries.account_pages import ends_of
 from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
 from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core import config
@@ -146,15 +147,9 @@ def _senders(selection: Selection) -> Senders:
 def _ends() -> tuple[int, int] | None:
     """Return the time of the first and of the last result, synthetic ones included."""
     # Indexes: the primary keys (consensus_timestamp) and (consensus_timestamp, index).
-    rows = fetch(
-        """
-        select min(consensus_timestamp), max(consensus_timestamp) from contract_result
-        union all
-        select min(consensus_timestamp), max(consensus_timestamp) from contract_log
-        """
-    )
-    ends = [row for row in rows if row[0] is not None]
-    return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else None
+    ends = [ends_of(table, "consensus_timestamp") for table in ("contract_result", "contract_log")]
+    known = list(filter(None, ends))
+    return (min(first for first, _ in known), max(last for _, last in known)) if known else None
 
 
 def _results(query: Query, senders: Senders) -> list[Result]:

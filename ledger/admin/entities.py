@@ -7,21 +7,7 @@ from django.contrib import admin
 from django.db.models import Q
 from django.utils.html import format_html
 
-from ledger.models import (
-    CryptoAllowance,
-    CryptoTransfer,
-    CustomFee,
-    Entity,
-    EntityHistory,
-    EntityStake,
-    EntityTransaction,
-    FileData,
-    Schedule,
-    StakingRewardTransfer,
-    Topic,
-    TopicMessage,
-    Transaction,
-)
+from ledger import models as tables
 from mirror.core.admin import columns
 from mirror.core.admin.filters import conditions
 from mirror.core.admin.readonly import HistoryAdmin, ReadOnlyAdmin
@@ -37,30 +23,30 @@ def this_entity(column: str, *types: str) -> Callable[[Any], Where | None]:
     return lambda row: {column: columns.ENTITY.text(row.id)} if not types or row.type in types else None
 
 
-@admin.register(Entity)
+@admin.register(tables.Entity)
 class EntityAdmin(ReadOnlyAdmin):
     list_display = ("id", "type", "balance", "memo", "created_timestamp", "evm_address", "deleted")
     search_fields = ("id", "type", "evm_address", "alias", "public_key")
     related = (
-        Related(Topic, this_entity("id", "TOPIC"), "Topic"),
-        Related(TopicMessage, this_entity("topic_id", "TOPIC"), "Topic messages"),
-        Related(Schedule, this_entity("schedule_id", "SCHEDULE"), "Schedule"),
-        Related(FileData, this_entity("entity_id", "FILE"), "File contents"),
-        Related(Transaction, this_entity("payer_account_id", *HOLDERS), "Transactions it paid for"),
-        Related(CryptoTransfer, this_entity("entity_id", *HOLDERS), "Hbar transfers"),
-        Related(StakingRewardTransfer, this_entity("account_id", *HOLDERS), "Staking rewards"),
-        Related(CryptoAllowance, this_entity("owner", *HOLDERS), "Hbar allowances it gave"),
-        Related(CustomFee, this_entity("entity_id", "TOKEN", "TOPIC"), "Custom fees"),
-        Related(EntityStake, this_entity("id", *HOLDERS), "Stake"),
-        Related(EntityTransaction, this_entity("entity_id"), "Transactions it took part in"),
-        Related(EntityHistory, this_entity("id"), "Earlier versions"),
+        Related(tables.Topic, this_entity("id", "TOPIC"), "Topic"),
+        Related(tables.TopicMessage, this_entity("topic_id", "TOPIC"), "Topic messages"),
+        Related(tables.Schedule, this_entity("schedule_id", "SCHEDULE"), "Schedule"),
+        Related(tables.FileData, this_entity("entity_id", "FILE"), "File contents"),
+        Related(tables.Transaction, this_entity("payer_account_id", *HOLDERS), "Transactions it paid for"),
+        Related(tables.CryptoTransfer, this_entity("entity_id", *HOLDERS), "Hbar transfers"),
+        Related(tables.StakingRewardTransfer, this_entity("account_id", *HOLDERS), "Staking rewards"),
+        Related(tables.CryptoAllowance, this_entity("owner", *HOLDERS), "Hbar allowances it gave"),
+        Related(tables.CustomFee, this_entity("entity_id", "TOKEN", "TOPIC"), "Custom fees"),
+        Related(tables.EntityStake, this_entity("id", *HOLDERS), "Stake"),
+        Related(tables.EntityTransaction, this_entity("entity_id"), "Transactions it took part in"),
+        Related(tables.EntityHistory, this_entity("id"), "Earlier versions"),
     )
 
     def search_everywhere(self, text: str) -> Iterable[Q]:
         yield from self._of_address(text)
-        yield from conditions(Entity, ("id", "evm_address", "alias", "public_key"), text)
+        yield from conditions(tables.Entity, ("id", "evm_address", "alias", "public_key"), text)
 
-    def row_summary(self, row: Entity) -> str:
+    def row_summary(self, row: tables.Entity) -> str:
         return f"{(row.type or 'UNKNOWN').capitalize()} {row.memo}".strip()
 
     def search(self, text: str) -> Iterable[Q]:
@@ -73,14 +59,14 @@ class EntityAdmin(ReadOnlyAdmin):
             # Index: the primary key (id), or entity__evm_address (evm_address).
             yield Q(evm_address=address) if num is None else Q(id=num)
 
-    def facts(self, row: Entity) -> Iterator[tuple[str, str]]:
+    def facts(self, row: tables.Entity) -> Iterator[tuple[str, str]]:
         yield "Long-zero address", format_html("<code>0x{}</code>", entity_id.long_zero(row.id).hex())
         derived = alias.evm_address(bytes(row.alias)) if row.alias else None
         if derived:
             yield "Address of its alias", format_html("<code>0x{}</code>", derived.hex())
 
 
-@admin.register(EntityHistory)
+@admin.register(tables.EntityHistory)
 class EntityHistoryAdmin(HistoryAdmin):
     list_display = ("id", "timestamp_range", "type", "memo", "deleted", "key")
 

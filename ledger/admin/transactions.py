@@ -10,19 +10,7 @@ from django.db.models import Q
 from django.db.models.expressions import RawSQL
 from django.utils.html import format_html
 
-from ledger.models import (
-    CryptoTransfer,
-    FileData,
-    NetworkFreeze,
-    Prng,
-    RecordFile,
-    Schedule,
-    StakingRewardTransfer,
-    TopicMessage,
-    Transaction,
-    TransactionHash,
-    TransactionSignature,
-)
+from ledger import models as tables
 from mirror.core.admin import columns
 from mirror.core.admin.addresses import api_link, list_address
 from mirror.core.admin.filters import ColumnFilter, conditions
@@ -51,12 +39,12 @@ class ResultFilter(ColumnFilter):
 
 def _of_result(text: str) -> Q:
     """Return the condition that finds transactions of a result. Errors: Unreadable."""
-    result = columns.of(Transaction, "result").lookup(text)["exact"]
+    result = columns.of(tables.Transaction, "result").lookup(text)["exact"]
     # Index: transaction__failed (consensus_timestamp), or transaction__failed_type with a type.
     return Q(result=result) if result in result_codes.SUCCESS else Q(result=result) & _FAILED
 
 
-@admin.register(Transaction)
+@admin.register(tables.Transaction)
 class TransactionAdmin(ReadOnlyAdmin):
     list_display = (
         "consensus_timestamp",
@@ -74,21 +62,25 @@ class TransactionAdmin(ReadOnlyAdmin):
     filters_also = {"result": ResultFilter}
     search_also = "transaction id (0.0.1234-1700000000-000000001), transaction hash (hex or base64)"
     related = (
-        Related(CryptoTransfer, same("consensus_timestamp"), "Hbar transfers", most=50),
-        Related(StakingRewardTransfer, same("consensus_timestamp"), "Staking rewards paid"),
-        Related(TopicMessage, same("consensus_timestamp", topic_id="entity_id"), "Topic message"),
-        Related(FileData, same("consensus_timestamp"), "File content"),
-        Related(Prng, same("consensus_timestamp"), "Pseudorandom number"),
-        Related(NetworkFreeze, same("consensus_timestamp"), "Network freeze"),
-        Related(Schedule, same(schedule_id="entity_id")),
-        Related(TransactionSignature, same("consensus_timestamp", "entity_id"), "Signatures of the schedule"),
+        Related(tables.CryptoTransfer, same("consensus_timestamp"), "Hbar transfers", most=50),
+        Related(tables.StakingRewardTransfer, same("consensus_timestamp"), "Staking rewards paid"),
+        Related(tables.TopicMessage, same("consensus_timestamp", topic_id="entity_id"), "Topic message"),
+        Related(tables.FileData, same("consensus_timestamp"), "File content"),
+        Related(tables.Prng, same("consensus_timestamp"), "Pseudorandom number"),
+        Related(tables.NetworkFreeze, same("consensus_timestamp"), "Network freeze"),
+        Related(tables.Schedule, same(schedule_id="entity_id")),
+        Related(
+            tables.TransactionSignature,
+            same("consensus_timestamp", "entity_id"),
+            "Signatures of the schedule",
+        ),
     )
 
     def search_everywhere(self, text: str) -> Iterable[Q]:
         yield from self._of_id_or_hash(text)
-        yield from conditions(Transaction, ("consensus_timestamp",), text)
+        yield from conditions(tables.Transaction, ("consensus_timestamp",), text)
 
-    def row_summary(self, row: Transaction) -> str:
+    def row_summary(self, row: tables.Transaction) -> str:
         name, result = transaction_types.name(row.type), result_codes.name(row.result)
         return f"Transaction {name} at {timestamp.text(row.consensus_timestamp)}: {result}"
 
@@ -106,32 +98,34 @@ class TransactionAdmin(ReadOnlyAdmin):
         except (transaction_id.InvalidTransactionId, entity_id.InvalidEntityId):
             pass
         if digest := _digest(text):
-            rows = TransactionHash.objects.filter(_of_hash(digest))
+            rows = tables.TransactionHash.objects.filter(_of_hash(digest))
             yield Q(consensus_timestamp__in=list(rows.values_list("consensus_timestamp", flat=True)[:25]))
 
-    def row_title(self, row: Transaction) -> str:
+    def row_title(self, row: tables.Transaction) -> str:
         return transaction_id.text(row.payer_account_id, row.valid_start_ns)
 
-    def facts(self, row: Transaction) -> Iterator[tuple[str, str]]:
+    def facts(self, row: tables.Transaction) -> Iterator[tuple[str, str]]:
         own_id = transaction_id.text(row.payer_account_id, row.valid_start_ns)
         yield (
             "Transaction id",
-            format_html('<a href="{}?q={}">{}</a>', list_address(Transaction), own_id, own_id),
+            format_html('<a href="{}?q={}">{}</a>', list_address(tables.Transaction), own_id, own_id),
         )
         # Index: the primary key (consensus_end).
-        ends = RecordFile.objects.filter(consensus_end__gte=row.consensus_timestamp).order_by("consensus_end")
+        ends = tables.RecordFile.objects.filter(consensus_end__gte=row.consensus_timestamp).order_by(
+            "consensus_end"
+        )
         block = ends.only("index", "consensus_start").first()
         if block and block.consensus_start <= row.consensus_timestamp:
             href = columns.OF_BLOCK.href(block.consensus_end)
             yield "Block", format_html('<a href="{}">{}</a>', href, block.index)
         yield "In the API", api_link(f"transactions?timestamp={timestamp.text(row.consensus_timestamp)}")
 
-    def sections(self, row: Transaction) -> Iterator[Section | None]:
+    def sections(self, row: tables.Transaction) -> Iterator[Section | None]:
         yield _nft_transfers(row)
         yield from super().sections(row)
 
 
-def _nft_transfers(row: Transaction) -> Section | None:
+def _nft_transfers(row: tables.Transaction) -> Section | None:
     """Source: transaction.nft_transfer."""
     if not row.nft_transfer:
         return None
@@ -151,7 +145,7 @@ def _nft_transfers(row: Transaction) -> Section | None:
     )
 
 
-@admin.register(TransactionHash)
+@admin.register(tables.TransactionHash)
 class TransactionHashAdmin(ReadOnlyAdmin):
     search_fields = ()
     search_also = "transaction hash (hex or base64)"

@@ -10,11 +10,11 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.accounts import TokenHoldingJson, tokens_json
+from ledger.api.accounts import HolderParameters, TokenHoldingJson, tokens_json
 from ledger.api.names.accounts import find_account
 from ledger.queries import accounts as current
 from ledger.queries import balances as snapshots
-from ledger.queries.account_pages import UNINDEXED_BALANCE, Filters
+from ledger.queries.account_pages import Filters
 from ledger.queries.accounts import Holdings
 from mirror.core import config
 from mirror.core.config.clock import now_ns
@@ -22,21 +22,13 @@ from mirror.core.db.reading.sql import Comparison, compare
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter
 from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import (
     AccountName,
     NotAnEntityId,
     is_numeric_id,
     read_account,
     read_numeric_id,
-)
-from mirror.core.rest.parameters.parameter_set import ParameterSet
-from mirror.core.rest.parameters.types import (
-    EntityIdParameter,
-    LimitParameter,
-    NumberParameter,
-    OrderParameter,
-    PublicKeyParameter,
-    TimestampParameter,
 )
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import EntityId, Int64, Page, Timestamp
@@ -46,8 +38,11 @@ _ACCOUNT = "account.id"
 _NAME = re.compile("(0x)?[0-9a-fA-F]{40}|[A-Z2-7]+")
 
 
+_MOST_TOKENS = "rest.response.limit.tokenBalance.multipleAccounts"
+
+
 # PARAMETERS
-class AccountParameter(EntityIdParameter):
+class AccountParameter(classic.EntityId):
     """An account id; or an alias or EVM address without shard and realm.
 
     Only an id in numbers is read at once; `account_names` reads other text once everything else is valid.
@@ -73,19 +68,9 @@ class AccountParameter(EntityIdParameter):
 _ACCOUNT_ID = AccountParameter(_ACCOUNT, help="Account id, or one alias or EVM address.")
 
 
-class BalanceParameters(ParameterSet):
-    strict = True
-
-    account_balance = NumberParameter(
-        "account.balance", column=UNINDEXED_BALANCE, any_equal=False, help="Balance in tinybars."
-    )
+class BalanceParameters(HolderParameters):
     account_id = _ACCOUNT_ID
-    account_publickey = PublicKeyParameter(
-        "account.publickey", column="public_key", any_equal=False, help="Public key of the account."
-    )
-    limit = LimitParameter()
-    order = OrderParameter("desc")
-    timestamp = TimestampParameter("timestamp", help="Time of the balances: the last snapshot counts.")
+    timestamp = classic.Timestamp("timestamp", help="Time of the balances: the last snapshot counts.")
 
 
 # QUERIES
@@ -105,13 +90,13 @@ def account_names(parameters: BalanceParameters) -> list[Comparison]:
     for operator, text in distinct.values():
         is_name = isinstance(text, str) and not is_numeric_id(text) and _NAME.fullmatch(text) is not None
         if is_name and has_name:
-            raise InvalidParameter(_ACCOUNT, "Only one EVM address or alias is allowed.")
+            raise InvalidParameter(_ACCOUNT, detail="Only one EVM address or alias is allowed.")
         has_name = has_name or is_name
         comparisons.append(
             Comparison(operator, text if isinstance(text, int) else _ACCOUNT_ID.value_of(text))
         )
         if is_name and operator != "eq":
-            raise InvalidParameter(_ACCOUNT, "EVM address or alias only supports equals operator")
+            raise InvalidParameter(_ACCOUNT, detail="EVM address or alias only supports equals operator")
     return comparisons
 
 
@@ -121,7 +106,7 @@ def balances_now(
     """Return the time of the page's latest balance, the page, and where it continues if time ran out."""
     filters = Filters(accounts, parameters.account_balance, parameters.account_publickey)
     rows, continue_at = current.balances(
-        query.filter(compare("id", accounts)), filters, tokens=_most_tokens()
+        query.filter(compare("id", accounts)), filters, tokens=config.value(_MOST_TOKENS)
     )
     changed = [row.balance_timestamp for row in rows if row.balance_timestamp is not None]
     page = [balance_json(row.account_id, row.balance, row.tokens) for row in rows]
@@ -141,14 +126,9 @@ def balances_at(
         snapshots.Selection(accounts, parameters.account_balance, public_key),
         window,
         query,
-        tokens=_most_tokens(),
+        tokens=config.value(_MOST_TOKENS),
     )
     return window.snapshot if rows else None, [balance_json(*row) for row in rows], continue_at
-
-
-def _most_tokens() -> int:
-    most: int = config.value("rest.response.limit.tokenBalance.multipleAccounts")
-    return most
 
 
 # JSON
@@ -181,6 +161,5 @@ class Balances(ReadView):
         accounts = account_ids(parameters)
         read = balances_at if parameters.timestamp else balances_now
         at, rows, continue_at = read(parameters, self.query, accounts)
-        if continue_at is not None:
-            self.continue_after(**{_ACCOUNT: entity_id.bound(continue_at)})
-        return self.page("balances", rows, before={"timestamp": timestamp.text(at)})
+        before, after = {"timestamp": timestamp.text(at)}, entity_id.bound(continue_at)
+        return self.page("balances", rows, before=before, after=after)

@@ -10,20 +10,14 @@ from typing import TypedDict
 from rest_framework.response import Response
 
 from ledger.queries import blocks as queries
-from mirror.core.db.reading.sql import Row
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import InvalidParameter, NotFound
+from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import ReadView
-from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue, NoParameters, ParameterSet
-from mirror.core.rest.parameters.types import (
-    BlockNumberParameter,
-    LimitParameter,
-    OrderParameter,
-    TimestampParameter,
-    read_number,
-)
-from mirror.core.values import hexadecimal, timestamp
-from mirror.core.values.json_types import Hex, Int32, Int64, Page, TimestampRangeJson
+from mirror.core.rest.parameters import classic
+from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue, NoParameters
+from mirror.core.values import hexadecimal
+from mirror.core.values.json_types import Hex, Int32, Int64, TimestampRangeJson, page_of
 
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 _BLOOM_DIGITS = 512
@@ -33,16 +27,14 @@ _ORDERED_BY = {"block.number": "index", "timestamp": "consensus_end"}
 
 
 # PARAMETERS
-class BlockParameters(ParameterSet):
-    block_number = BlockNumberParameter(
+class BlockParameters(classic.PageParameters):
+    block_number = classic.BlockNumber(
         "block.number",
         operators=WITHOUT_NE,
         any_equal=False,
         help="Block number, decimal or with 0x hexadecimal.",
     )
-    limit = LimitParameter()
-    order = OrderParameter("desc")
-    timestamp = TimestampParameter("timestamp", any_equal=False, help="Consensus end of the block.")
+    timestamp = classic.Timestamp("timestamp", any_equal=False, help="Consensus end of the block.")
 
 
 # JSON
@@ -59,24 +51,24 @@ class BlockJson(TypedDict):
     logs_bloom: Hex | None
 
 
-class BlocksJson(Page):
-    blocks: list[BlockJson]
+def _hash(digits: str) -> str:
+    return f"0x{digits}"
 
 
-def block_json(row: Row) -> BlockJson:
-    count, major, minor, patch, digest, name, number, previous, size, start, end, gas_used, bloom = row
-    return {
-        "count": count,
-        "hapi_version": None if None in (major, minor, patch) else f"{major}.{minor}.{patch}",
-        "hash": f"0x{digest}",
-        "name": name,
-        "number": number,
-        "previous_hash": f"0x{previous}",
-        "size": size,
-        "timestamp": timestamp.range_json(start, end),
-        "gas_used": None if gas_used == -1 else gas_used,
-        "logs_bloom": f"0x{bloom.hex():0>{_BLOOM_DIGITS}}" if bloom else hexadecimal.text(bloom),
-    }
+def _bloom(bloom: bytes | None) -> str | None:
+    return f"0x{bloom.hex():0>{_BLOOM_DIGITS}}" if bloom else hexadecimal.text(bloom)
+
+
+BLOCK = Record(
+    BlockJson,
+    hapi_version="hapi_version_major || '.' || hapi_version_minor || '.' || hapi_version_patch",
+    number="index",
+    previous_hash="prev_hash",
+    size="coalesce(size, length(bytes))",
+    timestamp="consensus_start, consensus_end",
+    gas_used="nullif(gas_used, -1)",
+    written={"hash": _hash, "previous_hash": _hash, "logs_bloom": _bloom},
+)
 
 
 # VIEWS
@@ -86,15 +78,14 @@ class Blocks(ReadView):
     Each is a record file with its number, hash, times, gas and bloom filter.
     """
 
-    parameters, max_age, answers = BlockParameters, 1, BlocksJson
+    parameters, max_age, answers = BlockParameters, 1, page_of("Blocks", blocks=BlockJson)
     paging = {"block.number": "number"}
 
     def read(self, parameters: BlockParameters) -> Response:
         first = next((name for name in parameters.texts if name in _ORDERED_BY), "timestamp")
-        rows = queries.blocks(
-            self.query, by=_ORDERED_BY[first], numbers=parameters.block_number, times=parameters.timestamp
-        )
-        return self.page("blocks", [block_json(row) for row in rows])
+        numbers, times = parameters.block_number, parameters.timestamp
+        rows = queries.blocks(BLOCK.columns, self.query, by=_ORDERED_BY[first], numbers=numbers, times=times)
+        return self.page("blocks", [BLOCK.json(row) for row in rows])
 
 
 class Block(ReadView):
@@ -107,13 +98,13 @@ class Block(ReadView):
 
     def read(self, parameters: NoParameters, hash_or_number: str) -> BlockJson:
         if digest := _HASH.fullmatch(hash_or_number):
-            row, number = queries.block_of_hash(digest[1].lower()), None
+            row, number = queries.block_of_hash(BLOCK.columns, digest[1].lower()), None
         else:
             try:
-                number = read_number(hash_or_number)
+                number = classic.read_number(hash_or_number)
             except InvalidValue:
                 raise InvalidParameter("hashOrNumber") from None
-            row = queries.block_of_number(number)
+            row = queries.block_of_number(BLOCK.columns, number)
         if row is None:
             raise NotFound(detail=not_loaded.anything(None) if number is None else not_loaded.block(number))
-        return block_json(row)
+        return BLOCK.json(row)

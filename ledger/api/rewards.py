@@ -14,17 +14,15 @@ from mirror.core.db.partitions.reading import by_month, months_of
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
-from mirror.core.rest.parameters.parameter_set import ParameterSet, refuse_ne
-from mirror.core.rest.parameters.types import LimitParameter, OrderParameter, TimestampParameter
-from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import EntityId, Int64, Page, Timestamp
+from mirror.core.rest.answers.records import Record
+from mirror.core.rest.parameters import classic
+from mirror.core.rest.parameters.parameter_set import refuse_ne
+from mirror.core.values.json_types import EntityId, Int64, Timestamp, page_of
 
 
 # PARAMETERS
-class RewardParameters(ParameterSet):
-    limit = LimitParameter()
-    order = OrderParameter("desc")
-    timestamp = TimestampParameter("timestamp", column="consensus_timestamp", help="Time of the payment.")
+class RewardParameters(classic.PageParameters):
+    timestamp = classic.Timestamp("timestamp", column="consensus_timestamp", help="Time of the payment.")
 
 
 # QUERY
@@ -37,7 +35,7 @@ def _rewards(account_id: int, times: Bounds, query: Query) -> list[Row]:
     where = compare("account_id", [Comparison("eq", account_id)]) + query.where
     where += months_of(times, "consensus_timestamp") + entities.exists_sql(account_id)
     statement = f"""
-        select account_id, amount, consensus_timestamp from staking_reward_transfer {where.sql}
+        select {REWARD.columns} from staking_reward_transfer {where.sql}
         order by consensus_timestamp {query.direction} limit {query.limit:d}
     """
     return fetch(statement, where.values)
@@ -50,17 +48,7 @@ class RewardJson(TypedDict):
     timestamp: Timestamp | None
 
 
-class RewardsJson(Page):
-    rewards: list[RewardJson]
-
-
-def reward_json(row: Row) -> RewardJson:
-    account, amount, consensus_timestamp = row
-    return {
-        "account_id": entity_id.text(account),
-        "amount": amount,
-        "timestamp": timestamp.text(consensus_timestamp),
-    }
+REWARD = Record(RewardJson, timestamp="consensus_timestamp")
 
 
 # VIEW
@@ -70,11 +58,11 @@ class Rewards(OfAccount):
     Newest first, in tinybars.
     """
 
-    parameters, max_age, answers = RewardParameters, 60, RewardsJson
+    parameters, max_age, answers = RewardParameters, 60, page_of("Rewards", rewards=RewardJson)
     paging = {"timestamp": "timestamp"}
     must_exist = True
 
     def read(self, parameters: RewardParameters, account_id: int) -> Response:
         refuse_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
         rows = rewards_of(account_id, Bounds.of(parameters.timestamp), self.query)
-        return self.page("rewards", [reward_json(row) for row in rows])
+        return self.page("rewards", [REWARD.json(row) for row in rows])

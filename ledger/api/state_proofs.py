@@ -12,15 +12,15 @@ from typing import Any, ClassVar
 
 from rest_framework.response import Response
 
-from ledger.api.names.transactions import read_transaction_id
 from ledger.proofs.portable.shape import BlockProofJson, StateProofJson
 from ledger.proofs.state.errors import Busy, NoProof, NotFetched, NotStored
 from mirror.core import config, logs
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import Failure, NotFound
 from mirror.core.rest.answers.views import ReadView, UnknownRoute
+from mirror.core.rest.parameters import classic
+from mirror.core.rest.parameters.entity_ids import read_transaction_id
 from mirror.core.rest.parameters.parameter_set import ParameterSet
-from mirror.core.rest.parameters.types import BooleanParameter, NonceParameter
 
 # Of a block before a transaction; anybody may ask for it.
 _MOST_BEFORE = 16 * 1024 * 1024
@@ -30,8 +30,8 @@ log = logs.logger(__name__)
 
 # PARAMETERS
 class StateProofParameters(ParameterSet):
-    nonce = NonceParameter()
-    scheduled = BooleanParameter(
+    nonce = classic.Nonce()
+    scheduled = classic.Boolean(
         "scheduled", False, help="The execution of a schedule, instead of a transaction of a client."
     )
 

@@ -20,20 +20,12 @@ from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import InvalidParameter, NotFound
 from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import is_numeric_id, read_numeric_id, require_form
-from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters, ParameterSet, refuse_ne
-from mirror.core.rest.parameters.strict import InvalidParameters
-from mirror.core.rest.parameters.types import (
-    ChoiceParameter,
-    LimitParameter,
-    NumberParameter,
-    OrderParameter,
-    TimestampParameter,
-    read_number,
-)
+from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters, refuse_ne
 from mirror.core.values import entity_id, hexadecimal, timestamp
 from mirror.core.values.hapi import messages as hapi
-from mirror.core.values.json_types import Base64, EntityId, Int32, Int64, Page, Timestamp
+from mirror.core.values.json_types import Base64, EntityId, Int32, Int64, Timestamp, page_of
 
 _TOPIC = "topic.id"
 _BY_PARTITION = "rest.query.topicMessageLookup"
@@ -43,17 +35,16 @@ _FIRST_KNOWN_HASH_VERSION = 3
 
 
 # PARAMETERS
-class MessageParameters(ParameterSet):
-    encoding = ChoiceParameter(
+class MessageParameters(classic.PageParameters):
+    encoding = classic.Choice(
         "encoding",
         {"base64": False, "utf-8": True, "utf8": True},
         False,
         help="Encoding of the messages.",
     )
-    limit = LimitParameter()
-    order = OrderParameter("asc")
-    sequence_number = NumberParameter("sequencenumber", low=1, help="Place of the message in its topic.")
-    timestamp = TimestampParameter(
+    order = classic.Order("asc")
+    sequence_number = classic.Number("sequencenumber", low=1, help="Place of the message in its topic.")
+    timestamp = classic.Timestamp(
         "timestamp",
         column="m.consensus_timestamp",
         any_equal=False,
@@ -159,10 +150,6 @@ class TopicMessageJson(TypedDict):
     topic_id: EntityId | None
 
 
-class TopicMessagesJson(Page):
-    messages: list[TopicMessageJson]
-
-
 def message_json(message: Message, *, as_text: bool = False) -> TopicMessageJson:
     """Return a message as JSON; `as_text`: its content as UTF-8, not as base64."""
     version = message.running_hash_version
@@ -183,7 +170,10 @@ def chunk_json(message: Message) -> ChunkJson:
     first = _first_transaction_id(message.initial_transaction_id)
     return {
         "initial_transaction_id": {
-            "account_id": entity_id.text(message.payer_account_id) if first is None else _account_text(first),
+            # Without an account number, or with an impossible one, there is no payer.
+            "account_id": entity_id.text(
+                message.payer_account_id if first is None else entity_id.of_account(first.accountID)
+            ),
             "nonce": None if first is None else first.nonce,
             "scheduled": None if first is None else first.scheduled,
             "transaction_valid_start": timestamp.text(
@@ -205,14 +195,6 @@ def _first_transaction_id(stored: bytes | None) -> Any:
         return None
 
 
-def _account_text(transaction_id: Any) -> str | None:
-    """Return the payer; None if its account number is missing or impossible."""
-    try:
-        return entity_id.text(entity_id.of_account(transaction_id.accountID))
-    except entity_id.InvalidEntityId:
-        return None
-
-
 def _valid_start(transaction_id: Any) -> int | None:
     if not transaction_id.HasField("transactionValidStart"):
         return None
@@ -226,7 +208,7 @@ class Messages(ReadView):
     Oldest first, in base64 or, with `encoding=utf-8`, as text. The running hash proves their order.
     """
 
-    parameters, max_age, answers = MessageParameters, 1, TopicMessagesJson
+    parameters, max_age, answers = MessageParameters, 1, page_of("TopicMessages", messages=TopicMessageJson)
     paging = {"timestamp": "consensus_timestamp"}
     path_first = True
 
@@ -250,9 +232,9 @@ class MessageOfNumber(ReadView):
     def read(self, parameters: NoParameters, topic_id: str, sequence_number: str) -> TopicMessageJson:
         invalid = [] if is_numeric_id(topic_id) else [_TOPIC]
         try:
-            number = read_number(sequence_number, 1)
+            number = classic.read_number(sequence_number, 1)
         except InvalidValue:
-            raise InvalidParameters(*invalid, "sequencenumber") from None
+            raise InvalidParameter(*invalid, "sequencenumber") from None
         require_form(is_numeric_id, topic_id, _TOPIC)
         topic = read_numeric_id(topic_id)
         message = queries.message_of_number(topic, number, by_partition=config.value(_BY_PARTITION))

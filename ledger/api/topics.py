@@ -4,28 +4,24 @@ Source: topic, entity and custom_fee; the topic must be in all three.
 Errors: 400 malformed id; 404 naming what is missing.
 """
 
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import Any, TypedDict
 
 from google.protobuf.message import DecodeError
 
-from ledger.queries import topics as queries
-from ledger.queries.topics import Topic as TopicRow
+from mirror.core.db.reading.sql import fetch_one
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
+from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import SpringReadView
+from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.entity_ids import read_spring_id
-from mirror.core.rest.parameters.spring import SpringParameterSet, read_spring_in_path
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi import wire
 from mirror.core.values.json_types import EntityId, Int64, KeyJson, Timestamp, TimestampRangeJson
 from mirror.core.values.keys import key_json
 
 _KEYS_OF_A_LIST = 1  # the field of KeyList that holds its keys
-
-
-# PARAMETERS
-class TopicParameters(SpringParameterSet):
-    """No parameters; the query string is ignored."""
 
 
 # JSON
@@ -55,30 +51,17 @@ class TopicJson(TypedDict):
     topic_id: EntityId | None
 
 
-def topic_json(topic: TopicRow) -> TopicJson:
+def fees_json(fees: Mapping[str, Any]) -> TopicFeesJson:
     return {
-        "admin_key": key_json(topic.admin_key),
-        "auto_renew_account": entity_id.text(topic.auto_renew_account_id),
-        "auto_renew_period": topic.auto_renew_period,
-        "created_timestamp": timestamp.spring_text(topic.created_timestamp),
-        "custom_fees": {
-            "created_timestamp": timestamp.spring_text(topic.fees_since),
-            "fixed_fees": [
-                {
-                    "amount": fee["amount"],
-                    "collector_account_id": entity_id.text(fee.get("collector_account_id")),
-                    "denominating_token_id": entity_id.text(fee.get("denominating_token_id")),
-                }
-                for fee in topic.fixed_fees or ()
-            ],
-        },
-        "deleted": topic.deleted,
-        "fee_exempt_key_list": [key_json(key) for key in keys_of_list(topic.fee_exempt_key_list or b"")],
-        "fee_schedule_key": key_json(topic.fee_schedule_key),
-        "memo": topic.memo,
-        "submit_key": key_json(topic.submit_key),
-        "timestamp": timestamp.spring_range_json(topic.since, topic.until),
-        "topic_id": entity_id.text(topic.id),
+        "created_timestamp": timestamp.spring_text(fees["since"]),
+        "fixed_fees": [
+            {
+                "amount": fee["amount"],
+                "collector_account_id": entity_id.text(fee.get("collector_account_id")),
+                "denominating_token_id": entity_id.text(fee.get("denominating_token_id")),
+            }
+            for fee in fees["fixed"] or ()
+        ],
     }
 
 
@@ -90,18 +73,47 @@ def keys_of_list(key_list: bytes) -> list[bytes]:
         return []
 
 
+TOPIC = Record(
+    TopicJson,
+    of="t",
+    spring=True,
+    auto_renew_account="e.auto_renew_account_id",
+    auto_renew_period="e.auto_renew_period",
+    created_timestamp="e.created_timestamp",
+    custom_fees="json_build_object('since', lower(f.timestamp_range), 'fixed', f.fixed_fees)",
+    deleted="e.deleted",
+    memo="e.memo",
+    timestamp="lower(e.timestamp_range), upper(e.timestamp_range)",
+    topic_id="t.id",
+    written={
+        "custom_fees": fees_json,
+        "fee_exempt_key_list": lambda keys: [key_json(key) for key in keys_of_list(keys or b"")],
+    },
+)
+
+
 # VIEW
 class Topic(SpringReadView):
     """Get a topic with its keys and custom fees."""
 
-    parameters, max_age, answers = TopicParameters, 5, TopicJson
+    parameters, max_age, answers = spring.NoParameters, 5, TopicJson
 
-    def read(self, parameters: TopicParameters, id: str) -> TopicJson:
-        topic = queries.topic(read_spring_in_path(read_spring_id, id, "id"))
-        if topic is None:
+    def read(self, parameters: spring.NoParameters, id: str) -> TopicJson:
+        # Indexes: the primary keys of topic, entity and custom_fee.
+        row = fetch_one(
+            f"""
+            select {TOPIC.columns}, e.id is not null, f.entity_id is not null from topic t
+            left join entity e on e.id = t.id
+            left join custom_fee f on f.entity_id = t.id
+            where t.id = %s
+            """,
+            (spring.read_in_path(read_spring_id, id, "id"),),
+        )
+        if row is None:
             raise NotFound("Topic not found", detail=not_loaded.entity())
-        if not topic.has_entity:
+        *topic, has_entity, has_custom_fee = row
+        if not has_entity:
             raise NotFound("Entity not found", detail=not_loaded.entity())
-        if not topic.has_custom_fee:
+        if not has_custom_fee:
             raise NotFound("Custom fee for entity not found", detail=not_loaded.entity())
-        return topic_json(topic)
+        return TOPIC.json(topic)

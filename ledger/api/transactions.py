@@ -8,14 +8,12 @@ Errors: 400 malformed parameter, id or hash; 404 no transaction of that id or ha
 
 import re
 from base64 import b64decode
-from binascii import b2a_base64
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import NotRequired, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.transactions import read_transaction_id
 from ledger.queries import transaction_lists
 from ledger.queries import transactions as queries
 from ledger.queries.timestamp_ranges import bound, nanoseconds
@@ -30,19 +28,10 @@ from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.views import Answer, ReadView
+from mirror.core.rest.parameters import classic
+from mirror.core.rest.parameters.entity_ids import read_transaction_id
 from mirror.core.rest.parameters.parameter_set import ParameterSet
-from mirror.core.rest.parameters.types import (
-    BooleanParameter,
-    ChoicesParameter,
-    EntityIdParameter,
-    LimitParameter,
-    NonceParameter,
-    OrderParameter,
-    ResultParameter,
-    TimestampParameter,
-    TransactionTypeParameter,
-)
-from mirror.core.values import entity_id, timestamp, transaction_id
+from mirror.core.values import entity_id, hexadecimal, timestamp, transaction_id
 from mirror.core.values.hapi import result_codes, transaction_types
 from mirror.core.values.hapi.messages import CustomFeeLimit
 from mirror.core.values.json_types import (
@@ -52,9 +41,9 @@ from mirror.core.values.json_types import (
     Int32,
     Int64,
     KeyJson,
-    Page,
     Timestamp,
     TransactionId,
+    page_of,
 )
 from mirror.core.values.keys import key_json
 
@@ -72,17 +61,15 @@ _BASE64_HASH = re.compile(r"[A-Za-z0-9+/_-]{64}")
 
 
 # PARAMETERS
-class TransactionsOfAccountParameters(ParameterSet):
-    limit = LimitParameter()
-    order = OrderParameter("desc")
-    timestamp = TimestampParameter("timestamp", help="Consensus timestamp.")
-    transaction_type = TransactionTypeParameter()
+class TransactionsOfAccountParameters(classic.PageParameters):
+    timestamp = classic.Timestamp("timestamp", help="Consensus timestamp.")
+    transaction_type = classic.TransactionType()
 
 
 class TransactionParameters(TransactionsOfAccountParameters):
-    account_id = EntityIdParameter("account.id", help="An account that pays or takes part in transfers.")
-    result = ResultParameter()
-    type = ChoicesParameter(
+    account_id = classic.EntityId("account.id", help="An account that pays or takes part in transfers.")
+    result = classic.Result()
+    type = classic.Choices(
         "type",
         {"credit": True, "debit": False},
         help="Only transactions with a transfer that gives to, or takes from, the account.",
@@ -90,8 +77,8 @@ class TransactionParameters(TransactionsOfAccountParameters):
 
 
 class TransactionIdParameters(ParameterSet):
-    nonce = NonceParameter(column="t.nonce")
-    scheduled = BooleanParameter(
+    nonce = classic.Nonce(column="t.nonce")
+    scheduled = classic.Boolean(
         "scheduled", column="t.scheduled", help="Only scheduled, or only other transactions."
     )
 
@@ -123,6 +110,8 @@ def transaction_rows(
         entities=_has_nft_parties(),
     )
     transactions, reached = transaction_lists.transactions(selection, query)
+    if len(transactions) >= query.limit:
+        return transactions, None
     return transactions, continue_at if reached is None else reached
 
 
@@ -248,10 +237,6 @@ class TransactionJson(TypedDict):
     valid_start_timestamp: Timestamp | None
 
 
-class TransactionsJson(Page):
-    transactions: list[TransactionJson]
-
-
 class TransactionsOfIdJson(TypedDict):
     transactions: list[TransactionJson]
 
@@ -276,7 +261,7 @@ def transactions_json(transactions: Sequence[FullTransaction]) -> list[Answer]:
 
 
 def transaction_json(transaction: FullTransaction, rewards: list[Answer]) -> Answer:
-    text, time_text = entity_id.text, timestamp.text
+    text, time_text, base64 = entity_id.text, timestamp.text, hexadecimal.base64_text
     # As a tuple it is read in half the time.
     (
         consensus_timestamp, payer, valid_start, type_number, result, scheduled, nonce, batch_key, whole,
@@ -288,7 +273,7 @@ def transaction_json(transaction: FullTransaction, rewards: list[Answer]) -> Ans
         record["assessed_custom_fees"] = [_assessed_custom_fee_json(*fee) for fee in assessed_custom_fees]
     record |= {
         "batch_key": key_json(batch_key),
-        "bytes": _base64(whole),
+        "bytes": base64(whole),
         "charged_tx_fee": charged,
         "consensus_timestamp": time_text(consensus_timestamp),
         "entity_id": text(entity),
@@ -296,7 +281,7 @@ def transaction_json(transaction: FullTransaction, rewards: list[Answer]) -> Ans
         "high_volume_pricing_multiplier": multiplier,
         "max_fee": None if max_fee is None else str(max_fee),
         "max_custom_fees": _max_custom_fees_json(max_custom_fees) if max_custom_fees else [],
-        "memo_base64": _base64(memo),
+        "memo_base64": base64(memo),
         "name": transaction_types.name(type_number),
         "nft_transfers": [_nft_transfer_json(transfer) for transfer in nft_transfers or ()],
         "node": text(node),
@@ -306,7 +291,7 @@ def transaction_json(transaction: FullTransaction, rewards: list[Answer]) -> Ans
         "scheduled": scheduled,
         "staking_reward_transfers": rewards,
         "token_transfers": _token_transfers_json(token_transfers) if token_transfers else [],
-        "transaction_hash": _base64(digest),
+        "transaction_hash": base64(digest),
         "transaction_id": transaction_id.text(payer, valid_start),
         "transfers": [
             {"account": text(account), "amount": amount, "is_approval": approved == 1}
@@ -316,10 +301,6 @@ def transaction_json(transaction: FullTransaction, rewards: list[Answer]) -> Ans
         "valid_start_timestamp": time_text(valid_start),
     }
     return record
-
-
-def _base64(data: bytes | None) -> str | None:
-    return None if data is None else b2a_base64(data, newline=False).decode()
 
 
 def _assessed_custom_fee_json(
@@ -373,7 +354,8 @@ class Transactions(ReadView):
     Newest first; of an account, a type, a result or a time.
     """
 
-    parameters, max_age, answers = TransactionParameters, 2, TransactionsJson
+    parameters, max_age = TransactionParameters, 2
+    answers = page_of("Transactions", transactions=TransactionJson)
     paging = {"timestamp": "consensus_timestamp"}
 
     def read(self, parameters: TransactionParameters) -> Response:
@@ -384,9 +366,8 @@ class Transactions(ReadView):
             credits=parameters.type,
             succeeded=parameters.result,
         )
-        if continue_at is not None and len(transactions) < self.query.limit:
-            self.continue_after(timestamp=timestamp.text(continue_at))
-        return self.page("transactions", transactions_json(transactions))
+        after = timestamp.text(continue_at)
+        return self.page("transactions", transactions_json(transactions), after=after)
 
 
 class TransactionsOfIdOrHash(ReadView):

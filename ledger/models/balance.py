@@ -1,4 +1,4 @@
-"""Snapshots of hbar balances."""
+"""Snapshots of hbar balances, and what comparing them found."""
 
 from django.db import models
 
@@ -69,3 +69,19 @@ class BalanceDifference(models.Model):
 
     class Meta:
         db_table = "balance_difference"
+
+
+class ReconciliationJob(models.Model):
+    """One run that compared balance snapshots with the sum of transfers. No transaction writes it."""
+
+    compared = None
+
+    consensus_timestamp = fields.NanosTimestampField()
+    count = fields.NumberField()
+    error = models.TextField(db_default="")
+    timestamp_end = models.DateTimeField(null=True)
+    timestamp_start = models.DateTimeField(primary_key=True)
+    status = models.SmallIntegerField()
+
+    class Meta:
+        db_table = "reconciliation_job"

@@ -5,10 +5,11 @@ from typing import Any
 
 from django.db import models
 
+from ledger.models.history import history_of
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.enums import EntityType
-from mirror.core.db.schema.indexes import GistIndex, Index
-from mirror.core.db.schema.tables import GrowingTable, KeylessTable
+from mirror.core.db.schema.indexes import Index
+from mirror.core.db.schema.tables import GrowingTable
 from mirror.core.db.writing.merge import Change, MergeRule, added_up
 
 # Id, balance and its timestamp.
@@ -59,43 +60,7 @@ def _balance(kind: str, balance: str, change: str) -> str:
     return f"case when {kind} in ('ACCOUNT', 'CONTRACT') or {balance} is not null then {total} end"
 
 
-class EntityColumns(models.Model):
-    """The columns of a version of an entity, besides its id."""
-
-    auto_renew_account_id = fields.EntityIdField(null=True)
-    auto_renew_period = fields.NumberField(null=True)
-    created_timestamp = fields.ConsensusTimestampField(null=True)
-    deleted = models.BooleanField(null=True)
-    expiration_timestamp = fields.NanosTimestampField(null=True)
-    key = fields.KeyField(null=True)
-    memo = models.TextField(db_default="")
-    num = fields.IdentifierField()
-    public_key = fields.HexField(null=True)
-    proxy_account_id = fields.EntityIdField(null=True)
-    realm = fields.IdentifierField()
-    shard = fields.IdentifierField()
-    receiver_sig_required = models.BooleanField(null=True)
-    max_automatic_token_associations = models.IntegerField(null=True)
-    timestamp_range = fields.ValidityField()
-    type = fields.EnumField("entity_type", choices=EntityType, db_default=EntityType.UNKNOWN)
-    alias = fields.AliasField(null=True)
-    ethereum_nonce = fields.NumberField(null=True, db_default=0)
-    evm_address = fields.BytesField(null=True)
-    decline_reward = models.BooleanField(db_default=False)
-    staked_account_id = fields.EntityIdField(null=True)
-    staked_node_id = fields.IdentifierField(null=True, db_default=-1)
-    stake_period_start = fields.EpochDayField(null=True, db_default=-1)
-    obtainer_id = fields.EntityIdField(null=True)
-    permanent_removal = models.BooleanField(null=True)
-    balance = fields.TinybarField(null=True)
-    balance_timestamp = fields.ConsensusTimestampField(null=True)
-    delegation_address = fields.BytesField(null=True)
-
-    class Meta:
-        abstract = True
-
-
-class Entity(EntityColumns):
+class Entity(models.Model):
     """One account, contract, file, topic, token or schedule as it is now.
 
     Written by every transaction that creates, updates or deletes one; balance and nonce also move by
@@ -151,6 +116,34 @@ class Entity(EntityColumns):
         },
     )
 
+    auto_renew_account_id = fields.EntityIdField(null=True)
+    auto_renew_period = fields.NumberField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
+    deleted = models.BooleanField(null=True)
+    expiration_timestamp = fields.NanosTimestampField(null=True)
+    key = fields.KeyField(null=True)
+    memo = models.TextField(db_default="")
+    num = fields.IdentifierField()
+    public_key = fields.HexField(null=True)
+    proxy_account_id = fields.EntityIdField(null=True)
+    realm = fields.IdentifierField()
+    shard = fields.IdentifierField()
+    receiver_sig_required = models.BooleanField(null=True)
+    max_automatic_token_associations = models.IntegerField(null=True)
+    timestamp_range = fields.ValidityField()
+    type = fields.EnumField("entity_type", choices=EntityType, db_default=EntityType.UNKNOWN)
+    alias = fields.AliasField(null=True)
+    ethereum_nonce = fields.NumberField(null=True, db_default=0)
+    evm_address = fields.BytesField(null=True)
+    decline_reward = models.BooleanField(db_default=False)
+    staked_account_id = fields.EntityIdField(null=True)
+    staked_node_id = fields.IdentifierField(null=True, db_default=-1)
+    stake_period_start = fields.EpochDayField(null=True, db_default=-1)
+    obtainer_id = fields.EntityIdField(null=True)
+    permanent_removal = models.BooleanField(null=True)
+    balance = fields.TinybarField(null=True)
+    balance_timestamp = fields.ConsensusTimestampField(null=True)
+    delegation_address = fields.BytesField(null=True)
     id = fields.EntityIdField(primary_key=True)
 
     class Meta:
@@ -177,29 +170,24 @@ class Entity(EntityColumns):
         ]
 
 
-class EntityHistory(KeylessTable, EntityColumns):
-    """One past version of an entity, over the time it was valid. Written when a transaction replaces it."""
-
-    pk = models.CompositePrimaryKey("id", "timestamp_range")
-    id = fields.EntityIdField()
-
-    class Meta:
-        db_table = "entity_history"
-        verbose_name_plural = "entity history"
-        indexes = [
-            Index(fields=["alias"], name="entity_history__alias", condition=models.Q(alias__isnull=False)),
-            Index(
-                fields=["evm_address"],
-                name="entity_history__evm_address",
-                condition=models.Q(evm_address__isnull=False),
-            ),
-            Index("id", "timestamp_range__startswith", name="entity_history__id_lower_timestamp"),
-            GistIndex(fields=["timestamp_range"], name="entity_history__timestamp_range"),
-        ]
+EntityHistory = history_of(
+    Entity,
+    "One past version of an entity, over the time it was valid. Written when a transaction replaces it.",
+    Index(fields=["alias"], name="entity_history__alias", condition=models.Q(alias__isnull=False)),
+    Index(
+        fields=["evm_address"],
+        name="entity_history__evm_address",
+        condition=models.Q(evm_address__isnull=False),
+    ),
+    by_start="entity_history__id_lower_timestamp",
+)
 
 
-class EntityStakeColumns(models.Model):
-    """The columns of an account's stake, besides its id. Amounts in tinybars."""
+class EntityStake(models.Model):
+    """An account's stake and pending reward as of the last finished staking period.
+
+    Written once per staking period, after NODESTAKEUPDATE.
+    """
 
     end_stake_period = fields.EpochDayField()
     pending_reward = fields.TinybarField()
@@ -207,36 +195,17 @@ class EntityStakeColumns(models.Model):
     staked_to_me = fields.TinybarField()
     stake_total_start = fields.TinybarField()
     timestamp_range = fields.ValidityField()
-
-    class Meta:
-        abstract = True
-
-
-class EntityStake(EntityStakeColumns):
-    """An account's stake and pending reward as of the last finished staking period.
-
-    Written once per staking period, after NODESTAKEUPDATE.
-    """
-
     id = fields.EntityIdField(primary_key=True)
 
     class Meta:
         db_table = "entity_stake"
 
 
-class EntityStakeHistory(KeylessTable, EntityStakeColumns):
-    """An account's stake in an earlier staking period. Written when NODESTAKEUPDATE ends the next one."""
-
-    pk = models.CompositePrimaryKey("id", "timestamp_range")
-    id = fields.EntityIdField()
-
-    class Meta:
-        db_table = "entity_stake_history"
-        verbose_name_plural = "entity stake history"
-        indexes = [
-            Index("id", "timestamp_range__startswith", name="entity_stake_history__id_lower_timestamp"),
-            GistIndex(fields=["timestamp_range"], name="entity_stake_history__timestamp_range"),
-        ]
+EntityStakeHistory = history_of(
+    EntityStake,
+    "An account's stake in an earlier staking period. Written when NODESTAKEUPDATE ends the next one.",
+    by_start="entity_stake_history__id_lower_timestamp",
+)
 
 
 class EntityTransaction(GrowingTable, models.Model):

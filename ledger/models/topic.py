@@ -3,27 +3,14 @@
 from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
+from ledger.models.history import history_of
 from mirror.core.db.schema import fields
-from mirror.core.db.schema.indexes import GistIndex, Index
+from mirror.core.db.schema.indexes import Index
 from mirror.core.db.schema.tables import GrowingTable, KeylessTable
 from mirror.core.db.writing.merge import MergeRule
 
 
-class TopicColumns(models.Model):
-    """The columns of a version of a topic, besides its id."""
-
-    admin_key = fields.KeyField(null=True)
-    created_timestamp = fields.ConsensusTimestampField(null=True)
-    fee_exempt_key_list = fields.BytesField(null=True)
-    fee_schedule_key = fields.KeyField(null=True)
-    submit_key = fields.KeyField(null=True)
-    timestamp_range = fields.ValidityField()
-
-    class Meta:
-        abstract = True
-
-
-class Topic(TopicColumns):
+class Topic(models.Model):
     """The keys of a topic as they are now; the rest of a topic is in entity.
 
     Written by CONSENSUSCREATETOPIC, CONSENSUSUPDATETOPIC and CONSENSUSDELETETOPIC.
@@ -31,25 +18,23 @@ class Topic(TopicColumns):
 
     merge = MergeRule(key=("id",), fixed=frozenset({"created_timestamp"}))
 
+    admin_key = fields.KeyField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
+    fee_exempt_key_list = fields.BytesField(null=True)
+    fee_schedule_key = fields.KeyField(null=True)
+    submit_key = fields.KeyField(null=True)
+    timestamp_range = fields.ValidityField()
     id = fields.EntityIdField(primary_key=True)
 
     class Meta:
         db_table = "topic"
 
 
-class TopicHistory(KeylessTable, TopicColumns):
-    """Earlier keys of a topic. Written when CONSENSUSUPDATETOPIC or CONSENSUSDELETETOPIC replaces them."""
-
-    pk = models.CompositePrimaryKey("id", "timestamp_range")
-    id = fields.EntityIdField()
-
-    class Meta:
-        db_table = "topic_history"
-        verbose_name_plural = "topic history"
-        indexes = [
-            Index("id", "timestamp_range__startswith", name="topic_history__id_lower_timestamp_range"),
-            GistIndex(fields=["timestamp_range"], name="topic_history__timestamp_range"),
-        ]
+TopicHistory = history_of(
+    Topic,
+    "Earlier keys of a topic. Written when CONSENSUSUPDATETOPIC or CONSENSUSDELETETOPIC replaces them.",
+    by_start="topic_history__id_lower_timestamp_range",
+)
 
 
 class TopicMessage(KeylessTable, GrowingTable, models.Model):

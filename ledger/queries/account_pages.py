@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ledger.queries.distributed import account_pages as distributed
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import MOST, page_of_few
+from mirror.core.db.sql.selective_page import MOST, few_ids, page_of_few
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 IS_ACCOUNT = "type in ('ACCOUNT', 'CONTRACT')"
@@ -18,6 +17,7 @@ IS_ACCOUNT = "type in ('ACCOUNT', 'CONTRACT')"
 UNINDEXED_BALANCE = "(balance + 0)"
 
 _BALANCE_INDEX = "entity__balance"
+_ALL = Where()
 
 
 class Filters(NamedTuple):
@@ -40,7 +40,7 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
     if candidates and is_distributed():
         index = "" if is_selective(filters.public_keys) else _BALANCE_INDEX
         where = Where((IS_ACCOUNT,))
-        selected = distributed.page_of_few(columns, joins, query.filter(where), candidates, index=index)
+        selected = _distributed_page_of_few(columns, joins, query.filter(where), candidates, index=index)
         if selected is not None:
             return selected, None
     elif candidates:
@@ -60,7 +60,7 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
         lambda window: _by_id(columns, joins, query.filter(Bounds(window.lower, window.upper).where("id"))),
         ids,
         query,
-        ends=_ends,
+        ends=lambda: ends_of("entity", "id"),
         first=FIRST_IDS,
     )
 
@@ -111,7 +111,7 @@ def is_selective(comparisons: Sequence[Comparison]) -> bool:
 
 def _by_id(columns: str, joins: str, query: Query) -> list[Row]:
     if is_distributed():
-        return distributed.by_id(columns, joins, query)
+        return _distributed_by_id(columns, joins, query)
     # Index: entity__type_id (type, id), once per type, so that other entities between are not read. `any` and
     # the order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.
     order = f"order by e.id {query.direction}"
@@ -134,7 +134,47 @@ def _by_id(columns: str, joins: str, query: Query) -> list[Row]:
     return fetch(f"select {columns} from ({page}) e {joins} {order}", query.where.values * 2)
 
 
-def _ends() -> tuple[int, int] | None:
-    # Index: the primary key (id).
-    row = fetch_one("select min(id), max(id) from entity")
+def ends_of(table: str, column: str, where: Where = _ALL) -> tuple[int, int] | None:
+    """Return the smallest and the largest value of a column, which an index begins with; None of no rows."""
+    row = fetch_one(f"select min({column}), max({column}) from {table} {where.sql}", where.values)
     return None if row is None or row[0] is None else (row[0], row[1])
+
+
+# WHERE TABLES ARE DISTRIBUTED: ids first, then the rows.
+
+
+def _distributed_page_of_few(
+    columns: str, joins: str, query: Query, candidates: Statement, *, index: str
+) -> list[Row] | None:
+    """Return a page of the candidates; None if they are not few."""
+    ids = few_ids(candidates, index=index)
+    if not ids:
+        return None if ids is None else []
+    where = Where(("id = any(%s)",), (ids,)) + query.where
+    # Index: the primary key (id).
+    return _rows(columns, joins, query, _ids(where, "id", query))
+
+
+def _distributed_by_id(columns: str, joins: str, query: Query) -> list[Row]:
+    # Index: entity__type_id (type, id), once per type.
+    ids: list[int] = []
+    for kind in ("ACCOUNT", "CONTRACT"):
+        where = Where((f"type = any('{{{kind}}}'::entity_type[])",)) + query.where
+        if len(ids) == query.limit:
+            # No contract after the accounts of a full page.
+            where += Where((f"id {'>' if query.descending else '<'} %s",), (ids[-1],))
+        ids += _ids(where, f"type {query.direction}, id", query)
+    return _rows(columns, joins, query, sorted(ids, reverse=query.descending)[: query.limit])
+
+
+def _ids(where: Where, order: str, query: Query) -> list[int]:
+    statement = f"select id from entity {where.sql} order by {order} {query.direction} limit {query.limit:d}"
+    return [number for (number,) in fetch(statement, where.values)]
+
+
+def _rows(columns: str, joins: str, query: Query, ids: Sequence[int]) -> list[Row]:
+    if not ids:
+        return []
+    # Index: the primary key (id), on the machines of these ids.
+    statement = f"select {columns} from entity e {joins} where e.id = any(%s) order by e.id {query.direction}"
+    return fetch(statement, (list(ids),))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ledger.queries.account_pages import IS_ACCOUNT, Filters, page
 from ledger.queries.versions_at import VersionRange
-from mirror.core.db.reading.sql import Where, fetch_one
+from mirror.core.db.reading.sql import Row, Where, fetch_one
 from mirror.core.db.sql.query import Query
 
 Holdings = list[list[int]]  # pairs of token and balance
@@ -20,34 +20,6 @@ _ENTITY = (
     "staked_node_id", "stake_period_start",
 )  # fmt: skip
 _STAKE = ("id", "pending_reward", "end_stake_period")
-_COLUMNS = ", ".join([*(f"e.{name}" for name in _ENTITY), *(f"s.{name}" for name in _STAKE[1:])])
-
-
-class Account(NamedTuple):
-    """One account; `tokens` only where a query reads them, the stake only if there is one."""
-
-    id: int
-    alias: bytes | None
-    auto_renew_period: int | None
-    balance: int | None
-    balance_timestamp: int | None
-    created_timestamp: int | None
-    decline_reward: bool
-    delegation_address: bytes | None
-    deleted: bool | None
-    ethereum_nonce: int | None
-    evm_address: bytes | None
-    expiration_timestamp: int | None
-    key: bytes | None
-    max_automatic_token_associations: int | None
-    memo: str
-    receiver_sig_required: bool | None
-    staked_account_id: int | None
-    staked_node_id: int | None
-    stake_period_start: int | None
-    pending_reward: int | None
-    end_stake_period: int | None
-    tokens: Holdings | None = None
 
 
 class AccountBalance(NamedTuple):
@@ -57,15 +29,16 @@ class AccountBalance(NamedTuple):
     tokens: Holdings | None
 
 
-def accounts(query: Query, filters: Filters, *, tokens: int) -> tuple[list[Account], int | None]:
-    """Return a page of accounts by id, each with up to `tokens` tokens.
+def accounts(columns: str, query: Query, filters: Filters, *, tokens: int) -> tuple[list[Row], int | None]:
+    """Return columns of entity e and entity_stake s of a page of accounts by id.
+
+    Where `tokens` are to be shown, a last column has up to as many of them.
 
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
     # Index of the stake: the primary key (id).
     held = f", {_held(tokens, query.direction)}" if tokens else ""
-    rows, continue_at = page(f"{_COLUMNS}{held}", "left join entity_stake s on s.id = e.id", query, filters)
-    return [Account(*row) for row in rows], continue_at
+    return page(f"{columns}{held}", "left join entity_stake s on s.id = e.id", query, filters)
 
 
 def balances(query: Query, filters: Filters, *, tokens: int) -> tuple[list[AccountBalance], int | None]:
@@ -75,25 +48,23 @@ def balances(query: Query, filters: Filters, *, tokens: int) -> tuple[list[Accou
     return [AccountBalance(*row) for row in rows], continue_at
 
 
-def account(entity_id: int, *, tokens: int) -> Account | None:
-    """Return the account as it is now."""
+def account(columns: str, entity_id: int, *, tokens: int) -> Row | None:
+    """Return the same columns of the account as it is now, and its tokens."""
     # Index: the primary keys (id).
     statement = f"""
-        select {_COLUMNS}, {_held(tokens, "asc")}
+        select {columns}, {_held(tokens, "asc")}
         from entity e left join entity_stake s on s.id = e.id
         where e.id = %s and {IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}
     """
-    row = fetch_one(statement, (entity_id,))
-    return None if row is None else Account(*row)
+    return fetch_one(statement, (entity_id,))
 
 
-def account_at(entity_id: int, versions: VersionRange) -> Account | None:
-    """Return the latest version of the account within a range, with the stake of that time."""
+def account_at(columns: str, entity_id: int, versions: VersionRange) -> Row | None:
+    """Return the columns of the latest version of the account within a range, with the stake of that time."""
     state = _version("entity", _ENTITY, versions.where, f"and {IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}")
     stake = _version("entity_stake", _STAKE, versions.where)
-    statement = f"select {_COLUMNS} from ({state}) e left join ({stake}) s on s.id = e.id"
-    row = fetch_one(statement, (entity_id, *versions.where.values) * 4)
-    return None if row is None else Account(*row)
+    statement = f"select {columns} from ({state}) e left join ({stake}) s on s.id = e.id"
+    return fetch_one(statement, (entity_id, *versions.where.values) * 4)
 
 
 def _version(table: str, columns: Sequence[str], valid: Where, more: str = "") -> str:

@@ -14,6 +14,7 @@ from ledger.queries.account_pages import (
     UNINDEXED_BALANCE,
     accounts_of_key,
     bounds_of,
+    ends_of,
     is_selective,
     names_few,
 )
@@ -164,7 +165,9 @@ def balances_at(
             return [BalanceAt(*row) for row in first], None
     if names_few(ids) or (selection.public_key is None and not selection.balances):
         return read(Bounds()), None
-    return walk(read, ids, query, ends=lambda: _ends(at), first=FIRST_IDS)
+    return walk(
+        read, ids, query, ends=lambda: ends_of("account_balance", "account_id", at.rows), first=FIRST_IDS
+    )
 
 
 def _candidates(selection: Selection, at: Window) -> Statement | None:
@@ -277,14 +280,6 @@ def _first(where: Where, query: Query) -> Statement:
         """,
         where.values,
     )
-
-
-def _ends(at: Window) -> tuple[int, int] | None:
-    # Index: the primary key (account_id, consensus_timestamp), of one month.
-    row = fetch_one(
-        f"select min(account_id), max(account_id) from account_balance {at.rows.sql}", at.rows.values
-    )
-    return None if row is None or row[0] is None else (row[0], row[1])
 
 
 def _held(rows: Where, most: int, direction: str) -> str:

@@ -5,24 +5,23 @@ from collections.abc import Sequence
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
 from mirror.core.db.sql.query import Query
 
-# The columns of a block, in the order ledger.api.blocks reads them.
-_COLUMNS = """
-    count, hapi_version_major, hapi_version_minor, hapi_version_patch, hash, name, index, prev_hash,
-    coalesce(size, length(bytes)), consensus_start, consensus_end, gas_used, logs_bloom
-"""
-
 
 def blocks(
-    query: Query, *, by: str, numbers: Sequence[Comparison] = (), times: Sequence[Comparison] = ()
+    columns: str,
+    query: Query,
+    *,
+    by: str,
+    numbers: Sequence[Comparison] = (),
+    times: Sequence[Comparison] = (),
 ) -> list[Row]:
-    """Return a page of blocks in the order of the column `by`: index or consensus_end."""
+    """Return the columns of a page of blocks in the order of the column `by`: index or consensus_end."""
     # Indexes: record_file__index (index), or the primary key (consensus_end).
     other, others = ("consensus_end", times) if by == "index" else ("index", numbers)
     query = query.filter(compare(by, numbers if by == "index" else times, any_equal=False))
     for comparison in others:
         query = query.filter(_of_other(by, other, comparison))
     page = f"order by {by} {query.direction} limit {query.limit:d}"
-    statement = f"select {_COLUMNS} from record_file {query.where.sql} {page}"
+    statement = f"select {columns} from record_file {query.where.sql} {page}"
     return fetch(statement, query.where.values)
 
 
@@ -43,16 +42,16 @@ def _of_other(by: str, other: str, comparison: Comparison) -> Where:
     )
 
 
-def block_of_number(number: int) -> Row | None:
+def block_of_number(columns: str, number: int) -> Row | None:
     # Index: record_file__index (index).
-    return _only(fetch(f"select {_COLUMNS} from record_file where index = %s limit 2", (number,)))
+    return _only(fetch(f"select {columns} from record_file where index = %s limit 2", (number,)))
 
 
-def block_of_hash(start: str) -> Row | None:
+def block_of_hash(columns: str, start: str) -> Row | None:
     """Return the block whose hash starts with these lower-case hex digits; None if there are two."""
     # Index: record_file__hash (hash), which a range can use and LIKE with a parameter can't. "g" comes after
     # all hex digits.
-    statement = f"select {_COLUMNS} from record_file where hash >= %s and hash < %s limit 2"
+    statement = f"select {columns} from record_file where hash >= %s and hash < %s limit 2"
     return _only(fetch(statement, (start, start + "g")))
 
 

@@ -1,6 +1,7 @@
 """Values from system files that a process remembers, so that a request need not read the files."""
 
 from collections.abc import Hashable, Iterable, Mapping
+from functools import cached_property
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
@@ -21,14 +22,15 @@ class Cached(Generic[Key, Value]):
 
     def __init__(self) -> None:
         self._lock = Lock()
+
+    @cached_property
+    def _values(self) -> TLRUCache[Key, Value | None]:
         seconds: float = config.value("rest.cache.feeSchedule.maxAge")
 
         def expires(_key: Key, value: Value | None, now: float) -> float:
             return now + (min(seconds, _UNKNOWN_SECONDS) if value is None else seconds)
 
-        self._values: TLRUCache[Key, Value | None] = TLRUCache(
-            config.value("rest.cache.feeSchedule.maxSize"), ttu=expires
-        )
+        return TLRUCache(config.value("rest.cache.feeSchedule.maxSize"), ttu=expires)
 
     def take(self, keys: Iterable[Key]) -> dict[Key, Value | None]:
         """Return the values that are remembered."""
@@ -39,3 +41,8 @@ class Cached(Generic[Key, Value]):
     def put(self, values: Mapping[Key, Value | None]) -> None:
         with self._lock:
             self._values.update(values)
+
+    def forget(self) -> None:
+        """Look every value up again, with the settings as they are then."""
+        with self._lock:
+            vars(self).pop("_values", None)

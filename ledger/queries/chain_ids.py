@@ -1,7 +1,6 @@
 """The network's own chain id: the property contracts.chainId in the file 0.0.121, as of now."""
 
 import re
-from functools import cache
 
 from ledger.queries.cached_files import Cached
 from ledger.queries.system_files import system_file
@@ -10,6 +9,8 @@ from mirror.core.values.hapi.messages import ServicesConfigurationList
 
 _PROPERTIES, _NAME = 121, "contracts.chainId"
 _NUMBER = re.compile("[0-9]{1,18}")
+
+_remembered = Cached[str, int]()
 
 
 def read_chain_id() -> int | None:
@@ -22,18 +23,12 @@ def read_chain_id() -> int | None:
 
 def chain_id() -> int | None:
     """Return the same, remembered."""
-    values = _remembered().take([_NAME])
+    values = _remembered.take([_NAME])
     if not values:
         values = {_NAME: read_chain_id()}
-        _remembered().put(values)
+        _remembered.put(values)
     return values[_NAME]
 
 
-@cache
-def _remembered() -> Cached[str, int]:
-    return Cached()
-
-
-def forget() -> None:
-    """Read the file again."""
-    _remembered.cache_clear()
+#: Read the file again.
+forget = _remembered.forget

@@ -5,7 +5,6 @@ empty.
 """
 
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
 from ledger.queries.cached_files import Cached
@@ -19,6 +18,8 @@ SCHEDULE_UNITS_PER_TINYCENT = 1000
 _CONTRACT_CALL = 6  # the HederaFunctionality
 _HOUR_SECONDS = 3600
 _NANOS_PER_HOUR = _HOUR_SECONDS * NANOS_PER_SECOND
+
+_remembered = Cached[int, int]()
 
 
 def schedule_in_force(schedules: Any, seconds: int) -> Any:
@@ -45,11 +46,11 @@ def gas_prices(times: Iterable[int]) -> dict[int, int | None]:
     first_times: dict[int, int] = {}  # by hour
     for at, hour in hours.items():
         first_times.setdefault(hour, at)
-    prices = _remembered().take(first_times)
+    prices = _remembered.take(first_times)
     missing = [at for hour, at in first_times.items() if hour not in prices]
     if missing:
         read = {at // _NANOS_PER_HOUR: price for at, price in _read(missing).items()}
-        _remembered().put(read)
+        _remembered.put(read)
         prices |= read
     return {at: prices[hour] for at, hour in hours.items()}
 
@@ -80,11 +81,5 @@ def gas_of_schedule(schedule: Any) -> int | None:
     return None
 
 
-@cache
-def _remembered() -> Cached[int, int]:
-    return Cached()
-
-
-def forget() -> None:
-    """Look every price up again."""
-    _remembered.cache_clear()
+#: Look every price up again.
+forget = _remembered.forget

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ledger.queries.account_pages import ends_of
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch, fetch_one
+from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.loose_index_scan import different_values
 from mirror.core.db.sql.query import Query
+from mirror.core.db.sql.windowed_scan import AT_ONCE, FIRST_IDS, WHOLE, walk
 
 # A page reads the first schedules of so many creators one by one.
 _MOST_CREATORS = 100
@@ -15,9 +17,8 @@ _MOST_CREATORS = 100
 # Per row of `s`. Indexes: the primary key of entity; transaction_signature__entity_id (entity_id,
 # consensus_timestamp). PostgreSQL's base64 has a newline after every 76 characters, as the API has.
 _COLUMNS = """
-    s.consensus_timestamp, s.creator_account_id, s.executed_timestamp, s.expiration_time, s.payer_account_id,
-    s.schedule_id, s.transaction_body, s.wait_for_expiry, e.id is not null, e.key, e.deleted, e.memo,
-    (
+    e.key, e.deleted, s.consensus_timestamp, s.creator_account_id, s.executed_timestamp, s.expiration_time,
+    e.memo, s.payer_account_id, s.schedule_id, (
         select json_agg(
             json_build_array(
                 g.consensus_timestamp, encode(g.public_key_prefix, 'base64'), encode(g.signature, 'base64'),
@@ -26,30 +27,56 @@ _COLUMNS = """
             order by g.consensus_timestamp, g.public_key_prefix
         )
         from transaction_signature g where g.entity_id = s.schedule_id
-    )
+    ), s.transaction_body, s.wait_for_expiry, e.id is not null
 """
 
 
 class FullSchedule(NamedTuple):
     """A schedule with columns of its entity, if it is stored (`has_entity`), and its signatures."""
 
+    admin_key: bytes | None
+    deleted: bool | None
     consensus_timestamp: int
     creator_account_id: int
     executed_timestamp: int | None
     expiration_time: int | None
+    memo: str | None
     payer_account_id: int
     schedule_id: int
+    signatures: list[tuple[int, str, str, int | None]] | None  # time, key prefix, signature, type
     transaction_body: bytes
     wait_for_expiry: bool
     has_entity: bool
-    admin_key: bytes | None
-    deleted: bool | None
-    memo: str | None
-    signatures: list[tuple[int, str, str, int | None]] | None  # time, key prefix, signature, type
 
 
-def schedules(query: Query, ids: Bounds, creators: Sequence[int] | None) -> list[FullSchedule]:
-    """Return a page of schedules by id, of these creators if they are given."""
+def page(
+    accounts: Sequence[Comparison], schedule_ids: Sequence[Comparison], query: Query
+) -> tuple[list[FullSchedule], int | None]:
+    """Return a page of schedules by id, and the id after which it continues if it came to no end.
+
+    All comparisons, of creators and of ids, have to hold.
+    """
+    if any(comparison.value is None for comparison in (*accounts, *schedule_ids)):
+        return [], None
+    within, ids = Bounds.of(accounts), Bounds.of(schedule_ids)
+    creators = None
+    if within.equal:
+        creators = list(within.equal_within - within.unequal) if len(within.equal) == 1 else []
+    elif within.lower is not None or within.upper is not None:
+        # Index: schedule__creator_schedule (creator_account_id, schedule_id). None if they are many.
+        creators = different_values("schedule", "creator_account_id", within, _MOST_CREATORS)
+    others = Where() if creators is not None else within.where("creator_account_id")
+    return walk(
+        lambda window: _schedules(query.filter(others), window, creators),
+        ids,
+        query,
+        ends=lambda: ends_of("schedule", "schedule_id"),
+        first=FIRST_IDS,
+        at_once=AT_ONCE if others.conditions else WHOLE,
+    )
+
+
+def _schedules(query: Query, ids: Bounds, creators: Sequence[int] | None) -> list[FullSchedule]:
     # Indexes: the primary key (schedule_id); of creators schedule__creator_schedule (creator_account_id,
     # schedule_id). `any`, and an order that starts with the creator, as for `=` PostgreSQL may walk the
     # primary key; always both ends of the ids, as without them it may sort all schedules of the creator.
@@ -103,19 +130,6 @@ def _schedules_of(where: Where, order: str = "") -> list[FullSchedule]:
         select {_COLUMNS} from schedule s left join entity e on e.id = s.schedule_id {where.sql} {order}
     """
     return [FullSchedule(*row) for row in fetch(statement, where.values)]
-
-
-def creators_within(accounts: Bounds) -> list[int] | None:
-    """Return the accounts of a range that have created schedules; None if they are many."""
-    # Index: schedule__creator_schedule (creator_account_id, schedule_id).
-    return different_values("schedule", "creator_account_id", accounts, _MOST_CREATORS)
-
-
-def first_and_last() -> tuple[int, int] | None:
-    """Return the smallest and the largest id of a schedule."""
-    # Index: the primary key (schedule_id).
-    row = fetch_one("select min(schedule_id), max(schedule_id) from schedule")
-    return None if row is None or row[0] is None else (row[0], row[1])
 
 
 def schedule(schedule_id: int) -> FullSchedule | None:

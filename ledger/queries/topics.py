@@ -1,4 +1,4 @@
-"""Topics and their messages.
+"""Messages of topics.
 
 The sequence numbers of a topic rise with the consensus time of its messages. So a probe for the first or last
 message within a bound on sequence numbers turns it into a bound on time, and every page runs along the index
@@ -6,7 +6,7 @@ of a topic's messages by time.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, Row, Where, compare, fetch, fetch_one
@@ -37,46 +37,6 @@ class Message(NamedTuple):
     running_hash_version: int | None
     sequence_number: int
     topic_id: int
-
-
-class Topic(NamedTuple):
-    """A topic, with columns of its entity and its fee schedule if they are stored."""
-
-    has_entity: bool
-    has_custom_fee: bool
-    admin_key: bytes | None
-    auto_renew_account_id: int | None
-    auto_renew_period: int | None
-    created_timestamp: int | None
-    fees_since: int | None
-    fixed_fees: list[dict[str, Any]] | None
-    deleted: bool | None
-    fee_exempt_key_list: bytes | None
-    fee_schedule_key: bytes | None
-    memo: str | None
-    submit_key: bytes | None
-    since: int | None
-    until: int | None
-    id: int
-
-
-def topic(topic_id: int) -> Topic | None:
-    """Return one topic."""
-    # Indexes: the primary keys of topic, entity and custom_fee.
-    row = fetch_one(
-        """
-        select e.id is not null, f.entity_id is not null, t.admin_key, e.auto_renew_account_id,
-            e.auto_renew_period, e.created_timestamp, lower(f.timestamp_range), f.fixed_fees, e.deleted,
-            t.fee_exempt_key_list, t.fee_schedule_key, e.memo, t.submit_key, lower(e.timestamp_range),
-            upper(e.timestamp_range), t.id
-        from topic t
-        left join entity e on e.id = t.id
-        left join custom_fee f on f.entity_id = t.id
-        where t.id = %s
-        """,
-        (topic_id,),
-    )
-    return None if row is None else Topic(*row)
 
 
 def messages(topic_id: int, sequence_numbers: Sequence[Comparison], query: Query) -> list[Message]:

@@ -8,7 +8,6 @@ quiet account by its transfers.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ledger.queries.distributed import transaction_sides as distributed
 from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.reading import also
@@ -32,6 +31,10 @@ _FAILED = Where((f"(t.result + 0) not in ({_CODES})",))
 # The side of types and results calls its rows y, and conditions on t are probed.
 _KIND = "transaction y"
 _FAILED_BY_INDEX = Where((f"y.result not in ({_CODES})",))
+
+
+#: A value that stands for the times of the transactions to which a condition is applied.
+TIMES = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,12 +329,23 @@ def _is_party(selection: Selection, accounts: Accounts) -> Where:
     if selection.credit is None and selection.entities:
         condition = _among(accounts, "e.entity_id")
         if is_distributed():
-            parts.append(distributed.named(condition))
+            parts.append(_distributed_named(condition))
         else:
             exists = _exists("entity_transaction e", " and ".join(condition.conditions), selection.timestamps)
             parts.append(Where((exists,), condition.values))
     text = " or ".join(f"({part.conditions[0]})" for part in parts)
     return Where((f"({text})",), tuple(value for part in parts for value in part.values))
+
+
+def _distributed_named(condition: Where) -> Where:
+    """Return the condition that a row of entity_transaction names transaction t.
+
+    These rows are with their entity, not with the payer, so they are looked up by times that are known.
+    """
+    # Index: the primary key (entity_id, consensus_timestamp).
+    where = condition + Where(("e.consensus_timestamp = any(%s)",), (TIMES,))
+    among = f"select e.consensus_timestamp from entity_transaction e {where.sql}"
+    return Where((f"t.consensus_timestamp in ({among})",), where.values)
 
 
 def _among(accounts: Accounts, column: str) -> Where:

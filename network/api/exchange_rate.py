@@ -10,15 +10,15 @@ from ledger.queries import system_files
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.views import SpringReadView
-from mirror.core.rest.parameters.spring import SpringParameterSet, SpringTimestampParameter, time_window
+from mirror.core.rest.parameters import spring
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi.messages import ExchangeRateSet
 from mirror.core.values.json_types import Int32, Int64, Timestamp
 
 
 # PARAMETERS
-class ExchangeRateParameters(SpringParameterSet):
-    timestamp = SpringTimestampParameter(help="Time of the rates.")
+class ExchangeRateParameters(spring.ParameterSet):
+    timestamp = spring.Timestamp(help="Time of the rates.")
 
 
 # JSON
@@ -58,7 +58,7 @@ class ExchangeRate(SpringReadView):
     parameters, max_age, answers = ExchangeRateParameters, 60, ExchangeRateJson
 
     def read(self, parameters: ExchangeRateParameters) -> ExchangeRateJson:
-        times = time_window(parameters.timestamp)
+        times = spring.time_window(parameters.timestamp)
         version = system_files.system_file(system_files.EXCHANGE_RATES, times, ExchangeRateSet.FromString)
         if version is None:
             raise no_file(system_files.EXCHANGE_RATES)

@@ -19,17 +19,9 @@ from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.views import PostedBody, SpringReadView
+from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.bodies import UNREADABLE, read_body
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ
-from mirror.core.rest.parameters.spring import (
-    SpringChoiceParameter,
-    SpringOrderParameter,
-    SpringParameter,
-    SpringParameterSet,
-    SpringTimestampParameter,
-    read_int32,
-    time_window,
-)
 from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import (
     CurrentAndNextFeeSchedule,
@@ -58,12 +50,12 @@ _EXAMPLES = {
 
 
 # PARAMETERS
-class FeeParameters(SpringParameterSet):
-    timestamp = SpringTimestampParameter(help="Time of the fees.")
-    order = SpringOrderParameter()
+class FeeParameters(spring.ParameterSet):
+    timestamp = spring.Timestamp(help="Time of the fees.")
+    order = spring.Order()
 
 
-class ThrottleParameter(SpringParameter):
+class ThrottleParameter(spring.Parameter):
     """The utilization of the network by high volumes, in ten-thousandths."""
 
     schema = {"type": "integer", "minimum": 0, "maximum": MOST_BUSY}
@@ -77,7 +69,7 @@ class ThrottleParameter(SpringParameter):
         )
 
     def read(self, text: str) -> int:
-        return read_int32(text)
+        return spring.read_int32(text)
 
     def absent(self) -> int:
         return 0
@@ -90,8 +82,8 @@ class ThrottleParameter(SpringParameter):
         return []
 
 
-class EstimateParameters(SpringParameterSet):
-    mode = SpringChoiceParameter(
+class EstimateParameters(spring.ParameterSet):
+    mode = spring.Choice(
         "mode",
         ("intrinsic", "state"),
         "intrinsic",
@@ -210,7 +202,7 @@ class Fees(SpringReadView):
     actions = {"get": "answer", "post": "estimate"}
 
     def read(self, parameters: FeeParameters) -> FeesJson:
-        times = time_window(parameters.timestamp)
+        times = spring.time_window(parameters.timestamp)
         schedules, at = current(system_files.FEE_SCHEDULE, times, CurrentAndNextFeeSchedule)
         rates, _ = current(system_files.EXCHANGE_RATES, times, ExchangeRateSet)
         # Rounded up: any time after the second of an expiry is beyond it.

@@ -12,30 +12,22 @@ from rest_framework.response import Response
 
 from ledger.queries.system_files import system_id
 from mirror.core import config
-from mirror.core.db.reading.sql import Comparison, Where
+from mirror.core.db.reading.sql import Comparison, Row, Where, fetch
+from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
+from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import Answer, SpringReadView
+from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, OPERATORS, InvalidValue
-from mirror.core.rest.parameters.spring import SpringIdParameter, SpringOrderParameter
-from mirror.core.rest.parameters.strict import (
-    CappedLimitParameter,
-    StrictIdParameter,
-    StrictParameterSet,
-    id_bounds,
-)
-from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import EntityId, Int32, Int64, KeyJson, Page, TimestampRangeJson
-from mirror.core.values.keys import key_json
+from mirror.core.values.json_types import EntityId, Int32, Int64, KeyJson, TimestampRangeJson, page_of
 from mirror.core.values.timestamp import spring_staking_period_json
-from network.queries import nodes as queries
-from network.queries.nodes import Node
 
 _DEFAULT_ADDRESS_BOOK = 102
 _MOST_NODE_IDS = 100
 
 
 # PARAMETERS
-class AddressBookParameter(SpringIdParameter):
+class AddressBookParameter(spring.Id):
     """A file by its id; becomes a Comparison, None when absent. Only 101 and 102 are address books."""
 
     many: ClassVar[bool] = False
@@ -50,13 +42,13 @@ class AddressBookParameter(SpringIdParameter):
         return None
 
 
-class NodeParameters(StrictParameterSet):
+class NodeParameters(spring.StrictParameterSet):
     file_id = AddressBookParameter(
         "file.id", operators=ONLY_EQ, help="Address book: the file 0.0.101 or 0.0.102."
     )
-    limit = CappedLimitParameter("rest.network.nodes.limit.default", "rest.network.nodes.limit.max")
-    node_id = StrictIdParameter("node.id", variable="nodeId", most=_MOST_NODE_IDS, help="Node id.")
-    order = SpringOrderParameter()
+    limit = spring.CappedLimit("rest.network.nodes.limit.default", "rest.network.nodes.limit.max")
+    node_id = spring.StrictId("node.id", variable="nodeId", most=_MOST_NODE_IDS, help="Node id.")
+    order = spring.Order()
 
 
 def address_book(parameters: NodeParameters) -> int:
@@ -74,12 +66,43 @@ def node_ids(parameters: NodeParameters) -> Where:
 
     Errors: BadRequest for an empty range.
     """
-    bounds = id_bounds(parameters.node_id)
+    bounds = spring.id_bounds(parameters.node_id)
     if bounds.empty:
         raise BadRequest("Invalid range provided for node.id")
     if not bounds.equal:
         return bounds.where("e.node_id")
     return Where(("e.node_id = any(%s)",), (sorted(bounds.equal_within - bounds.unequal),))
+
+
+# QUERY
+def node_rows(file_id: int, query: Query) -> list[Row]:
+    """Return a page of the nodes of the file's latest version; the query has conditions on e.node_id."""
+    # Indexes: address_book has few rows; the primary keys of address_book_entry (consensus_timestamp,
+    # node_id), node (node_id) and node_stake (consensus_timestamp, node_id);
+    # address_book_service_endpoint__timestamp_node_id.
+    statement = f"""
+        with book as materialized (
+            select start_consensus_timestamp, end_consensus_timestamp, file_id from address_book
+            where file_id = %s order by start_consensus_timestamp desc limit 1
+        )
+        select {NODE.columns}
+        from book b
+        join address_book_entry e on e.consensus_timestamp = b.start_consensus_timestamp
+        left join node n on n.node_id = e.node_id
+        left join node_stake s on s.node_id = e.node_id
+            and s.consensus_timestamp = (select max(consensus_timestamp) from node_stake)
+        left join lateral (
+            select json_agg(
+                json_build_object('domain_name', domain_name, 'ip_address_v4', ip_address_v4, 'port', port)
+                order by ip_address_v4 collate "C", port, domain_name collate "C"
+            ) as endpoints
+            from address_book_service_endpoint
+            where consensus_timestamp = e.consensus_timestamp and node_id = e.node_id
+        ) a on true
+        {query.where.sql}
+        order by e.node_id {query.direction} limit {query.limit:d}
+    """
+    return fetch(statement, (file_id, *query.where.values))
 
 
 # JSON
@@ -114,47 +137,6 @@ class NodeJson(TypedDict):
     timestamp: TimestampRangeJson
 
 
-class NodesJson(Page):
-    nodes: list[NodeJson]
-
-
-def nodes_json(nodes: list[Node], *, with_admin_key: bool) -> list[Answer]:
-    """Return the nodes as JSON. All are of one address book, and those with a stake of one period."""
-    if not nodes:
-        return []
-    book = nodes[0]
-    file_id = entity_id.text(book.file_id)
-    valid = timestamp.spring_range_json(book.since, book.until)
-    ends = {node.staking_period for node in nodes}
-    periods = {end: None if end is None else spring_staking_period_json(end) for end in ends}
-    return [
-        ({"admin_key": key_json(node.admin_key)} if with_admin_key else {})
-        | {
-            "associated_registered_nodes": node.associated_registered_nodes or [],
-            "decline_reward": node.decline_reward,
-            "description": node.description,
-            "file_id": file_id,
-            "grpc_proxy_endpoint": endpoint_json(node.grpc_proxy_endpoint),
-            "max_stake": _known(node.max_stake),
-            "memo": node.memo,
-            "min_stake": _known(node.min_stake),
-            "node_account_id": entity_id.text(node.node_account_id),
-            "node_id": node.node_id,
-            # The bytes are themselves hex digits.
-            "node_cert_hash": "0x" + (node.node_cert_hash or b"").decode("utf-8", "replace"),
-            "public_key": f"0x{node.public_key or ''}",
-            "reward_rate_start": node.reward_rate,
-            "service_endpoints": node.service_endpoints,
-            "stake": node.stake,
-            "stake_not_rewarded": _known(node.stake_not_rewarded),
-            "stake_rewarded": node.stake_rewarded,
-            "staking_period": periods[node.staking_period],
-            "timestamp": valid,
-        }
-        for node in nodes
-    ]
-
-
 def endpoint_json(endpoint: dict[str, Any] | None) -> Answer | None:
     """Return a stored endpoint, with empty text for missing parts."""
     if endpoint is None:
@@ -166,9 +148,36 @@ def endpoint_json(endpoint: dict[str, Any] | None) -> Answer | None:
     }
 
 
-def _known(amount: int | None) -> int | None:
-    """Return an amount; -1 stands for an unknown one."""
-    return None if amount == -1 else amount
+NODE = Record(
+    NodeJson,
+    spring=True,
+    admin_key="n.admin_key",
+    associated_registered_nodes="coalesce(n.associated_registered_nodes, '{}')",
+    decline_reward="n.decline_reward",
+    description="e.description",
+    file_id="b.file_id",
+    grpc_proxy_endpoint="n.grpc_proxy_endpoint",
+    max_stake="nullif(s.max_stake, -1)",
+    memo="e.memo",
+    min_stake="nullif(s.min_stake, -1)",
+    node_account_id="coalesce(n.account_id, e.node_account_id)",
+    node_cert_hash="e.node_cert_hash",
+    node_id="e.node_id",
+    public_key="'0x' || coalesce(e.public_key, '')",
+    reward_rate_start="s.reward_rate",
+    service_endpoints="coalesce(a.endpoints, '[]')",
+    stake="s.stake",
+    stake_not_rewarded="nullif(s.stake_not_rewarded, -1)",
+    stake_rewarded="s.stake_rewarded",
+    staking_period="s.staking_period",
+    timestamp="b.start_consensus_timestamp, b.end_consensus_timestamp",
+    written={
+        "grpc_proxy_endpoint": endpoint_json,
+        # The bytes are themselves hex digits.
+        "node_cert_hash": lambda digits: "0x" + (digits or b"").decode("utf-8", "replace"),
+        "staking_period": lambda end: None if end is None else spring_staking_period_json(end),
+    },
+)
 
 
 # VIEW
@@ -178,11 +187,14 @@ class Nodes(SpringReadView):
     With their keys, endpoints and stakes.
     """
 
-    parameters, max_age, answers = NodeParameters, 60, NodesJson
+    parameters, max_age, answers = NodeParameters, 60, page_of("Nodes", nodes=NodeJson)
     paging = {"node.id": "node_id"}
 
     def read(self, parameters: NodeParameters) -> Response:
         file_id = address_book(parameters)
-        nodes = queries.nodes(file_id, self.query.filter(node_ids(parameters)))
-        with_admin_key = config.value("rest.network.nodes.exposeAdminKey")
-        return self.page("nodes", nodes_json(nodes, with_admin_key=with_admin_key))
+        rows = node_rows(file_id, self.query.filter(node_ids(parameters)))
+        nodes = [NODE.json(row) for row in rows]
+        if not config.value("rest.network.nodes.exposeAdminKey"):
+            for node in nodes:
+                del node["admin_key"]
+        return self.page("nodes", nodes)

@@ -11,22 +11,15 @@ from typing import Any, Literal, TypedDict
 
 from rest_framework.response import Response
 
-from mirror.core.db.reading.sql import Comparison
+from mirror.core.db.reading.sql import Comparison, Row, fetch
+from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
+from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import Answer, SpringReadView
+from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
-from mirror.core.rest.parameters.spring import (
-    SpringChoiceParameter,
-    SpringLimitParameter,
-    SpringOrderParameter,
-)
-from mirror.core.rest.parameters.strict import StrictIdParameter, StrictParameterSet, id_bounds
-from mirror.core.values import timestamp
-from mirror.core.values.json_types import Int32, Int64, KeyJson, Page, Timestamp, TimestampRangeJson
-from mirror.core.values.keys import key_json
+from mirror.core.values.json_types import Int32, Int64, KeyJson, Timestamp, TimestampRangeJson, page_of
 from network.models.registered_node import Kind
-from network.queries import registered_nodes as queries
-from network.queries.registered_nodes import RegisteredNode
 
 _ID = re.compile(r"((eq|gt|gte|lt|lte):)?[0-9]{1,19}", re.IGNORECASE)
 
@@ -35,7 +28,7 @@ _KINDS = {kind.name.lower(): kind for kind in Kind if kind is not Kind.UNKNOWN}
 
 
 # PARAMETERS
-class RegisteredNodeIdParameter(StrictIdParameter):
+class RegisteredNodeIdParameter(spring.StrictId):
     """Up to two ids."""
 
     def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
@@ -44,28 +37,24 @@ class RegisteredNodeIdParameter(StrictIdParameter):
         return super().comparison(text, split)
 
 
-class KindParameter(SpringChoiceParameter):
+class KindParameter(spring.Choice):
     """A kind of endpoint; becomes None when absent."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "type", tuple(map(str.lower, Kind.names)), "", help="Only nodes with an endpoint of this kind."
-        )
+        super().__init__("type", tuple(_KINDS), "", help="Only nodes with an endpoint of this kind.")
+        self.choices = {kind.name.lower(): kind for kind in Kind}
 
     @property
     def schema(self) -> dict[str, Any]:  # type: ignore[override]
         return {"type": "string", "enum": Kind.names}
 
-    def read(self, text: str) -> Any:
-        return Kind[super().read(text).upper()]
-
     def absent(self) -> Any:
         return None
 
 
-class RegisteredNodeParameters(StrictParameterSet):
-    limit = SpringLimitParameter()
-    order = SpringOrderParameter()
+class RegisteredNodeParameters(spring.StrictParameterSet):
+    limit = spring.Limit()
+    order = spring.Order()
     registered_node_id = RegisteredNodeIdParameter(
         "registerednode.id",
         variable="registeredNodeIds",
@@ -78,11 +67,24 @@ class RegisteredNodeParameters(StrictParameterSet):
 
 def check_range(ids: list[Comparison]) -> None:
     """Refuse ids that exclude each other. Errors: BadRequest."""
-    bounds = id_bounds(ids)
+    bounds = spring.id_bounds(ids)
     if bounds.equal and len(ids) > 1:
         raise BadRequest("The 'eq' operator cannot be combined with other operators")
     if bounds.empty:
         raise BadRequest("Invalid range: lower bound exceeds upper bound")
+
+
+# QUERY
+def registered_nodes(query: Query, kind: Kind | None) -> list[Row]:
+    """Return a page of the nodes that are not deleted, with an endpoint of the kind if one is given."""
+    # Indexes: the primary key (registered_node_id); registered_node__type, of `type`, where deleted is false.
+    of_kind = "" if kind is None else f" and type @> array[{kind:d}]::smallint[]"
+    statement = f"""
+        select {REGISTERED_NODE.columns}
+        from registered_node where deleted is false{of_kind}{query.where.and_sql}
+        order by registered_node_id {query.direction} limit {query.limit:d}
+    """
+    return fetch(statement, query.where.values)
 
 
 # JSON
@@ -122,21 +124,6 @@ class RegisteredNodeJson(TypedDict):
     timestamp: TimestampRangeJson
 
 
-class RegisteredNodesJson(Page):
-    registered_nodes: list[RegisteredNodeJson]
-
-
-def registered_node_json(node: RegisteredNode) -> Answer:
-    return {
-        "admin_key": key_json(node.admin_key),
-        "created_timestamp": timestamp.spring_text(node.created_timestamp),
-        "description": node.description,
-        "registered_node_id": node.registered_node_id,
-        "service_endpoints": [endpoint_json(endpoint) for endpoint in node.service_endpoints or ()],
-        "timestamp": timestamp.spring_range_json(node.since, node.until),
-    }
-
-
 def endpoint_json(endpoint: dict[str, Any]) -> Answer:
     """Return a stored endpoint, with null for missing parts; one of no kind is a general service."""
     kinds = (kind for member, kind in _KINDS.items() if endpoint.get(member) is not None)
@@ -158,6 +145,13 @@ def endpoint_json(endpoint: dict[str, Any]) -> Answer:
     }
 
 
+REGISTERED_NODE = Record(
+    RegisteredNodeJson,
+    spring=True,
+    written={"service_endpoints": lambda endpoints: [endpoint_json(each) for each in endpoints or ()]},
+)
+
+
 # VIEW
 class RegisteredNodes(SpringReadView):
     """List the nodes that people have registered.
@@ -165,10 +159,11 @@ class RegisteredNodes(SpringReadView):
     Block nodes, mirror nodes, relays and other services, so that clients find them.
     """
 
-    parameters, max_age, answers = RegisteredNodeParameters, 60, RegisteredNodesJson
+    parameters, max_age = RegisteredNodeParameters, 60
+    answers = page_of("RegisteredNodes", registered_nodes=RegisteredNodeJson)
     paging = {"registerednode.id": "registered_node_id"}
 
     def read(self, parameters: RegisteredNodeParameters) -> Response:
         check_range(parameters.registered_node_id)
-        nodes = queries.registered_nodes(self.query, parameters.type)
-        return self.page("registered_nodes", [registered_node_json(node) for node in nodes])
+        rows = registered_nodes(self.query, parameters.type)
+        return self.page("registered_nodes", [REGISTERED_NODE.json(row) for row in rows])

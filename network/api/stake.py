@@ -6,52 +6,20 @@ first staking period.
 
 import struct
 from decimal import ROUND_HALF_UP, Decimal
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 from mirror.core.db.reading.sql import fetch_one
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
+from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import SpringReadView
-from mirror.core.rest.parameters.spring import SpringParameterSet
+from mirror.core.rest.parameters import spring
 from mirror.core.values.json_types import Int64, TimestampRangeJson
-from mirror.core.values.timestamp import spring_staking_period_json
+from mirror.core.values.timestamp import NANOS_PER_DAY
 
 _NINE_DECIMALS = Decimal("1e-9")
 _FLOAT_DIGITS = 9  # that name every 32-bit float
-
-
-# PARAMETERS
-class StakeParameters(SpringParameterSet):
-    """No parameters; the query string is ignored."""
-
-
-# QUERY
-class Stakes(NamedTuple):
-    """A row of network_stake."""
-
-    max_stake_rewarded: int
-    max_staking_reward_rate_per_hbar: int
-    max_total_reward: int
-    node_reward_fee_numerator: int
-    node_reward_fee_denominator: int
-    reserved_staking_rewards: int
-    reward_balance_threshold: int
-    stake_total: int
-    staking_period: int
-    staking_period_duration: int
-    staking_periods_stored: int
-    staking_reward_fee_numerator: int
-    staking_reward_fee_denominator: int
-    staking_reward_rate: int
-    staking_start_threshold: int
-    unreserved_staking_reward_balance: int
-
-
-def latest() -> Stakes | None:
-    # Index: the primary key (consensus_timestamp).
-    columns = ", ".join(Stakes._fields)
-    row = fetch_one(f"select {columns} from network_stake order by consensus_timestamp desc limit 1")
-    return None if row is None else Stakes(*row)
+_FRACTIONS = ("node_reward_fee_fraction", "staking_reward_fee_fraction")
 
 
 # JSON
@@ -72,27 +40,14 @@ class StakeJson(TypedDict):
     unreserved_staking_reward_balance: Int64
 
 
-def stake_json(stakes: Stakes) -> StakeJson:
-    return {
-        "max_stake_rewarded": stakes.max_stake_rewarded,
-        "max_staking_reward_rate_per_hbar": stakes.max_staking_reward_rate_per_hbar,
-        "max_total_reward": stakes.max_total_reward,
-        "node_reward_fee_fraction": fraction(
-            stakes.node_reward_fee_numerator, stakes.node_reward_fee_denominator
-        ),
-        "reserved_staking_rewards": stakes.reserved_staking_rewards,
-        "reward_balance_threshold": stakes.reward_balance_threshold,
-        "stake_total": stakes.stake_total,
-        "staking_period": spring_staking_period_json(stakes.staking_period),
-        "staking_period_duration": stakes.staking_period_duration,
-        "staking_periods_stored": stakes.staking_periods_stored,
-        "staking_reward_fee_fraction": fraction(
-            stakes.staking_reward_fee_numerator, stakes.staking_reward_fee_denominator
-        ),
-        "staking_reward_rate": stakes.staking_reward_rate,
-        "staking_start_threshold": stakes.staking_start_threshold,
-        "unreserved_staking_reward_balance": stakes.unreserved_staking_reward_balance,
-    }
+STAKE = Record(
+    StakeJson,
+    spring=True,
+    node_reward_fee_fraction="array[node_reward_fee_numerator, node_reward_fee_denominator]",
+    staking_period=f"staking_period + 1, staking_period + 1 + {NANOS_PER_DAY}",
+    staking_reward_fee_fraction="array[staking_reward_fee_numerator, staking_reward_fee_denominator]",
+    written={name: lambda parts: fraction(*parts) for name in _FRACTIONS},
+)
 
 
 def fraction(numerator: int, denominator: int) -> float:
@@ -120,10 +75,12 @@ class Stake(SpringReadView):
     The stakes, the rates and limits of rewards, and the staking period.
     """
 
-    parameters, max_age, answers = StakeParameters, 60, StakeJson
+    parameters, max_age, answers = spring.NoParameters, 60, StakeJson
 
-    def read(self, parameters: StakeParameters) -> StakeJson:
-        stake = latest()
-        if stake is None:
+    def read(self, parameters: spring.NoParameters) -> StakeJson:
+        # Index: the primary key (consensus_timestamp).
+        latest = "from network_stake order by consensus_timestamp desc limit 1"
+        row = fetch_one(f"select {STAKE.columns} {latest}")
+        if row is None:
             raise NotFound("No network stake data found", detail=not_loaded.entity())
-        return stake_json(stake)
+        return STAKE.json(row)

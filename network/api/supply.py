@@ -12,15 +12,9 @@ from rest_framework.response import Response
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import BadRequest, NotFound
-from mirror.core.rest.answers.rendering import PlainTextRenderer
-from mirror.core.rest.answers.response import ApiResponse
+from mirror.core.rest.answers.response import ApiResponse, PlainTextRenderer
 from mirror.core.rest.answers.views import SpringReadView
-from mirror.core.rest.parameters.spring import (
-    SpringChoiceParameter,
-    SpringParameterSet,
-    SpringTimestampParameter,
-    time_window,
-)
+from mirror.core.rest.parameters import spring
 from mirror.core.values import timestamp
 from mirror.core.values.json_types import DecimalText, SchemaMetadata, Timestamp
 from network.queries import supply as queries
@@ -32,9 +26,9 @@ _HBAR_DECIMALS = 8
 
 
 # PARAMETERS
-class SupplyParameters(SpringParameterSet):
-    timestamp = SpringTimestampParameter(help="Time of the supply: the last snapshot counts.")
-    q = SpringChoiceParameter(
+class SupplyParameters(spring.ParameterSet):
+    timestamp = spring.Timestamp(help="Time of the supply: the last snapshot counts.")
+    q = spring.Choice(
         "q",
         ("circulating", "totalcoins"),
         "",
@@ -47,7 +41,7 @@ def unreleased(parameters: SupplyParameters) -> Unreleased | None:
     """Return the unreleased supply, now or at the request's time. Errors: BadRequest."""
     if not parameters.timestamp:
         return queries.unreleased_now()
-    times = time_window(parameters.timestamp)
+    times = spring.time_window(parameters.timestamp)
     # A lower bound alone ends with the largest timestamp: the month before it has no snapshots.
     lower, upper = times.lower or 0, MAX_INT64 if times.upper is None else times.upper
     if lower > upper:

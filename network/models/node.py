@@ -3,29 +3,12 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from ledger.models.history import history_of
 from mirror.core.db.schema import fields
-from mirror.core.db.schema.indexes import Index
-from mirror.core.db.schema.tables import KeylessTable
 from mirror.core.db.writing.merge import MergeRule
 
 
-class NodeColumns(models.Model):
-    """The columns of a version of a node, besides its id."""
-
-    admin_key = fields.KeyField(null=True)
-    created_timestamp = fields.ConsensusTimestampField(null=True)
-    deleted = models.BooleanField(db_default=False)
-    timestamp_range = fields.ValidityField()
-    decline_reward = models.BooleanField(db_default=False)
-    grpc_proxy_endpoint = models.JSONField(null=True)
-    account_id = fields.EntityIdField(null=True)
-    associated_registered_nodes = ArrayField(fields.IdentifierField(), null=True)
-
-    class Meta:
-        abstract = True
-
-
-class Node(NodeColumns):
+class Node(models.Model):
     """One consensus node as it is now, as far as transactions stated it.
 
     Written by NODECREATE, NODEUPDATE and NODEDELETE.
@@ -44,21 +27,23 @@ class Node(NodeColumns):
         },
     )
 
+    admin_key = fields.KeyField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
+    deleted = models.BooleanField(db_default=False)
+    timestamp_range = fields.ValidityField()
+    decline_reward = models.BooleanField(db_default=False)
+    grpc_proxy_endpoint = models.JSONField(null=True)
+    account_id = fields.EntityIdField(null=True)
+    associated_registered_nodes = ArrayField(fields.IdentifierField(), null=True)
     node_id = fields.IdentifierField(primary_key=True)
 
     class Meta:
         db_table = "node"
 
 
-class NodeHistory(KeylessTable, NodeColumns):
-    """An earlier version of a node. Written when NODEUPDATE or NODEDELETE replaces it."""
-
-    pk = models.CompositePrimaryKey("node_id", "timestamp_range")
-    node_id = fields.IdentifierField()
-
-    class Meta:
-        db_table = "node_history"
-        verbose_name_plural = "node history"
-        indexes = [
-            Index("node_id", "timestamp_range__startswith", name="node_history__node_id_lower_timestamp"),
-        ]
+NodeHistory = history_of(
+    Node,
+    "An earlier version of a node. Written when NODEUPDATE or NODEDELETE replaces it.",
+    by_start="node_history__node_id_lower_timestamp",
+    by_range=False,
+)

@@ -3,9 +3,9 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from ledger.models.history import history_of
 from mirror.core.db.schema import fields
-from mirror.core.db.schema.indexes import GinIndex, Index
-from mirror.core.db.schema.tables import KeylessTable
+from mirror.core.db.schema.indexes import GinIndex
 from mirror.core.db.writing.merge import MergeRule
 
 
@@ -19,25 +19,7 @@ class Kind(models.IntegerChoices):
     RPC_RELAY = 4
 
 
-class RegisteredNodeColumns(models.Model):
-    """The columns of a version of a registered node, besides its id.
-
-    `type` has the kinds of its endpoints (`Kind`), each once.
-    """
-
-    admin_key = fields.KeyField(null=True)
-    created_timestamp = fields.ConsensusTimestampField(null=True)
-    deleted = models.BooleanField(db_default=False)
-    description = models.CharField(max_length=100, null=True)
-    service_endpoints = models.JSONField(null=True)
-    timestamp_range = fields.ValidityField()
-    type = ArrayField(models.SmallIntegerField(), db_default=[])
-
-    class Meta:
-        abstract = True
-
-
-class RegisteredNode(RegisteredNodeColumns):
+class RegisteredNode(models.Model):
     """One registered node as it is now.
 
     Written by REGISTEREDNODECREATE, REGISTEREDNODEUPDATE and REGISTEREDNODEDELETE.
@@ -49,6 +31,13 @@ class RegisteredNode(RegisteredNodeColumns):
         defaults={"type": "'{}'"},
     )
 
+    admin_key = fields.KeyField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
+    deleted = models.BooleanField(db_default=False)
+    description = models.CharField(max_length=100, null=True)
+    service_endpoints = models.JSONField(null=True)
+    timestamp_range = fields.ValidityField()
+    type = ArrayField(models.SmallIntegerField(), db_default=[])
     registered_node_id = fields.IdentifierField(primary_key=True)
 
     class Meta:
@@ -58,19 +47,9 @@ class RegisteredNode(RegisteredNodeColumns):
         ]
 
 
-class RegisteredNodeHistory(KeylessTable, RegisteredNodeColumns):
-    """An earlier version of a registered node. Written when an update or a deletion replaces it."""
-
-    pk = models.CompositePrimaryKey("registered_node_id", "timestamp_range")
-    registered_node_id = fields.IdentifierField()
-
-    class Meta:
-        db_table = "registered_node_history"
-        verbose_name_plural = "registered node history"
-        indexes = [
-            Index(
-                "registered_node_id",
-                "timestamp_range__startswith",
-                name="registered_node_history__node_id_lower_timestamp",
-            ),
-        ]
+RegisteredNodeHistory = history_of(
+    RegisteredNode,
+    "An earlier version of a registered node. Written when an update or a deletion replaces it.",
+    by_start="registered_node_history__node_id_lower_timestamp",
+    by_range=False,
+)

@@ -16,28 +16,20 @@ from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
 from mirror.core.db.sql.pair_bounds import PairBounds, among_pairs, page_of_pairs
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
+from mirror.core.rest.answers.records import Record
 from mirror.core.rest.paging.pairs import classic_pair
-from mirror.core.rest.parameters.parameter_set import ParameterSet, refuse_ne
-from mirror.core.rest.parameters.types import (
-    EntityIdParameter,
-    LimitParameter,
-    NumberParameter,
-    OrderParameter,
-    TokenIdParameter,
-)
-from mirror.core.values import entity_id, hexadecimal, timestamp
-from mirror.core.values.json_types import Base64, EntityId, Int64, Page, Timestamp
+from mirror.core.rest.parameters import classic
+from mirror.core.rest.parameters.parameter_set import refuse_ne
+from mirror.core.values.json_types import Base64, EntityId, Int64, Timestamp, page_of
 
 _PAIR = ("token_id", "serial_number")
 
 
 # PARAMETERS
-class AccountNftParameters(ParameterSet):
-    limit = LimitParameter()
-    order = OrderParameter("desc")
-    serial_number = NumberParameter("serialnumber", low=1, help="Serial number, within the range of tokens.")
-    spender_id = EntityIdParameter("spender.id", help="The spender who may transfer the serial.")
-    token_id = TokenIdParameter("token.id", help="Token of the serial.")
+class AccountNftParameters(classic.PageParameters):
+    serial_number = classic.Number("serialnumber", low=1, help="Serial number, within the range of tokens.")
+    spender_id = classic.EntityId("spender.id", help="The spender who may transfer the serial.")
+    token_id = classic.TokenId("token.id", help="Token of the serial.")
 
 
 def check_spender(comparisons: Sequence[Comparison]) -> None:
@@ -72,21 +64,30 @@ def nfts_of(account_id: int, bounds: PairBounds, spender: list[Comparison], quer
 
 def _with_tokens(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
     if is_distributed():
-        from tokens.queries.distributed import pages
-
-        return pages.serials(page, direction, values)
+        return _serials(page, direction, values)
     return fetch(_with_token(page, direction), values)
 
 
 def _with_token(page: str, direction: str) -> str:
     # Index: the primary key of entity.
     return f"""
-        select n.account_id, n.created_timestamp, n.delegating_spender,
-            n.deleted or coalesce(e.deleted, false), n.metadata, lower(n.timestamp_range), n.serial_number,
-            n.spender, n.token_id
-        from ({page}) n left join entity e on e.id = n.token_id
+        select {NFT.columns} from ({page}) n left join entity e on e.id = n.token_id
         order by n.token_id {direction}, n.serial_number {direction}
     """
+
+
+def _serials(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
+    """Return the same where tables are distributed: the page first, then which of its tokens are deleted.
+
+    An outer join of a page with a distributed table would bring the whole table to the coordinator.
+    """
+    order = f"order by token_id {direction}, serial_number {direction}"
+    rows = fetch(f"select {_SERIAL.columns} from ({page}) n {order}", values)
+    tokens = sorted({row[-1] for row in rows})
+    # Index: the primary key (id).
+    gone = tokens and fetch("select id from entity where id = any(%s) and deleted", (tokens,))
+    deleted = {token_id for (token_id,) in gone}
+    return [(*row[:3], row[-1] in deleted or row[3], *row[4:]) for row in rows]
 
 
 # JSON
@@ -102,23 +103,16 @@ class NftJson(TypedDict):
     token_id: EntityId | None
 
 
-class NftsJson(Page):
-    nfts: list[NftJson]
+_SERIAL = Record(NftJson, modified_timestamp="lower(timestamp_range)")
+NFT = Record(
+    NftJson,
+    of="n",
+    deleted="n.deleted or coalesce(e.deleted, false)",
+    modified_timestamp="lower(n.timestamp_range)",
+)
 
 
-def nft_json(row: Row) -> NftJson:
-    account, created, delegating, deleted, metadata, modified, serial_number, spender, token = row
-    return {
-        "account_id": entity_id.text(account),
-        "created_timestamp": timestamp.text(created),
-        "delegating_spender": entity_id.text(delegating),
-        "deleted": deleted,
-        "metadata": hexadecimal.base64_text(metadata),
-        "modified_timestamp": timestamp.text(modified),
-        "serial_number": serial_number,
-        "spender": entity_id.text(spender),
-        "token_id": entity_id.text(token),
-    }
+NftsJson = page_of("Nfts", nfts=NftJson)
 
 
 # VIEW
@@ -135,5 +129,5 @@ class AccountNfts(OfAccount):
         bounds = classic_pair(parameters, "token_id", "serial_number")
         check_spender(parameters.spender_id)
         return self.page(
-            "nfts", [nft_json(row) for row in nfts_of(account_id, bounds, parameters.spender_id, self.query)]
+            "nfts", [NFT.json(row) for row in nfts_of(account_id, bounds, parameters.spender_id, self.query)]
         )

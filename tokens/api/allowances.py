@@ -15,57 +15,37 @@ from ledger.api.names.accounts import OfAccount, SpringOfAccount, spring_account
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
 from mirror.core.db.sql.pair_bounds import PairBounds, page_of_pairs
 from mirror.core.db.sql.query import Query
+from mirror.core.rest.answers.records import Record
 from mirror.core.rest.paging.pairs import classic_pair, spring_pair
+from mirror.core.rest.parameters import classic, spring
 from mirror.core.rest.parameters.entity_ids import AccountName
-from mirror.core.rest.parameters.parameter_set import ParameterSet
-from mirror.core.rest.parameters.spring import (
-    SpringBooleanParameter,
-    SpringEntityIdParameter,
-    SpringLimitParameter,
-    SpringOrderParameter,
-    SpringParameterSet,
-)
-from mirror.core.rest.parameters.types import (
-    EntityIdParameter,
-    LimitParameter,
-    OrderParameter,
-    TokenIdParameter,
-)
-from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import EntityId, Int64, Page, TimestampRangeJson
+from mirror.core.values.json_types import EntityId, Int64, TimestampRangeJson, page_of
 
 
 # PARAMETERS
-class TokenAllowanceParameters(ParameterSet):
-    limit = LimitParameter()
-    order = OrderParameter("asc")
-    spender_id = EntityIdParameter("spender.id", help="The spender.")
-    token_id = TokenIdParameter("token.id", help="Token, within the range of spenders.")
+class TokenAllowanceParameters(classic.PageParameters):
+    order = classic.Order("asc")
+    spender_id = classic.EntityId("spender.id", help="The spender.")
+    token_id = classic.TokenId("token.id", help="Token, within the range of spenders.")
 
 
-class NftAllowanceParameters(SpringParameterSet):
-    account_id = SpringEntityIdParameter(
+class NftAllowanceParameters(spring.ParameterSet):
+    account_id = spring.EntityId(
         "account.id",
         variable="accountIds",
         help="The other party: the spender, or with owner=false the owner.",
     )
-    limit = SpringLimitParameter()
-    order = SpringOrderParameter()
-    owner = SpringBooleanParameter("owner", True, help="Whether the account in the path owns or spends.")
-    token_id = SpringEntityIdParameter(
-        "token.id", variable="tokenIds", help="Token, within those of accounts."
-    )
+    limit = spring.Limit()
+    order = spring.Order()
+    owner = spring.Boolean("owner", True, help="Whether the account in the path owns or spends.")
+    token_id = spring.EntityId("token.id", variable="tokenIds", help="Token, within those of accounts.")
 
 
 # QUERIES
 def token_allowances_of(account_id: int, bounds: PairBounds, query: Query) -> list[Row]:
     # Index: the primary key (owner, spender, token_id).
     page = page_of_pairs(
-        """
-        select amount, amount_granted, owner, spender, token_id, lower(timestamp_range) as since,
-            upper(timestamp_range) as until
-        from token_allowance
-        """,
+        f"select {TOKEN_ALLOWANCE.columns} from token_allowance",
         query.filter(compare("owner", [Comparison("eq", account_id)]) + Where(("amount > 0",))),
         bounds,
         ("spender", "token_id"),
@@ -78,10 +58,7 @@ def nft_allowances_of(account_id: int, bounds: PairBounds, query: Query, *, as_o
     # token_id).
     path, other = ("owner", "spender") if as_owner else ("spender", "owner")
     page = page_of_pairs(
-        """
-        select owner, spender, token_id, lower(timestamp_range) as since, upper(timestamp_range) as until
-        from nft_allowance
-        """,
+        f"select {NFT_ALLOWANCE.columns} from nft_allowance",
         query.filter(compare(path, [Comparison("eq", account_id)]) + Where(("approved_for_all",))),
         bounds,
         (other, "token_id"),
@@ -99,10 +76,6 @@ class TokenAllowanceJson(TypedDict):
     token_id: EntityId | None
 
 
-class TokenAllowancesJson(Page):
-    allowances: list[TokenAllowanceJson]
-
-
 class NftAllowanceJson(TypedDict):
     approved_for_all: bool
     owner: EntityId | None
@@ -111,31 +84,8 @@ class NftAllowanceJson(TypedDict):
     token_id: EntityId | None
 
 
-class NftAllowancesJson(Page):
-    allowances: list[NftAllowanceJson]
-
-
-def token_allowance_json(row: Row) -> TokenAllowanceJson:
-    amount, granted, owner, spender, token, since, until = row
-    return {
-        "amount": amount,
-        "amount_granted": granted,
-        "owner": entity_id.text(owner),
-        "spender": entity_id.text(spender),
-        "timestamp": timestamp.range_json(since, until),
-        "token_id": entity_id.text(token),
-    }
-
-
-def nft_allowance_json(row: Row) -> NftAllowanceJson:
-    owner, spender, token, since, until = row
-    return {
-        "approved_for_all": True,
-        "owner": entity_id.text(owner),
-        "spender": entity_id.text(spender),
-        "timestamp": timestamp.spring_range_json(since, until),
-        "token_id": entity_id.text(token),
-    }
+TOKEN_ALLOWANCE = Record(TokenAllowanceJson)
+NFT_ALLOWANCE = Record(NftAllowanceJson, spring=True)
 
 
 # VIEWS
@@ -145,13 +95,14 @@ class TokenAllowances(OfAccount):
     Each says what the spender may still take, and what was granted.
     """
 
-    parameters, max_age, answers = TokenAllowanceParameters, 1, TokenAllowancesJson
+    parameters, max_age = TokenAllowanceParameters, 1
+    answers = page_of("TokenAllowances", allowances=TokenAllowanceJson)
     paging = {"spender.id": "spender", "token.id": "token_id"}
 
     def read(self, parameters: TokenAllowanceParameters, account_id: int) -> Response:
         bounds = classic_pair(parameters, "spender_id", "token_id")
         rows = token_allowances_of(account_id, bounds, self.query)
-        return self.page("allowances", [token_allowance_json(row) for row in rows])
+        return self.page("allowances", [TOKEN_ALLOWANCE.json(row) for row in rows])
 
 
 class NftAllowances(SpringOfAccount):
@@ -160,10 +111,11 @@ class NftAllowances(SpringOfAccount):
     With `owner=false` those that it got.
     """
 
-    parameters, max_age, answers = NftAllowanceParameters, 1, NftAllowancesJson
+    parameters, max_age = NftAllowanceParameters, 1
+    answers = page_of("NftAllowances", allowances=NftAllowanceJson)
 
     def read(self, parameters: NftAllowanceParameters, account: AccountName) -> Response:
         bounds = spring_pair(parameters, "account_id", "token_id")
         self.paging = {"account.id": "spender" if parameters.owner else "owner", "token.id": "token_id"}
         rows = nft_allowances_of(spring_account_id(account), bounds, self.query, as_owner=parameters.owner)
-        return self.page("allowances", [nft_allowance_json(row) for row in rows])
+        return self.page("allowances", [NFT_ALLOWANCE.json(row) for row in rows])

@@ -13,15 +13,7 @@ from ledger.api.names.tokens import OfToken
 from ledger.queries import balances as snapshots
 from mirror.core.config.clock import now_ns
 from mirror.core.db.sql.query import Query
-from mirror.core.rest.parameters.parameter_set import ParameterSet
-from mirror.core.rest.parameters.types import (
-    EntityIdParameter,
-    LimitParameter,
-    NumberParameter,
-    OrderParameter,
-    PublicKeyParameter,
-    TimestampParameter,
-)
+from mirror.core.rest.parameters import classic
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import EntityId, Int64, Page, Timestamp
 from tokens.queries import holdings
@@ -29,15 +21,13 @@ from tokens.queries.holdings import Holders, Holding
 
 
 # PARAMETERS
-class TokenBalanceParameters(ParameterSet):
-    account_balance = NumberParameter("account.balance", help="Balance in the token's smallest unit.")
-    account_id = EntityIdParameter("account.id", help="Account id, or long-zero EVM address.")
-    account_publickey = PublicKeyParameter(
+class TokenBalanceParameters(classic.PageParameters):
+    account_balance = classic.Number("account.balance", help="Balance in the token's smallest unit.")
+    account_id = classic.EntityId("account.id", help="Account id, or long-zero EVM address.")
+    account_publickey = classic.PublicKey(
         "account.publickey", help="Public key of the account; the last value counts."
     )
-    limit = LimitParameter()
-    order = OrderParameter("desc")
-    timestamp = TimestampParameter("timestamp", help="Time of the balances: the last snapshot counts.")
+    timestamp = classic.Timestamp("timestamp", help="Time of the balances: the last snapshot counts.")
 
 
 # QUERY
@@ -95,7 +85,6 @@ class TokenBalances(OfToken):
 
     def read(self, parameters: TokenBalanceParameters, token_id: int) -> Response:
         at, holdings_page, continue_at = holders(token_id, parameters, self.query)
-        if continue_at is not None:
-            self.continue_after(**{"account.id": entity_id.bound(continue_at)})
         rows = [holding_json(holding) for holding in holdings_page]
-        return self.page("balances", rows, before={"timestamp": timestamp.text(at)})
+        before, after = {"timestamp": timestamp.text(at)}, entity_id.bound(continue_at)
+        return self.page("balances", rows, before=before, after=after)

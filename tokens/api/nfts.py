@@ -12,39 +12,28 @@ from rest_framework.response import Response
 from ledger.api.names.tokens import OfToken
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import InvalidParameter, NotFound
-from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters, ParameterSet
-from mirror.core.rest.parameters.types import (
-    EntityIdParameter,
-    LimitParameter,
-    NumberParameter,
-    OrderParameter,
-    TimestampParameter,
-    read_number,
-)
+from mirror.core.rest.parameters import classic
+from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters
 from mirror.core.values import entity_id, timestamp, transaction_id
 from mirror.core.values.hapi import transaction_types
-from mirror.core.values.json_types import EntityId, Int32, Page, Timestamp, TransactionId
-from tokens.api.account_nfts import NftJson, NftsJson, nft_json
+from mirror.core.values.json_types import EntityId, Int32, Timestamp, TransactionId, page_of
+from tokens.api.account_nfts import NFT, NftJson, NftsJson
 from tokens.queries import nfts as queries
 from tokens.queries.nfts import Transaction
 
 
 # PARAMETERS
-class NftParameters(ParameterSet):
-    account_id = EntityIdParameter(
+class NftParameters(classic.PageParameters):
+    account_id = classic.EntityId(
         "account.id", column="account_id", any_equal=False, help="Owner of the serial."
     )
-    limit = LimitParameter()
-    order = OrderParameter("desc")
-    serial_number = NumberParameter(
+    serial_number = classic.Number(
         "serialnumber", column="serial_number", low=1, any_equal=False, help="Serial number."
     )
 
 
-class NftTransactionParameters(ParameterSet):
-    limit = LimitParameter()
-    order = OrderParameter("desc")
-    timestamp = TimestampParameter(
+class NftTransactionParameters(classic.PageParameters):
+    timestamp = classic.Timestamp(
         "timestamp", column="lower(timestamp_range)", any_equal=False, help="Consensus timestamp."
     )
 
@@ -58,10 +47,6 @@ class NftTransactionJson(TypedDict):
     is_approval: bool
     receiver_account_id: EntityId | None
     sender_account_id: EntityId | None
-
-
-class NftTransactionsJson(Page):
-    transactions: list[NftTransactionJson]
 
 
 def nft_transaction_json(transaction: Transaction, token_id: int, serial_number: int) -> NftTransactionJson:
@@ -99,9 +84,7 @@ class Nfts(OfToken):
         rows, continue_at = queries.nfts(
             token_id, self.query, owners=parameters.account_id, serials=parameters.serial_number
         )
-        if continue_at is not None:
-            self.continue_after(serialnumber=continue_at)
-        return self.page("nfts", [nft_json(row) for row in rows])
+        return self.page("nfts", [NFT.json(row) for row in rows], after=continue_at)
 
 
 class OfNft(OfToken):
@@ -110,7 +93,7 @@ class OfNft(OfToken):
     def resolve(self, **path: str) -> dict[str, Any]:
         parts = super().resolve(**path)
         try:
-            return {**parts, "serial_number": read_number(path["serial_number"], 1)}
+            return {**parts, "serial_number": classic.read_number(path["serial_number"], 1)}
         except InvalidValue:
             raise InvalidParameter("serialnumber") from None
 
@@ -127,7 +110,7 @@ class Nft(OfNft):
         row = queries.nft(token_id, serial_number)
         if row is None:
             raise NotFound(detail=not_loaded.entity())
-        return nft_json(row)
+        return NFT.json(row)
 
 
 class NftTransactions(OfNft):
@@ -136,7 +119,8 @@ class NftTransactions(OfNft):
     Its mint, transfers and end, newest first.
     """
 
-    parameters, max_age, answers = NftTransactionParameters, 1, NftTransactionsJson
+    parameters, max_age = NftTransactionParameters, 1
+    answers = page_of("NftTransactions", transactions=NftTransactionJson)
     paging = {"timestamp": "consensus_timestamp"}
 
     def read(self, parameters: NftTransactionParameters, token_id: int, serial_number: int) -> Response:

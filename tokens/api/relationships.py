@@ -5,7 +5,8 @@ Amounts: int64 in the token's smallest unit.
 Errors: 400 malformed parameter; 404 no such entity.
 """
 
-from typing import Final, Literal, TypedDict
+from collections.abc import Sequence
+from typing import Any, Literal, TypedDict
 
 from rest_framework.response import Response
 
@@ -14,20 +15,19 @@ from ledger.queries import entities
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
 from mirror.core.db.sql.query import Query
-from mirror.core.rest.parameters.parameter_set import ParameterSet, refuse_ne
-from mirror.core.rest.parameters.types import LimitParameter, OrderParameter, TokenIdParameter
-from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import EntityId, Int64, Page, Timestamp
+from mirror.core.rest.answers.records import Record
+from mirror.core.rest.parameters import classic
+from mirror.core.rest.parameters.parameter_set import refuse_ne
+from mirror.core.values.json_types import EntityId, Int64, Timestamp, page_of
 
-_FREEZE_STATUS: Final = ("NOT_APPLICABLE", "FROZEN", "UNFROZEN")
-_KYC_STATUS: Final = ("NOT_APPLICABLE", "GRANTED", "REVOKED")
+_FREEZE_STATUS = dict(enumerate(("NOT_APPLICABLE", "FROZEN", "UNFROZEN")))
+_KYC_STATUS = dict(enumerate(("NOT_APPLICABLE", "GRANTED", "REVOKED")))
 
 
 # PARAMETERS
-class RelationshipParameters(ParameterSet):
-    limit = LimitParameter()
-    order = OrderParameter("asc")
-    token_id = TokenIdParameter("token.id", column="token_id", help="Token of the relationship.")
+class RelationshipParameters(classic.PageParameters):
+    order = classic.Order("asc")
+    token_id = classic.TokenId("token.id", column="token_id", help="Token of the relationship.")
 
 
 # QUERY
@@ -36,16 +36,13 @@ def relationships_of(account_id: int, query: Query) -> list[Row]:
     where = compare("account_id", [Comparison("eq", account_id)]) + query.where
     where += entities.exists_sql(account_id)
     if is_distributed():
-        from tokens.queries.distributed import pages
-
         page = f"""
             select * from token_account {where.sql} and associated
             order by token_id {query.direction} limit {query.limit:d}
         """
-        return pages.relationships(page, query.direction, where.values)
+        return _relationships(page, query.direction, where.values)
     statement = f"""
-        select a.automatic_association, a.balance, a.created_timestamp, t.decimals, a.token_id,
-            coalesce(a.freeze_status, t.freeze_status), coalesce(a.kyc_status, t.kyc_status)
+        select {RELATIONSHIP.columns}
         from (
             select * from token_account {where.sql} and associated
             order by token_id {query.direction} limit {query.limit:d}
@@ -54,6 +51,34 @@ def relationships_of(account_id: int, query: Query) -> list[Row]:
         order by a.token_id {query.direction}
     """
     return fetch(statement, where.values)
+
+
+def _relationships(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
+    """Return the same where tables are distributed: a page of token_account, then what its tokens say."""
+    rows = fetch(
+        f"""
+        select automatic_association, balance, created_timestamp, token_id, freeze_status, kyc_status
+        from ({page}) a order by token_id {direction}
+        """,
+        values,
+    )
+    # Index: the primary key (token_id).
+    tokens: Sequence[Row] = rows and fetch(
+        "select token_id, decimals, freeze_status, kyc_status from token where token_id = any(%s)",
+        ([row[3] for row in rows],),
+    )
+    facts = {token_id: tuple(others) for token_id, *others in tokens}
+    relationships = []
+    for automatic, balance, created, token_id, freeze, kyc in rows:
+        decimals, token_freeze, token_kyc = facts.get(token_id, (None, None, None))
+        relationships.append(
+            (
+                *(automatic, balance, created, decimals, token_id),
+                token_freeze if freeze is None else freeze,
+                token_kyc if kyc is None else kyc,
+            )
+        )
+    return relationships
 
 
 # JSON
@@ -67,21 +92,14 @@ class RelationshipJson(TypedDict):
     kyc_status: Literal["NOT_APPLICABLE", "GRANTED", "REVOKED"] | None
 
 
-class RelationshipsJson(Page):
-    tokens: list[RelationshipJson]
-
-
-def relationship_json(row: Row) -> RelationshipJson:
-    automatic, balance, created, decimals, token, freeze_status, kyc_status = row
-    return {
-        "automatic_association": automatic,
-        "balance": balance,
-        "created_timestamp": timestamp.text(created),
-        "decimals": decimals,
-        "token_id": entity_id.text(token),
-        "freeze_status": None if freeze_status is None else _FREEZE_STATUS[freeze_status],
-        "kyc_status": None if kyc_status is None else _KYC_STATUS[kyc_status],
-    }
+RELATIONSHIP = Record(
+    RelationshipJson,
+    of="a",
+    decimals="t.decimals",
+    freeze_status="coalesce(a.freeze_status, t.freeze_status)",
+    kyc_status="coalesce(a.kyc_status, t.kyc_status)",
+    written={"freeze_status": _FREEZE_STATUS.get, "kyc_status": _KYC_STATUS.get},
+)
 
 
 # VIEW
@@ -91,11 +109,12 @@ class Relationships(OfAccount):
     Each with its frozen and KYC status; also those associated with nothing held.
     """
 
-    parameters, max_age, answers = RelationshipParameters, 1, RelationshipsJson
+    parameters, max_age = RelationshipParameters, 1
+    answers = page_of("Relationships", tokens=RelationshipJson)
     paging = {"token.id": "token_id"}
     must_exist = True
 
     def read(self, parameters: RelationshipParameters, account_id: int) -> Response:
         refuse_ne(parameters.token_id, "Not equal (ne) comparison operator is not supported for token.id")
         rows = relationships_of(account_id, self.query)
-        return self.page("tokens", [relationship_json(row) for row in rows])
+        return self.page("tokens", [RELATIONSHIP.json(row) for row in rows])

@@ -17,38 +17,31 @@ from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers import not_loaded as absent
 from mirror.core.rest.answers.errors import BadRequest, InvalidParameter, NotFound
-from mirror.core.rest.answers.views import ReadView
+from mirror.core.rest.answers.records import Record
+from mirror.core.rest.answers.views import Answer, ReadView
+from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, Parameter, ParameterSet
 from mirror.core.rest.parameters.query_string import Texts
-from mirror.core.rest.parameters.types import (
-    ChoicesParameter,
-    EntityIdParameter,
-    LimitParameter,
-    OrderParameter,
-    PublicKeyParameter,
-    TimestampParameter,
-    TokenIdParameter,
-)
 from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import Base64, DecimalText, EntityId, Int64, KeyJson, Page, Timestamp
+from mirror.core.values.json_types import (
+    Base64,
+    DecimalText,
+    EntityId,
+    Int64,
+    KeyJson,
+    Timestamp,
+    page_of,
+)
 from mirror.core.values.keys import key_json
-from mirror.core.values.timestamp import NANOS_PER_SECOND
 from tokens.queries import tokens as queries
-from tokens.queries.listed_tokens import ListedToken, Selection
-from tokens.queries.tokens import Token as TokenRow
+from tokens.queries.tokens import ListedToken, Selection
 
 _SHORTEST_NAME, _LONGEST_NAME = 3, 100  # bytes
 _NON_FUNGIBLE = "NON_FUNGIBLE_UNIQUE"
 # In the order of comparisons.
 _TYPES = ("FUNGIBLE_COMMON", _NON_FUNGIBLE)
-_HOLDS = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "gt": operator.gt,
-    "gte": operator.ge,
-    "lt": operator.lt,
-    "lte": operator.le,
-}
+_HOLDS = {"gte": operator.ge, "lte": operator.le}
+_HOLDS |= {name: getattr(operator, name) for name in ("eq", "ne", "gt", "lt")}
 
 
 # PARAMETERS
@@ -74,7 +67,7 @@ class NameParameter(Parameter[list[str]]):
         return [comparison.value for comparison in comparisons]
 
 
-class TypeParameter(ChoicesParameter):
+class TypeParameter(classic.Choices):
     """Types of tokens in upper or lower case, read as the types that meet all conditions."""
 
     schema = {"type": "string", "pattern": "^(all|fungible_common|non_fungible_unique)$"}
@@ -94,13 +87,12 @@ class TypeParameter(ChoicesParameter):
         return [type for type in _TYPES if all(_HOLDS[one](type, other) for one, other in named)]
 
 
-class TokenParameters(ParameterSet):
-    account_id = EntityIdParameter("account.id", help="An account that is associated with the token.")
-    limit = LimitParameter()
+class TokenParameters(classic.PageParameters):
+    account_id = classic.EntityId("account.id", help="An account that is associated with the token.")
     name = NameParameter()
-    order = OrderParameter("asc")
-    publickey = PublicKeyParameter("publickey", help="The public key in the admin key.")
-    token_id = TokenIdParameter("token.id", help="Token id, or long-zero EVM address.")
+    order = classic.Order("asc")
+    publickey = classic.PublicKey("publickey", help="The public key in the admin key.")
+    token_id = classic.TokenId("token.id", help="Token id, or long-zero EVM address.")
     type = TypeParameter()
 
     def __init__(self, texts: Texts, path: str = "") -> None:
@@ -115,7 +107,7 @@ class TokenParameters(ParameterSet):
 
 
 class TokenAtParameters(ParameterSet):
-    timestamp = TimestampParameter(
+    timestamp = classic.Timestamp(
         "timestamp",
         operators=frozenset({"eq", "lt", "lte"}),
         help="The token as it was at, before, or by then; the last value counts.",
@@ -162,10 +154,6 @@ class ListedTokenJson(TypedDict):
     token_id: EntityId | None
     type: str
     decimals: Int64
-
-
-class TokensJson(Page):
-    tokens: list[ListedTokenJson]
 
 
 class FixedFeeJson(TypedDict):
@@ -257,49 +245,15 @@ def listed_token_json(token: ListedToken) -> ListedTokenJson:
     }
 
 
-def token_json(token: TokenRow) -> TokenJson:
-    return {
-        "admin_key": key_json(token.admin_key),
-        "auto_renew_account": entity_id.text(token.auto_renew_account_id),
-        "auto_renew_period": token.auto_renew_period,
-        "created_timestamp": timestamp.text(token.created_timestamp),
-        "custom_fees": custom_fees_json(token),
-        "decimals": str(token.decimals),
-        "deleted": token.deleted,
-        "expiry_timestamp": _expiry(token),
-        "fee_schedule_key": key_json(token.fee_schedule_key),
-        "freeze_default": token.freeze_default,
-        "freeze_key": key_json(token.freeze_key),
-        "initial_supply": str(token.initial_supply),
-        "kyc_key": key_json(token.kyc_key),
-        "max_supply": str(token.max_supply),
-        "memo": token.memo,
-        "metadata": _base64(token.metadata),
-        "metadata_key": key_json(token.metadata_key),
-        "modified_timestamp": timestamp.text(max(token.token_since, token.entity_since)),
-        "name": token.name,
-        "pause_key": key_json(token.pause_key),
-        "pause_status": token.pause_status,
-        "supply_key": key_json(token.supply_key),
-        "supply_type": token.supply_type,
-        "symbol": token.symbol,
-        "token_id": entity_id.text(token.token_id),
-        "total_supply": str(token.total_supply),
-        "treasury_account_id": entity_id.text(token.treasury_account_id),
-        "type": token.type,
-        "wipe_key": key_json(token.wipe_key),
+def custom_fees_json(fees: Mapping[str, Any]) -> CustomFeesJson:
+    answer: CustomFeesJson = {
+        "created_timestamp": timestamp.text(fees["since"]),
+        "fixed_fees": [_fixed_fee_json(fee) for fee in fees["fixed"] or ()],
     }
-
-
-def custom_fees_json(token: TokenRow) -> CustomFeesJson:
-    fees: CustomFeesJson = {
-        "created_timestamp": timestamp.text(token.fees_since),
-        "fixed_fees": [_fixed_fee_json(fee) for fee in token.fixed_fees or ()],
-    }
-    if token.type == _NON_FUNGIBLE:
-        return {**fees, "royalty_fees": [_royalty_fee_json(fee) for fee in token.royalty_fees or ()]}
-    fractional = [_fractional_fee_json(fee, token.token_id) for fee in token.fractional_fees or ()]
-    return {**fees, "fractional_fees": fractional}
+    if fees["type"] == _NON_FUNGIBLE:
+        return {**answer, "royalty_fees": [_royalty_fee_json(fee) for fee in fees["royalty"] or ()]}
+    fractional = [_fractional_fee_json(fee, fees["token_id"]) for fee in fees["fractional"] or ()]
+    return {**answer, "fractional_fees": fractional}
 
 
 def _fixed_fee_json(fee: Mapping[str, Any]) -> FixedFeeJson:
@@ -338,17 +292,32 @@ def _royalty_fee_json(fee: Mapping[str, Any]) -> RoyaltyFeeJson:
     }
 
 
-def _expiry(token: TokenRow) -> int | None:
-    """Nanoseconds as a number: unlike every other time of the API."""
-    if token.expiration_timestamp is not None:
-        return token.expiration_timestamp
-    if token.auto_renew_period is None:
-        return None
-    return token.created_timestamp + token.auto_renew_period * NANOS_PER_SECOND
-
-
 def _base64(metadata: bytes | None) -> str:
     return b64encode(metadata or b"").decode()
+
+
+TOKEN = Record(
+    TokenJson,
+    of="t",
+    admin_key="e.key",
+    auto_renew_account="e.auto_renew_account_id",
+    auto_renew_period="e.auto_renew_period",
+    custom_fees="""json_build_object(
+        'since', f.since, 'fixed', f.fixed_fees, 'fractional', f.fractional_fees, 'royalty', f.royalty_fees,
+        'type', t.type, 'token_id', t.token_id
+    )""",
+    deleted="e.deleted",
+    expiry_timestamp="array[e.expiration_timestamp, t.created_timestamp, e.auto_renew_period]",
+    memo="e.memo",
+    modified_timestamp="greatest(t.since, e.since)",
+    pause_status="t.pause_status::text",
+    supply_type="t.supply_type::text",
+    type="t.type::text",
+    written={"custom_fees": custom_fees_json, "expiry_timestamp": timestamp.expiry, "metadata": _base64},
+)
+
+
+TokensJson = page_of("Tokens", tokens=ListedTokenJson)
 
 
 # VIEWS
@@ -361,14 +330,12 @@ class Tokens(ReadView):
     parameters, max_age, answers = TokenParameters, 10, TokensJson
     paging = {"token.id": "token_id"}
 
-    def read(self, parameters: TokenParameters) -> Response | TokensJson:
+    def read(self, parameters: TokenParameters) -> Response | Answer:
         tokens, continue_at = tokens_of(parameters, self.query)
-        if continue_at is not None:
-            self.continue_after(**{"token.id": entity_id.bound(continue_at)})
         rows = [listed_token_json(token) for token in tokens]
         if parameters.name:
             return {"tokens": rows, "links": {"next": None}}
-        return self.page("tokens", rows)
+        return self.page("tokens", rows, after=entity_id.bound(continue_at))
 
     def narrowed_by(self) -> str:
         parameters: TokenParameters = self.request.parameters  # type: ignore[attr-defined]
@@ -384,16 +351,11 @@ class Token(OfToken):
     parameters, max_age, answers = TokenAtParameters, 5, TokenJson
 
     def read(self, parameters: TokenAtParameters, token_id: int) -> TokenJson:
-        token = (
-            queries.token_at(token_id, _until(parameters))
-            if parameters.timestamp
-            else queries.token(token_id)
-        )
-        if token is None:
+        until = None
+        if parameters.timestamp:
+            operator, at = parameters.timestamp[-1]
+            until = Comparison("lt" if operator == "lt" else "lte", at)
+        row = queries.token(TOKEN.columns, token_id, until)
+        if row is None:
             raise NotFound(detail=absent.entity())
-        return token_json(token)
-
-
-def _until(parameters: TokenAtParameters) -> Comparison:
-    operator, at = parameters.timestamp[-1]
-    return Comparison("lt" if operator == "lt" else "lte", at)
+        return TOKEN.json(row)

@@ -2,29 +2,15 @@
 
 from django.db import models
 
+from ledger.models.history import history_of
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.enums import AirdropState
-from mirror.core.db.schema.indexes import GistIndex, Index
+from mirror.core.db.schema.indexes import Index
 from mirror.core.db.schema.tables import KeylessTable
 from mirror.core.db.writing.merge import MergeRule
 
 
-class TokenAirdropColumns(models.Model):
-    """The columns of a version of an airdrop."""
-
-    amount = fields.NumberField(null=True)
-    receiver_account_id = fields.EntityIdField()
-    sender_account_id = fields.EntityIdField()
-    serial_number = fields.NumberField()
-    state = fields.EnumField("airdrop_state", choices=AirdropState, db_default=AirdropState.PENDING)
-    timestamp_range = fields.ValidityField()
-    token_id = fields.TokenIdField()
-
-    class Meta:
-        abstract = True
-
-
-class TokenAirdrop(KeylessTable, TokenAirdropColumns):
+class TokenAirdrop(KeylessTable, models.Model):
     """One airdrop and its state: pending, claimed or cancelled.
 
     Airdrops of fungible tokens have serial number 0, those of serials have no amount.
@@ -33,6 +19,13 @@ class TokenAirdrop(KeylessTable, TokenAirdropColumns):
 
     merge = MergeRule(key=("sender_account_id", "receiver_account_id", "token_id", "serial_number"))
 
+    amount = fields.NumberField(null=True)
+    receiver_account_id = fields.EntityIdField()
+    sender_account_id = fields.EntityIdField()
+    serial_number = fields.NumberField()
+    state = fields.EnumField("airdrop_state", choices=AirdropState, db_default=AirdropState.PENDING)
+    timestamp_range = fields.ValidityField()
+    token_id = fields.TokenIdField()
     pk = models.CompositePrimaryKey("sender_account_id", "receiver_account_id", "token_id", "serial_number")
 
     class Meta:
@@ -65,16 +58,7 @@ class TokenAirdrop(KeylessTable, TokenAirdropColumns):
         ]
 
 
-class TokenAirdropHistory(KeylessTable, TokenAirdropColumns):
-    """An earlier state of an airdrop. Written when the next airdrop, cancel or claim replaces it."""
-
-    pk = models.CompositePrimaryKey(
-        "sender_account_id", "receiver_account_id", "token_id", "serial_number", "timestamp_range"
-    )
-
-    class Meta:
-        db_table = "token_airdrop_history"
-        verbose_name_plural = "token airdrop history"
-        indexes = [
-            GistIndex(fields=["timestamp_range"], name="token_airdrop_history__timestamp_range"),
-        ]
+TokenAirdropHistory = history_of(
+    TokenAirdrop,
+    "An earlier state of an airdrop. Written when the next airdrop, cancel or claim replaces it.",
+)

@@ -2,28 +2,13 @@
 
 from django.db import models
 
+from ledger.models.history import history_of
 from mirror.core.db.schema import fields
-from mirror.core.db.schema.indexes import GistIndex, Index
-from mirror.core.db.schema.tables import KeylessTable
+from mirror.core.db.schema.indexes import Index
 from mirror.core.db.writing.merge import MergeRule
 
 
-class TokenAllowanceColumns(models.Model):
-    """The columns of a version of a token allowance."""
-
-    amount_granted = fields.NumberField()
-    owner = fields.EntityIdField()
-    payer_account_id = fields.EntityIdField()
-    spender = fields.EntityIdField()
-    timestamp_range = fields.ValidityField()
-    token_id = fields.TokenIdField()
-    amount = fields.NumberField(db_default=0)
-
-    class Meta:
-        abstract = True
-
-
-class TokenAllowance(TokenAllowanceColumns):
+class TokenAllowance(models.Model):
     """The amount of a fungible token, in its smallest unit, that `spender` may still take from `owner`.
 
     Written by CRYPTOAPPROVEALLOWANCE; `amount` falls with every approved transfer, `amount_granted` does not.
@@ -33,34 +18,30 @@ class TokenAllowance(TokenAllowanceColumns):
         key=("owner", "spender", "token_id"), added=frozenset({"amount"}), replaced=frozenset({"amount"})
     )
 
+    amount_granted = fields.NumberField()
+    owner = fields.EntityIdField()
+    payer_account_id = fields.EntityIdField()
+    spender = fields.EntityIdField()
+    timestamp_range = fields.ValidityField()
+    token_id = fields.TokenIdField()
+    amount = fields.NumberField(db_default=0)
     pk = models.CompositePrimaryKey("owner", "spender", "token_id")
 
     class Meta:
         db_table = "token_allowance"
 
 
-class TokenAllowanceHistory(KeylessTable, TokenAllowanceColumns):
-    """An earlier grant. Written when CRYPTOAPPROVEALLOWANCE replaces it."""
-
-    pk = models.CompositePrimaryKey("owner", "spender", "token_id", "timestamp_range")
-
-    class Meta:
-        db_table = "token_allowance_history"
-        verbose_name_plural = "token allowance history"
-        indexes = [
-            Index(
-                "owner",
-                "spender",
-                "token_id",
-                "timestamp_range__startswith",
-                name="token_allowance_history__owner_spender_token_lower_timestamp",
-            ),
-            GistIndex(fields=["timestamp_range"], name="token_allowance_history__timestamp_range"),
-        ]
+TokenAllowanceHistory = history_of(
+    TokenAllowance,
+    "An earlier grant. Written when CRYPTOAPPROVEALLOWANCE replaces it.",
+    by_start="token_allowance_history__owner_spender_token_lower_timestamp",
+)
 
 
-class NftAllowanceColumns(models.Model):
-    """The columns of a version of an allowance for all serials."""
+class NftAllowance(models.Model):
+    """Permission of `spender` to take all serials of `owner`. Written by CRYPTOAPPROVEALLOWANCE."""
+
+    merge = MergeRule(key=("owner", "spender", "token_id"))
 
     approved_for_all = models.BooleanField()
     owner = fields.EntityIdField()
@@ -68,16 +49,6 @@ class NftAllowanceColumns(models.Model):
     spender = fields.EntityIdField()
     timestamp_range = fields.ValidityField()
     token_id = fields.TokenIdField()
-
-    class Meta:
-        abstract = True
-
-
-class NftAllowance(NftAllowanceColumns):
-    """Permission of `spender` to take all serials of `owner`. Written by CRYPTOAPPROVEALLOWANCE."""
-
-    merge = MergeRule(key=("owner", "spender", "token_id"))
-
     pk = models.CompositePrimaryKey("owner", "spender", "token_id")
 
     class Meta:
@@ -87,21 +58,8 @@ class NftAllowance(NftAllowanceColumns):
         ]
 
 
-class NftAllowanceHistory(KeylessTable, NftAllowanceColumns):
-    """An earlier grant or refusal. Written when CRYPTOAPPROVEALLOWANCE replaces it."""
-
-    pk = models.CompositePrimaryKey("owner", "spender", "token_id", "timestamp_range")
-
-    class Meta:
-        db_table = "nft_allowance_history"
-        verbose_name_plural = "nft allowance history"
-        indexes = [
-            Index(
-                "owner",
-                "spender",
-                "token_id",
-                "timestamp_range__startswith",
-                name="nft_allowance_history__owner_spender_token_lower_timestamp",
-            ),
-            GistIndex(fields=["timestamp_range"], name="nft_allowance_history__timestamp_range"),
-        ]
+NftAllowanceHistory = history_of(
+    NftAllowance,
+    "An earlier grant or refusal. Written when CRYPTOAPPROVEALLOWANCE replaces it.",
+    by_start="nft_allowance_history__owner_spender_token_lower_timestamp",
+)

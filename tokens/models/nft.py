@@ -4,28 +4,10 @@ from typing import Any
 
 from django.db import models
 
+from ledger.models.history import history_of
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.indexes import GistIndex, Index
-from mirror.core.db.schema.tables import KeylessTable
 from mirror.core.db.writing.merge import Change, MergeRule
-
-
-class NftColumns(models.Model):
-    """The columns of a version of a serial."""
-
-    account_id = fields.EntityIdField(null=True)
-    created_timestamp = fields.ConsensusTimestampField(null=True)
-    deleted = models.BooleanField(null=True, db_default=False)
-    metadata = fields.TextBytesField(null=True)
-    serial_number = fields.NumberField()
-    token_id = fields.TokenIdField()
-    delegating_spender = fields.EntityIdField(null=True)
-    spender = fields.EntityIdField(null=True)
-    timestamp_range = fields.ValidityField()
-
-    class Meta:
-        abstract = True
-
 
 # As a spender, this keeps the stored spender.
 KEEP = 0
@@ -51,7 +33,7 @@ class NftRule(MergeRule):
         return Change(inherited, since, columns)
 
 
-class Nft(NftColumns):
+class Nft(models.Model):
     """One serial of a token as it is now, with its owner and spenders.
 
     Written by TOKENMINT, TOKENBURN, TOKENWIPE, TOKENUPDATENFTS, CRYPTOAPPROVEALLOWANCE, CRYPTODELETEALLOWANCE
@@ -72,6 +54,15 @@ class Nft(NftColumns):
         },
     )
 
+    account_id = fields.EntityIdField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
+    deleted = models.BooleanField(null=True, db_default=False)
+    metadata = fields.TextBytesField(null=True)
+    serial_number = fields.NumberField()
+    token_id = fields.TokenIdField()
+    delegating_spender = fields.EntityIdField(null=True)
+    spender = fields.EntityIdField(null=True)
+    timestamp_range = fields.ValidityField()
     pk = models.CompositePrimaryKey("token_id", "serial_number")
 
     class Meta:
@@ -86,20 +77,10 @@ class Nft(NftColumns):
         ]
 
 
-class NftHistory(KeylessTable, NftColumns):
-    """An earlier version of a serial. Written when a transaction replaces it."""
-
-    pk = models.CompositePrimaryKey("token_id", "serial_number", "timestamp_range")
-
-    class Meta:
-        db_table = "nft_history"
-        verbose_name_plural = "nft history"
-        indexes = [
-            GistIndex(fields=["account_id", "timestamp_range"], name="nft_history__account_timestamp_range"),
-            Index(
-                "token_id",
-                "serial_number",
-                "timestamp_range__startswith",
-                name="nft_history__token_serial_lower_timestamp",
-            ),
-        ]
+NftHistory = history_of(
+    Nft,
+    "An earlier version of a serial. Written when a transaction replaces it.",
+    GistIndex(fields=["account_id", "timestamp_range"], name="nft_history__account_timestamp_range"),
+    by_start="nft_history__token_serial_lower_timestamp",
+    by_range=False,
+)

@@ -5,29 +5,10 @@ from typing import Any
 
 from django.db import models
 
+from ledger.models.history import history_of
 from mirror.core.db.schema import fields
-from mirror.core.db.schema.indexes import GistIndex, Index
-from mirror.core.db.schema.tables import KeylessTable
+from mirror.core.db.schema.indexes import Index
 from mirror.core.db.writing.merge import Change, MergeRule, added_up
-
-
-class TokenAccountColumns(models.Model):
-    """The columns of a version of a relationship."""
-
-    account_id = fields.EntityIdField()
-    associated = models.BooleanField(db_default=False)
-    automatic_association = models.BooleanField(null=True)
-    created_timestamp = fields.ConsensusTimestampField(null=True)
-    freeze_status = models.SmallIntegerField(null=True)
-    kyc_status = models.SmallIntegerField(null=True)
-    timestamp_range = fields.ValidityField()
-    token_id = fields.TokenIdField()
-    balance = fields.NumberField(db_default=0)
-    balance_timestamp = fields.ConsensusTimestampField(null=True)
-
-    class Meta:
-        abstract = True
-
 
 _BALANCE = added_up("coalesce(e.balance, 0)", "coalesce(s.balance, 0)")
 
@@ -53,7 +34,7 @@ class RelationshipRule(MergeRule):
         return Change(columns if associates else previous.columns | columns, since, columns)
 
 
-class TokenAccount(TokenAccountColumns):
+class TokenAccount(models.Model):
     """One account's relationship to one token as it is now: association, balance, freeze and KYC status.
 
     Written by TOKENASSOCIATE, TOKENDISSOCIATE, TOKENFREEZE, TOKENUNFREEZE, TOKENGRANTKYC, TOKENREVOKEKYC and
@@ -77,6 +58,16 @@ class TokenAccount(TokenAccountColumns):
         present="associated",
     )
 
+    account_id = fields.EntityIdField()
+    associated = models.BooleanField(db_default=False)
+    automatic_association = models.BooleanField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
+    freeze_status = models.SmallIntegerField(null=True)
+    kyc_status = models.SmallIntegerField(null=True)
+    timestamp_range = fields.ValidityField()
+    token_id = fields.TokenIdField()
+    balance = fields.NumberField(db_default=0)
+    balance_timestamp = fields.ConsensusTimestampField(null=True)
     pk = models.CompositePrimaryKey("account_id", "token_id")
 
     class Meta:
@@ -87,20 +78,8 @@ class TokenAccount(TokenAccountColumns):
         ]
 
 
-class TokenAccountHistory(KeylessTable, TokenAccountColumns):
-    """An earlier version of a relationship. Written when a transaction replaces it."""
-
-    pk = models.CompositePrimaryKey("account_id", "token_id", "timestamp_range")
-
-    class Meta:
-        db_table = "token_account_history"
-        verbose_name_plural = "token account history"
-        indexes = [
-            Index(
-                "account_id",
-                "token_id",
-                "timestamp_range__startswith",
-                name="token_account_history__account_token_lower_timestamp",
-            ),
-            GistIndex(fields=["timestamp_range"], name="token_account_history__timestamp_range"),
-        ]
+TokenAccountHistory = history_of(
+    TokenAccount,
+    "An earlier version of a relationship. Written when a transaction replaces it.",
+    by_start="token_account_history__account_token_lower_timestamp",
+)

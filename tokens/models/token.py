@@ -5,48 +5,13 @@ from typing import Any
 
 from django.db import models
 
+from ledger.models.history import history_of
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.enums import TokenPauseStatus, TokenSupplyType, TokenType
-from mirror.core.db.schema.indexes import GinIndex, GistIndex, Index
-from mirror.core.db.schema.tables import KeylessTable
+from mirror.core.db.schema.indexes import GinIndex, Index
 from mirror.core.db.writing.merge import Change, MergeRule, added_up
 
 _SUPPLY = added_up("e.total_supply", "s.total_supply")
-
-
-class TokenColumns(models.Model):
-    """The columns of a version of a token, besides its id."""
-
-    created_timestamp = fields.ConsensusTimestampField()
-    decimals = fields.NumberField()
-    freeze_default = models.BooleanField(db_default=False)
-    freeze_key = fields.KeyField(null=True)
-    initial_supply = fields.NumberField()
-    kyc_key = fields.KeyField(null=True)
-    name = models.CharField(max_length=100)
-    supply_key = fields.KeyField(null=True)
-    symbol = models.CharField(max_length=100)
-    total_supply = fields.NumberField(db_default=0)
-    treasury_account_id = fields.EntityIdField(domain="entity_id")
-    wipe_key = fields.KeyField(null=True)
-    max_supply = fields.NumberField(db_default=9223372036854775807)
-    supply_type = fields.EnumField(
-        "token_supply_type", choices=TokenSupplyType, db_default=TokenSupplyType.INFINITE
-    )
-    type = fields.EnumField("token_type", choices=TokenType, db_default=TokenType.FUNGIBLE_COMMON)
-    fee_schedule_key = fields.KeyField(null=True)
-    pause_key = fields.KeyField(null=True)
-    pause_status = fields.EnumField(
-        "token_pause_status", choices=TokenPauseStatus, db_default=TokenPauseStatus.NOT_APPLICABLE
-    )
-    timestamp_range = fields.ValidityField()
-    freeze_status = models.SmallIntegerField()
-    kyc_status = models.SmallIntegerField()
-    metadata = fields.TextBytesField(null=True)
-    metadata_key = fields.KeyField(null=True)
-
-    class Meta:
-        abstract = True
 
 
 class TokenRule(MergeRule):
@@ -59,7 +24,7 @@ class TokenRule(MergeRule):
         target.columns["total_supply"] = supply
 
 
-class Token(TokenColumns):
+class Token(models.Model):
     """One token as it is now; what it shares with other entities is in entity.
 
     Written by TOKENCREATION, TOKENUPDATE, TOKENPAUSE, TOKENUNPAUSE and TOKENDELETION; mint, burn and wipe
@@ -90,6 +55,33 @@ class Token(TokenColumns):
         required="created_timestamp",
     )
 
+    created_timestamp = fields.ConsensusTimestampField()
+    decimals = fields.NumberField()
+    freeze_default = models.BooleanField(db_default=False)
+    freeze_key = fields.KeyField(null=True)
+    initial_supply = fields.NumberField()
+    kyc_key = fields.KeyField(null=True)
+    name = models.CharField(max_length=100)
+    supply_key = fields.KeyField(null=True)
+    symbol = models.CharField(max_length=100)
+    total_supply = fields.NumberField(db_default=0)
+    treasury_account_id = fields.EntityIdField(domain="entity_id")
+    wipe_key = fields.KeyField(null=True)
+    max_supply = fields.NumberField(db_default=9223372036854775807)
+    supply_type = fields.EnumField(
+        "token_supply_type", choices=TokenSupplyType, db_default=TokenSupplyType.INFINITE
+    )
+    type = fields.EnumField("token_type", choices=TokenType, db_default=TokenType.FUNGIBLE_COMMON)
+    fee_schedule_key = fields.KeyField(null=True)
+    pause_key = fields.KeyField(null=True)
+    pause_status = fields.EnumField(
+        "token_pause_status", choices=TokenPauseStatus, db_default=TokenPauseStatus.NOT_APPLICABLE
+    )
+    timestamp_range = fields.ValidityField()
+    freeze_status = models.SmallIntegerField()
+    kyc_status = models.SmallIntegerField()
+    metadata = fields.TextBytesField(null=True)
+    metadata_key = fields.KeyField(null=True)
     token_id = fields.TokenIdField(domain="entity_id", primary_key=True)
 
     class Meta:
@@ -101,16 +93,8 @@ class Token(TokenColumns):
         ]
 
 
-class TokenHistory(KeylessTable, TokenColumns):
-    """An earlier version of a token. Written when a transaction replaces it."""
-
-    pk = models.CompositePrimaryKey("token_id", "timestamp_range")
-    token_id = fields.TokenIdField(domain="entity_id")
-
-    class Meta:
-        db_table = "token_history"
-        verbose_name_plural = "token history"
-        indexes = [
-            GistIndex(fields=["timestamp_range"], name="token_history__timestamp_range"),
-            Index("token_id", "timestamp_range__startswith", name="token_history__token_id_timestamp_range"),
-        ]
+TokenHistory = history_of(
+    Token,
+    "An earlier version of a token. Written when a transaction replaces it.",
+    by_start="token_history__token_id_timestamp_range",
+)

@@ -2,25 +2,16 @@
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import NamedTuple
 
-from mirror.core.db.reading.sql import Comparison, Where, compare, fetch
+from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
 from mirror.core.db.sql.bounds import Ends
 from mirror.core.db.sql.query import Query
 
 
-class Airdrop(NamedTuple):
-    amount: int | None
-    receiver_id: int
-    sender_id: int
-    serial_number: int  # 0 of a fungible token
-    since: int
-    until: int | None
-    token_id: int
-
-
-def pending(account: tuple[str, int], ranges: Sequence[tuple[str, Ends]], query: Query) -> list[Airdrop]:
-    """Return a page of an account's airdrops in the order of the columns of `ranges`.
+def pending(
+    columns: str, account: tuple[str, int], ranges: Sequence[tuple[str, Ends]], query: Query
+) -> list[Row]:
+    """Return the columns of a page of an account's airdrops, in the order of the columns of `ranges`.
 
     `account` is the account's column and its id.
     """
@@ -30,12 +21,10 @@ def pending(account: tuple[str, int], ranges: Sequence[tuple[str, Ends]], query:
     where = compare(column, [Comparison("eq", account_id)]) + within(ranges)
     order = ", ".join(f"{column} {query.direction}" for column, _ in ranges)
     statement = f"""
-        select amount, receiver_account_id, sender_account_id, serial_number, lower(timestamp_range),
-            upper(timestamp_range), token_id
-        from token_airdrop {where.sql} and state = 'PENDING'
+        select {columns} from token_airdrop {where.sql} and state = 'PENDING'
         order by {order} limit {query.limit:d}
     """
-    return [Airdrop(*row) for row in fetch(statement, where.values)]
+    return fetch(statement, where.values)
 
 
 def within(ranges: Sequence[tuple[str, Ends]]) -> Where:

@@ -10,6 +10,7 @@ from ledger.queries.account_pages import (
     UNINDEXED_BALANCE,
     accounts_of_key,
     bounds_of,
+    ends_of,
     is_selective,
     names_few,
 )
@@ -19,9 +20,8 @@ from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, f
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import page_of_few
+from mirror.core.db.sql.selective_page import few_ids, page_of_few
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
-from tokens.queries.distributed import holdings as distributed
 
 _BALANCE_INDEX = "token_account__token_balance_account"
 _PAST_BALANCE_INDEX = "token_balance__token_balance_account"
@@ -72,7 +72,7 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
     where += selection.among("account_id")
     index = "" if selection.public_key else _BALANCE_INDEX
     if candidates and is_distributed():
-        rows = distributed.page_of_few(where, query, candidates, index=index)
+        rows = _distributed_page_of_few(where, query, candidates, index=index)
         if rows is not None:
             return _with_known_decimals(rows, selection), None
     elif candidates:
@@ -89,17 +89,30 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
         if rows is not None:
             return [Holding(*row) for row in rows], None
 
-    def ends() -> tuple[int, int] | None:
-        # Index: token_account__token_id_account_id (token_id, account_id).
-        return _ends("token_account", selection.of_token)
-
+    # Index: token_account__token_id_account_id (token_id, account_id).
     return walk(
         lambda window: _fetched(_holders(selection, window, query), selection, query),
         ids,
         query,
-        ends=ends,
+        ends=lambda: ends_of("token_account", "account_id", selection.of_token),
         first=FIRST_IDS,
     )
+
+
+def _distributed_page_of_few(
+    where: Where, query: Query, candidates: Statement, *, index: str
+) -> list[Row] | None:
+    """Return a page of the candidates that meet the conditions; None if they are not few."""
+    ids = few_ids(candidates, index=index)
+    if not ids:
+        return None if ids is None else []
+    # Index: the primary key (account_id, token_id).
+    where = Where(("account_id = any(%s)",), (ids,)) + where
+    statement = f"""
+        select account_id, balance, balance_timestamp from token_account {where.sql}
+        order by account_id {query.direction} limit {query.limit:d}
+    """
+    return fetch(statement, where.values)
 
 
 def _candidates(selection: Holders) -> Statement | None:
@@ -164,7 +177,7 @@ def holders_at(selection: Holders, at: Window, query: Query) -> Holdings:
     if names_few(ids):
         return read(None), None
     # Index: the same.
-    return walk(read, ids, query, ends=lambda: _ends("token_balance", rows), first=FIRST_IDS)
+    return walk(read, ids, query, ends=lambda: ends_of("token_balance", "account_id", rows), first=FIRST_IDS)
 
 
 def _candidates_at(selection: Holders, at: Window) -> Statement | None:
@@ -272,9 +285,3 @@ def _with_known_decimals(rows: Sequence[Row], selection: Holders) -> list[Holdin
     token = fetch_one("select decimals from token where token_id = %s", (selection.token_id,))
     decimals = None if token is None else token[0]
     return [Holding(account, balance, since, decimals) for account, balance, since in rows]
-
-
-def _ends(table: str, where: Where) -> tuple[int, int] | None:
-    """Return the first and the last account of a token."""
-    row = fetch_one(f"select min(account_id), max(account_id) from {table} {where.sql}", where.values)
-    return None if row is None or row[0] is None else (row[0], row[1])

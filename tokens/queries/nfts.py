@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ledger.queries.account_pages import ends_of
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
@@ -36,8 +37,7 @@ def nfts(
         return fetch(f"{_NFT} {where.sql} {end}", (token_id, *where.values))
 
     def ends() -> tuple[int, int] | None:
-        row = fetch_one(f"select min(serial_number), max(serial_number) from nft {of_token.sql}", (token_id,))
-        return None if row is None or row[0] is None else (row[0], row[1])
+        return ends_of("nft", "serial_number", of_token)
 
     if all(operator == "eq" for operator, _ in owners):
         return read(Bounds()), None

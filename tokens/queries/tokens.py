@@ -1,18 +1,62 @@
 """Tokens: pages of them, one now, one as it was at a time."""
 
+import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
-from ledger.queries.account_pages import entities_of_keys, is_selective
+from django.db import models
+
+from ledger.models import CustomFee, Entity
+from ledger.queries.account_pages import ends_of, entities_of_keys, is_selective
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.reading.sql import Comparison, Where, compare, fetch, fetch_one
+from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import page_of_few
+from mirror.core.db.sql.selective_page import few_ids, page_of_few
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
-from tokens.queries.distributed import tokens as distributed
-from tokens.queries.listed_tokens import TRIGRAM, ListedToken, Selection
+from tokens.models import Token
+
+# A pattern without this part is no help to the index of names.
+TRIGRAM = re.compile(r"\w{3}")
+
+
+class Selection(NamedTuple):
+    """The choice of a page's tokens.
+
+    `names` are patterns for ILIKE, which must all match. `account_id` is an account associated with them.
+    """
+
+    tokens: Sequence[Comparison] = ()
+    type: str | None = None
+    names: Sequence[str] = ()
+    public_keys: Sequence[Comparison] = ()
+    account_id: int | None = None
+
+    def of_type(self, column: str) -> Where:
+        """Return the condition of the type, if one is selected.
+
+        `any`, as for `type = ...` PostgreSQL may walk the primary key past tokens of the other type.
+        """
+        return Where((f"{column} = any('{{{self.type}}}'::token_type[])",)) if self.type else Where()
+
+    def named(self, column: str) -> Where:
+        return Where((f"{column} ilike %s",) * len(self.names), tuple(self.names))
+
+    def having_key(self, column: str) -> Where:
+        return compare(column, self.public_keys, any_equal=False)
+
+
+class ListedToken(NamedTuple):
+    token_id: int
+    decimals: int
+    admin_key: bytes | None
+    metadata: bytes | None
+    name: str
+    symbol: str
+    type: str
+
 
 # The first tokens, in order of id, that are searched for a name before the index of names is: more of them if
 # that is likely to fill the page, as the index knows all tokens of a common name in no order.
@@ -40,7 +84,7 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
     if is_distributed():
-        page = distributed.tokens(selection, query)
+        page = _distributed_tokens(selection, query)
         if page is not None:
             return page, None
     elif is_selective(selection.public_keys):
@@ -55,12 +99,15 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
     def read(window: Bounds) -> list[ListedToken]:
         return _by_id(selection._replace(tokens=[*selection.tokens, *window.ends]), query)
 
-    return walk(read, Bounds.of(selection.tokens), query, ends=_ends, first=FIRST_IDS)
+    return walk(
+        read, Bounds.of(selection.tokens), query, ends=lambda: ends_of("token", "token_id"), first=FIRST_IDS
+    )
 
 
 def _by_id(selection: Selection, query: Query) -> list[ListedToken]:
     if is_distributed():
-        return distributed.by_id(selection, query)
+        # Index: the primary key (token_id), or token__type_id (type, token_id).
+        return _distributed_page(Where(), selection, query)
     if selection.account_id is not None:
         # Index: the primary key (account_id, token_id).
         where = Where(("account_id = %s", "associated"), (selection.account_id,))
@@ -150,12 +197,6 @@ def _fetched(page: Statement) -> list[ListedToken]:
     return [ListedToken(*row) for row in fetch(page.sql, page.values)]
 
 
-def _ends() -> tuple[int, int] | None:
-    # Index: the primary key (token_id).
-    row = fetch_one("select min(token_id), max(token_id) from token")
-    return None if row is None or row[0] is None else (row[0], row[1])
-
-
 def _associated(column: str, selection: Selection) -> Where:
     """Return the condition that the account, if one is selected, is associated with the token."""
     if selection.account_id is None:
@@ -165,105 +206,93 @@ def _associated(column: str, selection: Selection) -> Where:
     return Where((f"exists ({account})",), (selection.account_id,))
 
 
-Fees = list[dict[str, Any]]
+# LISTS WHERE TABLES ARE DISTRIBUTED: a token is on the machine of its entity.
 
 
-class Token(NamedTuple):
-    """One token with its entity and its custom fees; each has a version that started `..._since` (ns)."""
-
-    created_timestamp: int
-    decimals: int
-    fee_schedule_key: bytes | None
-    freeze_default: bool
-    freeze_key: bytes | None
-    initial_supply: int
-    kyc_key: bytes | None
-    max_supply: int
-    metadata: bytes | None
-    metadata_key: bytes | None
-    name: str
-    pause_key: bytes | None
-    pause_status: str
-    supply_key: bytes | None
-    supply_type: str
-    symbol: str
-    token_id: int
-    total_supply: int
-    treasury_account_id: int
-    type: str
-    wipe_key: bytes | None
-    token_since: int
-    auto_renew_account_id: int | None
-    auto_renew_period: int | None
-    deleted: bool | None
-    expiration_timestamp: int | None
-    admin_key: bytes | None
-    memo: str
-    entity_since: int
-    fixed_fees: Fees | None
-    fractional_fees: Fees | None
-    royalty_fees: Fees | None
-    fees_since: int
+def _distributed_tokens(selection: Selection, query: Query) -> list[ListedToken] | None:
+    """Return a page of the tokens of a key or name; None if they are many, or without such a choice."""
+    candidates = []
+    if is_selective(selection.public_keys):
+        candidates.append(entities_of_keys(selection.public_keys, "type = 'TOKEN'"))
+    if any(TRIGRAM.search(name) for name in selection.names):
+        # Index: token__name, trigrams of the name.
+        like = selection.named("name")
+        candidates.append(Statement(f"select token_id as id from token {like.sql}", like.values))
+    for candidate in candidates:
+        ids = few_ids(candidate)
+        if ids is not None:
+            return _distributed_page(Where(("t.token_id = any(%s)",), (ids,)), selection, query)
+    return None
 
 
-class _Part(NamedTuple):
-    """A table that holds a part of a token, with {table}_history: its key and columns."""
-
-    table: str
-    key: str
-    columns: tuple[str, ...]
-
-
-_TOKEN = _Part("token", "token_id", Token._fields[: Token._fields.index("token_since")])
-_ENTITY = _Part(
-    "entity",
-    "id",
-    ("auto_renew_account_id", "auto_renew_period", "deleted", "expiration_timestamp", "key", "memo"),
-)
-_FEES = _Part("custom_fee", "entity_id", ("fixed_fees", "fractional_fees", "royalty_fees"))
+def _distributed_page(where: Where, selection: Selection, query: Query) -> list[ListedToken]:
+    if selection.account_id is not None:
+        where += Where(("t.token_id = any(%s)",), (_tokens_of_account(selection),))
+    where += compare("t.token_id", selection.tokens) + selection.of_type("t.type")
+    where += selection.named("t.name") + selection.having_key("e.public_key")
+    statement = f"""
+        select t.token_id, t.decimals, e.key, t.metadata, t.name, t.symbol, t.type::text
+        from token t join entity e on e.id = t.token_id {where.sql}
+        order by t.token_id {query.direction} limit {query.limit:d}
+    """
+    return [ListedToken(*row) for row in fetch(statement, where.values)]
 
 
-def token(token_id: int) -> Token | None:
-    """Return the token as it is now; None if its entity or its custom fees are not known."""
-    # Index: the primary keys.
-    return _token(_NOW, (token_id,))
+def _tokens_of_account(selection: Selection) -> Sequence[int]:
+    """Return the tokens that an account is associated with."""
+    # Index: the primary key (account_id, token_id).
+    where = Where(("account_id = %s", "associated"), (selection.account_id,))
+    where += compare("token_id", selection.tokens)
+    return [token for (token,) in fetch(f"select token_id from token_account {where.sql}", where.values)]
 
 
-def token_at(token_id: int, until: Comparison) -> Token | None:
-    """Return the same from the latest version of each part that started before (lt) or by (lte) a time."""
+# ONE TOKEN
+
+# The tables that hold a part of a token, each with a history table: alias -> model.
+_PARTS: dict[str, type[models.Model]] = {"t": Token, "e": Entity, "f": CustomFee}
+
+
+def token(columns: str, token_id: int, until: Comparison | None) -> Row | None:
+    """Return columns of token t, entity e and custom_fee f, each with the start of its version as `since`.
+
+    With `until`, of the latest version of each part that started before (lt) or by (lte) a time. None if one
+    of the parts is not known.
+    """
+    if until is None:
+        return fetch_one(_now(columns), (token_id,) * len(_PARTS))
     since = compare("lower(timestamp_range)", [until])
-    return _token([_version(part, since) for part in _PARTS], (token_id, *since.values) * 2)
+    versions = [_version(model, since) for model in _PARTS.values()]
+    return fetch_one(_joined(columns, versions), (token_id, *since.values) * 2 * len(_PARTS))
 
 
-_PARTS = (_TOKEN, _ENTITY, _FEES)
-_ENUMS = ("pause_status", "supply_type", "type")
+@cache
+def _now(columns: str) -> str:
+    # Put together once, as it takes an eighth of a short request. Index: the primary keys.
+    return _joined(columns, [_select(model) for model in _PARTS.values()])
 
 
-def _token(parts: Sequence[str], values: tuple[Any, ...]) -> Token | None:
-    joined = " cross join ".join(f"({part}) part{number}" for number, part in enumerate(parts))
-    row = fetch_one(f"select * from {joined}", values * len(parts))
-    return None if row is None else Token(*row)
+def _joined(columns: str, parts: Sequence[str]) -> str:
+    joined = (f"({part}) {alias}" for part, alias in zip(parts, _PARTS, strict=True))
+    return f"select {columns} from {' cross join '.join(joined)}"
 
 
-def _select(part: _Part, table: str) -> str:
-    columns = ", ".join(f"{name}::text" if name in _ENUMS else name for name in part.columns)
-    return f"select {columns}, lower(timestamp_range) as since from {table} where {part.key} = %s"
+def _select(model: type[models.Model], history: str = "") -> str:
+    meta = model._meta
+    names = ", ".join(field.column for field in meta.concrete_fields if field.column)
+    since = "lower(timestamp_range) as since"
+    return f"select {names}, {since} from {meta.db_table}{history} where {meta.pk.column} = %s"
 
 
-def _version(part: _Part, since: Where) -> str:
+def _version(model: type[models.Model], since: Where) -> str:
     # Indexes: the primary key, and in the history the key and lower(timestamp_range).
     return f"""
         select * from (
-            ({_select(part, part.table)} {since.and_sql})
+            ({_select(model)} {since.and_sql})
             union all
             (
-                {_select(part, f"{part.table}_history")} {since.and_sql}
+                {_select(model, "_history")} {since.and_sql}
                 order by lower(timestamp_range) desc limit 1
             )
         ) version
         order by since desc limit 1
     """
-
-
-# Put together once, as it took an eighth of a short request.
-_NOW = [_select(part, part.table) for part in _PARTS]

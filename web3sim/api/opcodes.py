@@ -21,8 +21,8 @@ from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.metrics import simulation
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import BadRequest, Failure, NotFound, TooManyRequests, Unavailable
+from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import InvalidValue
-from mirror.core.rest.parameters.spring import SpringBooleanParameter, SpringParameterSet
 from mirror.core.values import transaction_id
 from mirror.core.values.entity_id import InvalidEntityId
 from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64
@@ -39,16 +39,16 @@ _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})")
 
 
 # PARAMETERS
-class _Flag(SpringBooleanParameter):
+class _Flag(spring.Boolean):
     def read(self, text: str) -> bool:
         """Errors: BadRequest."""
         try:
-            return super().read(text.strip())
+            return bool(super().read(text.strip()))
         except InvalidValue:
             raise BadRequest(f"Invalid boolean value '{text}'") from None
 
 
-class OpcodeParameters(SpringParameterSet):
+class OpcodeParameters(spring.ParameterSet):
     stack = _Flag("stack", True, help="Show the stack after each operation.")
     memory = _Flag("memory", False, help="Show the memory after each operation.")
     storage = _Flag("storage", False, help="Show the slots that the transaction has read or written so far.")

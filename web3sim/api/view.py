@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from django.http import HttpResponse
 
 from mirror.core.rest.answers.errors import Failure, Unavailable, WrongMethod, spring_texts
-from mirror.core.rest.answers.rendering import PlainJsonRenderer, render
+from mirror.core.rest.answers.response import PlainJsonRenderer, render
 from mirror.core.rest.answers.views import SpringReadView
 from web3sim.calls.call import Answer, Problem
 

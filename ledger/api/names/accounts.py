@@ -14,6 +14,7 @@ from ledger.queries import entities
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NOT_FOUND, BadRequest, InternalError, NotFound
 from mirror.core.rest.answers.views import ReadView, Record, SpringReadView
+from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.entity_ids import (
     AccountName,
     Alias,
@@ -22,7 +23,6 @@ from mirror.core.rest.parameters.entity_ids import (
     read_in_path,
     read_spring_account,
 )
-from mirror.core.rest.parameters.spring import read_spring_in_path
 from mirror.core.rest.routes import snake_case
 
 _NO_ALIAS = "No account with a matching alias found"
@@ -54,8 +54,8 @@ def find_account(name: AccountName) -> int | None:
     Errors: InternalError if there are several.
     """
     if isinstance(name, Alias):
-        return _only(entities.ids_of_alias(name))
-    return _only(entities.ids_of_evm_address(name)) if isinstance(name, EvmAddress) else name
+        return only(entities.ids_of_alias(name))
+    return only(entities.ids_of_evm_address(name)) if isinstance(name, EvmAddress) else name
 
 
 def spring_account_id(name: AccountName) -> int:
@@ -63,13 +63,14 @@ def spring_account_id(name: AccountName) -> int:
     if isinstance(name, int):
         return name
     is_alias = isinstance(name, Alias)
-    account_id = _only(entities.ids_of_live_alias(name) if is_alias else entities.ids_of_evm_address(name))
+    account_id = only(entities.ids_of_live_alias(name) if is_alias else entities.ids_of_evm_address(name))
     if account_id is None:
         raise NotFound(_NO_ACCOUNT, detail=not_loaded.entity())
     return account_id
 
 
-def _only(ids: list[int]) -> int | None:
+def only(ids: Sequence[int]) -> int | None:
+    """Return the only id; None if there is none. Errors: InternalError if there are several."""
     if len(ids) > 1:
         raise InternalError("several entities have this alias or EVM address")
     return ids[0] if ids else None
@@ -100,10 +101,10 @@ class OfAccount(ReadView):
             self._check_existence()
             raise
 
-    def page(self, name: str, rows: Sequence[Record], *, before: Record | None = None) -> Response:
+    def page(self, name: str, rows: Sequence[Record], **options: Any) -> Response:
         if not rows:
             self._check_existence()
-        return super().page(name, rows, before=before)
+        return super().page(name, rows, **options)
 
     def _check_existence(self) -> None:
         if self.must_exist and self._account_id is not None and not entities.exists(self._account_id):
@@ -122,5 +123,5 @@ class SpringOfAccount(SpringReadView):
 
     def resolve(self, **path: str) -> dict[str, Any]:
         key = snake_case(self.account_part)
-        account = read_spring_in_path(read_spring_account, path.pop(key), self.account_part)
+        account = spring.read_in_path(read_spring_account, path.pop(key), self.account_part)
         return {"account": account, **path}

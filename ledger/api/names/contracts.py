@@ -74,13 +74,6 @@ def find_contracts(comparisons: Sequence[Comparison]) -> list[Comparison]:
     ]
 
 
-def only(ids: Sequence[int]) -> int:
-    """Return the only id. Errors: InternalError if there are several."""
-    if len(ids) > 1:
-        raise InternalError("several entities have this alias or EVM address")
-    return ids[0]
-
-
 class OfContract(ReadView):
     """An endpoint of one contract or below it. Its path part is `{contractIdOrAddress}`.
 

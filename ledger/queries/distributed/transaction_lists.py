@@ -7,7 +7,7 @@ its own, which runs on one machine or on all: together they would have to send e
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ledger.queries.distributed.transaction_sides import TIMES
+from ledger.queries.transaction_sides import TIMES
 from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream, Window, joined
 from ledger.queries.transactions import FullTransaction, columns
 from mirror.core.db.partitions.reading import also

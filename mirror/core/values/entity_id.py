@@ -9,7 +9,8 @@ The EVM knows an entity without an address of its own by its long-zero address: 
 """
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, overload
 
 MAX_SHARD = 1023
 MAX_REALM = 65_535
@@ -52,8 +53,14 @@ def text(encoded: int | None) -> str | None:
     return f"{shard}.{realm}.{num}" if num else None
 
 
-def bound(encoded: int) -> str:
+@overload
+def bound(encoded: int) -> str: ...
+@overload
+def bound(encoded: None) -> None: ...
+def bound(encoded: int | None) -> str | None:
     """Return `shard.realm.num` of a number that need not be an entity's id, such as the end of a range."""
+    if encoded is None:
+        return None
     if 0 <= encoded <= MAX_NUM:
         return f"0.0.{encoded}"
     return "{}.{}.{}".format(*decode(encoded))
@@ -78,6 +85,11 @@ def parse(text: str, shard: int = 0, realm: int = 0) -> int:
 def long_zero(encoded: int) -> bytes:
     """Return the 20-byte long-zero EVM address of an entity."""
     return (encoded & MAX_NUM).to_bytes(20, "big")
+
+
+def long_zero_sql(column: str) -> str:
+    """Return SQL of the same for the entity in a column."""
+    return f"decode(lpad(to_hex({column} & {MAX_NUM}), 40, '0'), 'hex')"
 
 
 def num_of_long_zero(evm_address: bytes) -> int | None:
@@ -118,29 +130,19 @@ def of_account(account: Any) -> int:
     return _of("account", shard, realm, num)
 
 
-def of_contract(contract: Any) -> int:
-    """Return the encoded id of a ContractID; an OutOfRangeEntityId when it can't be one."""
-    return _of("contract", contract.shardNum, contract.realmNum, contract.contractNum)
+def _reader(kind: str, number: str) -> Callable[[Any], int]:
+    def encoded(message: Any) -> int:
+        return _of(kind, message.shardNum, message.realmNum, getattr(message, number))
+
+    return encoded
 
 
-def of_file(file: Any) -> int:
-    """Return the encoded id of a FileID; an OutOfRangeEntityId when it can't be one."""
-    return _of("file", file.shardNum, file.realmNum, file.fileNum)
-
-
-def of_schedule(schedule: Any) -> int:
-    """Return the encoded id of a ScheduleID; an OutOfRangeEntityId when it can't be one."""
-    return _of("schedule", schedule.shardNum, schedule.realmNum, schedule.scheduleNum)
-
-
-def of_token(token: Any) -> int:
-    """Return the encoded id of a TokenID; an OutOfRangeEntityId when it can't be one."""
-    return _of("token", token.shardNum, token.realmNum, token.tokenNum)
-
-
-def of_topic(topic: Any) -> int:
-    """Return the encoded id of a TopicID; an OutOfRangeEntityId when it can't be one."""
-    return _of("topic", topic.shardNum, topic.realmNum, topic.topicNum)
+# The same of a ContractID, FileID, ScheduleID, TokenID and TopicID.
+of_contract = _reader("contract", "contractNum")
+of_file = _reader("file", "fileNum")
+of_schedule = _reader("schedule", "scheduleNum")
+of_token = _reader("token", "tokenNum")
+of_topic = _reader("topic", "topicNum")
 
 
 def _of(kind: str, shard: int, realm: int, num: int) -> int:

@@ -3,11 +3,14 @@
 `rlp` is imported where it is first used: it brings pydantic, 18 MB that web server processes can do without.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict, TypeVar
 
 from mirror.core.values.hashes import keccak256
 from mirror.core.values.json_types import Hex, Quantity
+
+T = TypeVar("T")
 
 LEGACY, EIP_2930, EIP_1559, EIP_7702 = 0, 1, 2, 4
 WEIBARS_PER_TINYBAR = 10_000_000_000
@@ -211,10 +214,8 @@ def _decode(data: bytes, kind: int, elements: list[Element]) -> EthereumData:
         to_address=fields["to"],
         value=_number("value", fields["value"]),
         call_data=fields["call_data"],
-        access_list=_access_list(fields["access_list"]) if "access_list" in fields else None,
-        authorization_list=(
-            _authorization_list(fields["authorization_list"]) if "authorization_list" in fields else None
-        ),
+        access_list=_listed(_access, fields.get("access_list")),
+        authorization_list=_listed(_authorization, fields.get("authorization_list")),
         recovery_id=recovery_id,
         signature_v=fields.get("v"),
         signature_r=fields["r"],
@@ -224,8 +225,8 @@ def _decode(data: bytes, kind: int, elements: list[Element]) -> EthereumData:
     )
 
 
-def _access_list(payload: bytes) -> list[Access]:
-    return [_access(item) for item in _elements(payload)] if payload else []
+def _listed(read: Callable[[Element], T], payload: bytes | None) -> list[T] | None:
+    return None if payload is None else [read(item) for item in _elements(payload)]
 
 
 def _access(item: Element) -> Access:
@@ -239,10 +240,6 @@ def _access(item: Element) -> Access:
         "address": _padded(address, _ADDRESS_DIGITS),
         "storage_keys": [_padded(key, _WORD_DIGITS) for key in storage_keys],
     }
-
-
-def _authorization_list(payload: bytes) -> list[Authorization]:
-    return [_authorization(item) for item in _elements(payload)] if payload else []
 
 
 def _authorization(item: Element) -> Authorization:

@@ -13,6 +13,7 @@ The type checker compares them with the functions, mirror.core.rest.schema deriv
 them, and the tests check every answer against that.
 """
 
+from types import GenericAlias
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 
@@ -68,3 +69,9 @@ class Page(TypedDict):
     """A page of a list; `links.next` is the request for the next page."""
 
     links: LinksJson
+
+
+def page_of(name: str, **lists: Any) -> Any:
+    """Return the type of such a page, called `name`, with lists of these types."""
+    members = {member: GenericAlias(list, (kind,)) for member, kind in lists.items()}
+    return TypedDict(f"{name}Json", {**members, "links": LinksJson})  # type: ignore[operator]

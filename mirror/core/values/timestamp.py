@@ -1,6 +1,7 @@
 """Times: int nanoseconds since the epoch, as the text `seconds.nnnnnnnnn` or a HAPI Timestamp."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, overload
 
@@ -84,14 +85,17 @@ def spring_range_json(lower: int | None, upper: int | None) -> TimestampRangeJso
     return {"from": spring_text(lower), "to": spring_text(upper)}
 
 
-def staking_period_json(last: int) -> TimestampRangeJson:
-    """Return the JSON of the day that begins after `last`, the last nanosecond of the day before."""
-    return range_json(last + 1, last + 1 + NANOS_PER_DAY)
-
-
 def spring_staking_period_json(last: int) -> TimestampRangeJson:
-    """Return the JSON of that day as Spring endpoints write it."""
+    """Return the JSON of the day that begins after `last`, the last nanosecond before."""
     return spring_range_json(last + 1, last + 1 + NANOS_PER_DAY)
+
+
+def expiry(times: Sequence[int | None]) -> int | None:
+    """Return the expiration time of an entity of these: expiration time, creation, seconds of renewal."""
+    expiration, created, period = times
+    if expiration is not None or created is None or period is None:
+        return expiration
+    return created + period * NANOS_PER_SECOND
 
 
 def month_start(nanoseconds: int, months_later: int = 0) -> int:

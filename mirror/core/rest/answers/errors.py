@@ -22,7 +22,7 @@ from mirror.core import logs
 from mirror.core.db.availability import outage
 from mirror.core.db.replicas.block_requirement import BlockNotAvailable
 from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, TooManySlowRequests
-from mirror.core.rest.answers.rendering import render
+from mirror.core.rest.answers.response import render
 
 log = logs.logger("mirror.rest")
 
@@ -54,10 +54,10 @@ class BadRequest(Failure):
 
 
 class InvalidParameter(BadRequest):
-    """400 `Invalid parameter: <name>`, for one parameter or part of the path, of any endpoint."""
+    """400 `Invalid parameter: <name>`, for each of some parameters or parts of the path, of any endpoint."""
 
-    def __init__(self, name: str, detail: str | None = None) -> None:
-        super().__init__(Problem(f"Invalid parameter: {name}", detail))
+    def __init__(self, *names: str, detail: str | None = None) -> None:
+        super().__init__(*(Problem(f"Invalid parameter: {name}", detail) for name in names))
 
 
 class InvalidEntityId(BadRequest):
@@ -190,8 +190,11 @@ def _envelope(messages: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {"_status": {"messages": list(messages)}}
 
 
-def failure_of(error: Exception, request: HttpRequest) -> Failure:
+def failure_of(error: Exception, request: HttpRequest, view: Any = None) -> Failure:
     """Return what the answer says of an exception. The rest is logged."""
+    if isinstance(error, _TAKES_TOO_LONG):
+        log.warning("request_took_too_long", method=request.method, path=request.get_full_path())
+        return TimeBudgetExceeded("" if view is None else view.narrowed_by())
     if isinstance(error, Failure):
         if isinstance(error, InternalError):
             log.error("internal_error", method=request.method, path=request.path, reason=error.reason)
@@ -216,18 +219,8 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
 
 def answer(error: Exception, context: dict[str, Any]) -> Response:
     """Answer an exception: the exception handler of all views."""
-    view, request = context["view"], context["request"]
-    if not isinstance(error, _TAKES_TOO_LONG):
-        return _failed(view, failure_of(error, request))
-    _log_too_long(request)
-    return _failed(view, TimeBudgetExceeded(view.narrowed_by()))
-
-
-def _log_too_long(request: HttpRequest) -> None:
-    log.warning("request_took_too_long", method=request.method, path=request.get_full_path())
-
-
-def _failed(view: Any, failure: Failure) -> Response:
+    view = context["view"]
+    failure = failure_of(error, context["request"], view)
     response: Response = view.failed(failure)
     if failure.retry_after:
         response.headers["retry-after"] = str(failure.retry_after)
@@ -239,10 +232,7 @@ def _failed(view: Any, failure: Failure) -> Response:
 
 def before_view(error: Exception, request: HttpRequest) -> HttpResponse:
     """Answer an exception of a request that has not come to its view."""
-    if not isinstance(error, _TAKES_TOO_LONG):
-        return page(failure_of(error, request))
-    _log_too_long(request)
-    return page(TimeBudgetExceeded(""))
+    return page(failure_of(error, request))
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

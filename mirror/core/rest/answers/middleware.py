@@ -5,19 +5,22 @@ It is the outermost layer: an answer from the cache takes neither the router nor
 whatever response suits it (DRF's, Django's, or a streaming one) and leaves all of this to the middleware.
 """
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
+from django.utils.http import parse_etags
 
 from mirror.core import config
 from mirror.core.db import coverage
 from mirror.core.db.replicas import servers, watermark
 from mirror.core.metrics import http
 from mirror.core.rest import users
-from mirror.core.rest.answers import compression, errors, etag, mirror_block
+from mirror.core.rest.answers import compression, errors, mirror_block
 from mirror.core.rest.answers.views import SpringReadView
 from mirror.core.rest.cache import responses
 from mirror.core.rest.cache.responses import CachedResponse
@@ -30,15 +33,8 @@ _OWN_PAGES = ("/admin", "/static")
 _NOT_API = (*_OWN_PAGES, "/health", "/metrics")
 # Headers of an answer whose body the client has already.
 _UNCHANGED = (
-    *(
-        "cache-control",
-        "etag",
-        "access-control-allow-origin",
-        "access-control-expose-headers",
-        "vary",
-        "link",
-    ),
-    *("mirror-loaded", mirror_block.HEADER),
+    *("cache-control", "etag", "access-control-allow-origin", "access-control-expose-headers", "vary"),
+    *("link", "mirror-loaded", mirror_block.HEADER),
 )
 # Headers that scripts of other sites may read, besides those that browsers allow anyway.
 _EXPOSED = (mirror_block.NAME, coverage.HEADER)
@@ -76,7 +72,7 @@ class ApiMiddleware:
         response, may_cache = self._response(request)
         cached = None
         if may_cache and isinstance(response, HttpResponse):
-            etag.add(response)
+            _add_etag(response)
             response.headers["access-control-allow-origin"] = "*"
             cached = self._cache.store(key, response, response.content, block)
         return self._completed(request, response, cached)
@@ -133,8 +129,8 @@ class ApiMiddleware:
             return self._compressed_stream(request, response)
         assert isinstance(response, HttpResponse)
         if request.method in _READ_METHODS and "etag" not in headers:
-            etag.add(response)
-        if 200 <= response.status_code < 300 and etag.client_has(request, headers):
+            _add_etag(response)
+        if 200 <= response.status_code < 300 and _client_has(request, headers):
             return _unchanged(headers)
         body = response.content
         if self._compresses and len(body) >= compression.THRESHOLD:
@@ -160,7 +156,7 @@ class ApiMiddleware:
         return response
 
     def _from_cache(self, request: HttpRequest, cached: CachedResponse, max_age: int) -> HttpResponse:
-        if etag.client_has(request, cached.headers):
+        if _client_has(request, cached.headers):
             return _unchanged(self._headers(request.META, cached, max_age))
         headers, body = self._cached(request.META, cached, max_age)
         return HttpResponse(body, headers=headers)
@@ -218,3 +214,35 @@ def _preflight(request: HttpRequest) -> HttpResponse:
 
 def _unchanged(headers: Mapping[str, str]) -> HttpResponse:
     return HttpResponseNotModified(headers={name: headers[name] for name in _UNCHANGED if name in headers})
+
+
+# ENTITY TAGS: what identifies the body of an answer, so that a client that has it gets none.
+
+
+def _add_etag(response: HttpResponse) -> None:
+    """Add the entity tag of the body: a strong one where `response.weak_etag` is False."""
+    body = response.content
+    weak = getattr(response, "weak_etag", True)
+    response.headers["etag"] = _weak(body) if weak else _strong(body)
+
+
+def _weak(body: bytes) -> str:
+    return f'W/"{len(body):x}-{b64encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()[:27]}"'
+
+
+def _strong(body: bytes) -> str:
+    return f'"0{hashlib.md5(body, usedforsecurity=False).hexdigest()}"'
+
+
+def _client_has(request: HttpRequest, headers: Mapping[str, str]) -> bool:
+    """Return whether `If-None-Match` names the tag in `headers`; weak and strong tags compare alike.
+
+    `Cache-Control` of the client is ignored: no client can bypass the cache. Django's
+    `get_conditional_response` would also answer 412 to If-Match and If-Unmodified-Since, which no client of
+    this API expects.
+    """
+    sent = request.META.get("HTTP_IF_NONE_MATCH")
+    if sent is None or "etag" not in headers:
+        return False
+    tags = parse_etags(sent)
+    return tags == ["*"] or headers["etag"].removeprefix("W/") in [tag.removeprefix("W/") for tag in tags]

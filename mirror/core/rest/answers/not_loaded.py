@@ -21,10 +21,15 @@ _OF_TABLE = {
 }
 
 
+def _part() -> Loaded | None:
+    """Return what is loaded; None where nothing is missing, and where that is unknown."""
+    loaded = coverage.loaded()
+    return loaded if loaded.is_known and not loaded.is_whole else None
+
+
 def at(time: int, table: str = "transaction") -> str | None:
     """Return why a table may be without rows of a time (ns)."""
-    loaded = coverage.loaded()
-    if not loaded.is_known or loaded.is_whole:
+    if (loaded := _part()) is None:
         return None
     if not loaded.has_time(time):
         return f"Not loaded: {_no_block_between(*loaded.neighbours(time))}."
@@ -33,8 +38,7 @@ def at(time: int, table: str = "transaction") -> str | None:
 
 def transaction(valid_start: int, table: str = "transaction") -> str | None:
     """Return why a transaction with this valid start (ns) may be missing."""
-    loaded = coverage.loaded()
-    if not loaded.is_known or loaded.is_whole:
+    if (loaded := _part()) is None:
         return None
     before, after = loaded.neighbours(valid_start)
     if not loaded.from_genesis if before is None else before.end < valid_start + _VALID:
@@ -44,8 +48,7 @@ def transaction(valid_start: int, table: str = "transaction") -> str | None:
 
 def block(number: int) -> str | None:
     """Return why the block of this number is missing."""
-    loaded = coverage.loaded()
-    if not loaded.is_known or loaded.is_whole:
+    if (loaded := _part()) is None:
         return None
     before = after = None
     for interval in loaded.intervals:
@@ -60,8 +63,7 @@ def block(number: int) -> str | None:
 
 def entity() -> str | None:
     """Return why the node may not know an account, a contract, a token, a topic, a schedule or a file."""
-    loaded = coverage.loaded()
-    if not loaded.is_known or loaded.is_whole:
+    if (loaded := _part()) is None:
         return None
     sentences = [_not_everything(loaded, "Not known"), _filtered(loaded)]
     return " ".join(filter(None, sentences)) or None
@@ -72,8 +74,7 @@ def anything(table: str | None = "transaction") -> str | None:
 
     It would be stored in a table of which rows are left out by filters and dropped by age, or in none such.
     """
-    loaded = coverage.loaded()
-    if not loaded.is_known or loaded.is_whole:
+    if (loaded := _part()) is None:
         return None
     sentences = [_not_everything(loaded, "Perhaps not loaded")]
     if table is not None:

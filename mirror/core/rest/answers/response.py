@@ -1,16 +1,71 @@
-"""The response of a view, without what an answer of the API never has: templates, cookies, or a choice.
+"""The response of a view, and its renderers: compact JSON with exact 64-bit integers; plain text.
+
+A response is without what an answer of the API never has: templates, cookies, or a choice.
 
 Making DRF's own takes as long as everything else between a view and the web server.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 from http.cookies import SimpleCookie
 from typing import Any
 
+import orjson
 from django.http.response import ResponseHeaders
+from rest_framework.renderers import BaseRenderer
 from rest_framework.response import Response
 
-from mirror.core.rest.answers.rendering import JsonRenderer
+
+def render(data: Any) -> bytes:
+    return orjson.dumps(data)
+
+
+class JsonRenderer(BaseRenderer):
+    """`application/json; charset=utf-8`, for classic endpoints."""
+
+    media_type = "application/json"
+    charset: str | None = "utf-8"
+
+    @property
+    def content_type(self) -> str:
+        """The header of the answer."""
+        return self.media_type if self.charset is None else f"{self.media_type}; charset={self.charset}"
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        return render(data)
+
+
+class SpringJsonRenderer(JsonRenderer):
+    """`application/json;charset=UTF-8`, written as it stands, for Spring endpoints."""
+
+    media_type = "application/json;charset=UTF-8"
+    charset = None
+
+
+class PlainJsonRenderer(JsonRenderer):
+    """`application/json` without charset, for simulations and for errors of Spring endpoints."""
+
+    charset = None
+
+
+class PlainTextRenderer(JsonRenderer):
+    """`text/plain;charset=UTF-8`, written as it stands. Errors are JSON all the same."""
+
+    media_type = "text/plain;charset=UTF-8"
+    charset = None
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        return str(data).encode()
 
 
 class Headers(ResponseHeaders):

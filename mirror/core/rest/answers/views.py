@@ -6,7 +6,7 @@
         max_age = 1
 
         def read(self, parameters: BlockParameters) -> Answer:
-            return self.page("blocks", [block_json(row) for row in queries.blocks(self.query)])
+            return self.page("blocks", [BLOCK.json(row) for row in queries.blocks(BLOCK.columns, self.query)])
 
 A request takes DRF's steps: the filter backend reads its parameters and narrows the query, `read` fetches and
 formats the rows, the paginator links to the next page, the renderer writes JSON, the exception handler
@@ -38,8 +38,7 @@ from mirror.core.rest.answers.errors import (
     classic_envelope,
     spring_envelope,
 )
-from mirror.core.rest.answers.rendering import JsonRenderer, PlainJsonRenderer, SpringJsonRenderer
-from mirror.core.rest.answers.response import ApiResponse
+from mirror.core.rest.answers.response import ApiResponse, JsonRenderer, PlainJsonRenderer, SpringJsonRenderer
 from mirror.core.rest.paging.keyset import KeysetPagination, SpringPagination
 from mirror.core.rest.parameters.filter_backend import ParameterBackend
 from mirror.core.rest.parameters.parameter_set import NoParameters, ParameterSet
@@ -130,8 +129,15 @@ class ReadView(GenericViewSet[Any]):
             self.headers["link"] = f'<{link}>; rel="next"'
         return response
 
-    def page(self, name: str, rows: Sequence[Record], *, before: Record | None = None) -> Response:
-        """Answer a page of a list with the link to the next page. The members of `before` come first."""
+    def page(
+        self, name: str, rows: Sequence[Record], *, before: Record | None = None, after: Any = None
+    ) -> Response:
+        """Answer a page of a list with the link to the next page. The members of `before` come first.
+
+        `after`: the value of the first paging parameter after which a page continues that is not full.
+        """
+        if after is not None:
+            self.continue_after(**{next(iter(self.paging)): after})
         return self.get_paginated_response({**(before or {}), name: self.paginate_queryset(rows)})
 
     def continue_after(self, **values: Any) -> None:

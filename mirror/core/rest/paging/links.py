@@ -15,9 +15,9 @@ from mirror.core import config
 from mirror.core.config import proxies
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.bounds import Bounds
+from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import Parameter, ParameterSet, split_last
 from mirror.core.rest.parameters.query_string import Texts
-from mirror.core.rest.parameters.spring import split_first
 
 _PORT = re.compile(r":[0-9]*\Z")
 _RANGE_OPERATORS = ("gt:", "gte:", "lt:", "lte:")
@@ -116,7 +116,7 @@ def _left(parameter: Parameter[Any], texts: Iterable[str], last: int, descending
 
     They are empty if no value is left.
     """
-    comparisons = {text: parameter.comparison(text, split_first) for text in texts if text.strip()}
+    comparisons = {text: parameter.comparison(text, spring.split_first) for text in texts if text.strip()}
     bounds = Bounds.of(comparisons.values())
     if not bounds.equal:
         return None
@@ -130,7 +130,7 @@ def _leaves_no_page(parameters: ParameterSet, query: Mapping[str, Sequence[str]]
     """Return whether no row can match: bounds exclude each other, and every column before has one value."""
     for name, texts in query.items():
         _, parameter = parameters.by_name[name]
-        comparisons = [parameter.comparison(text, split_first) for text in texts if text.strip()]
+        comparisons = [parameter.comparison(text, spring.split_first) for text in texts if text.strip()]
         if parameter.least is not None:
             comparisons.append(Comparison("gte", parameter.least))
         bounds = Bounds.of(comparisons)

@@ -1,5 +1,5 @@
 """Entity ids as requests write them: num, realm.num, shard.realm.num, and EVM addresses and account aliases
-with or without the same parts.
+with or without the same parts; and transaction ids.
 
 The configured shard and realm stand for parts that are left out. A plain number is always a num, never an
 encoded id. Nothing here asks the database; ledger.api.names.accounts does.
@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from mirror.core import config
-from mirror.core.rest.answers.errors import InvalidEntityId, InvalidParameter
-from mirror.core.values import alias, entity_id
+from mirror.core.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter
+from mirror.core.values import alias, entity_id, transaction_id
+from mirror.core.values.transaction_id import TransactionId
 
 _FORM = re.compile(
     r"-?[0-9]{1,19}"
@@ -29,6 +30,11 @@ _ALIAS = re.compile(r"((?:[0-9]{1,5}\.){0,2})([A-Z2-7]+)")
 _NEWER_EVM_ADDRESS = re.compile(r"(?:(?:[0-9]{1,5}\.){0,2}|0x)([0-9a-fA-F]{40})")
 _NEWER_ALIAS = re.compile(r"(?:[0-9]{1,5}\.){0,2}([A-Z2-7]{40,70})")
 
+
+_NO_ID = (
+    'Invalid Transaction id. Please use "shard.realm.num-sss-nnn" format where sss are seconds and nnn are '
+    "nanoseconds"
+)
 
 T = TypeVar("T")
 
@@ -68,12 +74,12 @@ def read_entity_id(text: str) -> int | EvmAddress:
         return EvmAddress(address) if num is None else entity_id.encode(*system, num)
     if _NUM.fullmatch(last) is None:
         raise InvalidEntityId(f"{shard}.{realm}.{last}")
-    with named_if_out_of_range(f"{shard}.{realm}.{last}"):
+    with _named_if_out_of_range(f"{shard}.{realm}.{last}"):
         return entity_id.encode(int(shard), int(realm), int(last))
 
 
 @contextmanager
-def named_if_out_of_range(text: str) -> Iterator[None]:
+def _named_if_out_of_range(text: str) -> Iterator[None]:
     """Report an id with a part out of range by this text. Errors: InvalidEntityId."""
     try:
         yield
@@ -168,3 +174,12 @@ def read_spring_account(text: str) -> AccountName:
 def _dropping_last_bits(encoded: str) -> bytes:
     whole_bytes = len(encoded) * 5 // 8
     return b32decode(encoded + "A" * (-len(encoded) % 8))[:whole_bytes]
+
+
+def read_transaction_id(text: str) -> TransactionId:
+    """Return payer and valid start, which may be beyond 64 bits. Errors: BadRequest; InvalidEntityId."""
+    try:
+        with _named_if_out_of_range(text.partition("-")[0]):
+            return transaction_id.parse(text)
+    except transaction_id.InvalidTransactionId:
+        raise BadRequest(_NO_ID) from None

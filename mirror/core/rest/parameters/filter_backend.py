@@ -7,8 +7,8 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from mirror.core.rest import users
+from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import ParameterSet
-from mirror.core.rest.parameters.types import LimitParameter
 
 
 class ParameterBackend(BaseFilterBackend):
@@ -35,5 +35,6 @@ class ParameterBackend(BaseFilterBackend):
 def _change_most_rows(parameters: ParameterSet, most: int) -> None:
     """Let a page have up to `most` rows, instead of as many as the settings say."""
     for key, parameter in parameters.declared.items():
-        if isinstance(parameter, LimitParameter):
+        # Users concern classic endpoints alone.
+        if type(parameter) is classic.Limit:
             setattr(parameters, key, parameter.up_to(most, parameters.texts.get(parameter.name, [])))

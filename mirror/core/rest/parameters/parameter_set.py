@@ -1,10 +1,8 @@
 """Query parameters declared as data: one class per endpoint, one attribute per parameter.
 
-    class BlockParameters(ParameterSet):
-        block_number = BlockNumberParameter("block.number", column="index", operators=WITHOUT_NE)
-        timestamp = TimestampParameter("timestamp", column="consensus_end")
-        limit = LimitParameter()
-        order = OrderParameter("desc")
+    class BlockParameters(classic.PageParameters):
+        block_number = classic.BlockNumber("block.number", column="index", operators=WITHOUT_NE)
+        timestamp = classic.Timestamp("timestamp", column="consensus_end")
 
 An instance is a request's parameters, read and checked: `parameters.limit` is a number,
 `parameters.block_number` a list of Comparison in the order of the request. Each parameter narrows the query

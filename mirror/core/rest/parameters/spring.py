@@ -10,24 +10,16 @@ constraints are reported together. The endpoint checks what several values of on
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64, Comparison
 from mirror.core.db.sql.bounds import Bounds, Ends
-from mirror.core.db.sql.query import Query
-from mirror.core.rest.answers.errors import BadRequest
+from mirror.core.rest.answers.errors import BadRequest, InvalidParameter
+from mirror.core.rest.parameters import classic, parameter_set
 from mirror.core.rest.parameters.entity_ids import NotAnEntityId, read_spring_id
-from mirror.core.rest.parameters.parameter_set import (
-    ALL,
-    ONLY_EQ,
-    WITHOUT_NE,
-    InvalidValue,
-    Parameter,
-    ParameterSet,
-)
+from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
 from mirror.core.rest.parameters.query_string import Texts, spring_query
-from mirror.core.rest.parameters.types import read_number
 from mirror.core.values import timestamp
 
 _TIMESTAMP = re.compile(r"([0-9]{1,17})(?:\.([0-9]{1,9}))?")
@@ -53,7 +45,7 @@ def not_converted(name: str) -> BadRequest:
     return BadRequest(f"Failed to convert '{name}'")
 
 
-def read_spring_in_path(read: Callable[[str], T], text: str, part: str) -> T:
+def read_in_path(read: Callable[[str], T], text: str, part: str) -> T:
     """Return what `read` makes of a part of the path. Errors: BadRequest."""
     try:
         return read(text)
@@ -65,23 +57,26 @@ class BrokenConstraints(BadRequest):
     """400 for values that could be converted but break constraints; one text each."""
 
 
-class SpringParameter(Parameter[Any]):
+class Parameter(parameter_set.Parameter[Any]):
     """A parameter of a Spring endpoint. Only lists have operators: a single value is taken as it stands."""
 
     def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
         return super().comparison(text, split) if self.many else Comparison("eq", self.read(text))
+
+    def default_value(self) -> Any:
+        return self.absent()
 
     def violations(self, value: Any) -> list[str]:
         """Return the constraints that the converted value breaks."""
         return []
 
 
-def split_list(parameter: Parameter[Any], texts: list[str]) -> list[str]:
+def split_list(parameter: parameter_set.Parameter[Any], texts: list[str]) -> list[str]:
     """Return the values of a list that may be sent once, with commas between them."""
     return texts[0].split(",") if parameter.many and len(texts) == 1 else texts
 
 
-def converted(parameter: Parameter[Any], texts: list[str]) -> Any:
+def converted(parameter: parameter_set.Parameter[Any], texts: list[str]) -> Any:
     """Return the value of a parameter for its texts in a request. Errors: InvalidValue."""
     texts = [text for text in texts if text.strip()]
     if not texts:
@@ -91,7 +86,7 @@ def converted(parameter: Parameter[Any], texts: list[str]) -> Any:
     return parameter.combined([parameter.comparison(text, split_first) for text in texts])
 
 
-class SpringParameterSet(ParameterSet):
+class ParameterSet(parameter_set.ParameterSet):
     """The parameters of a Spring endpoint, declared in the order in which their problems are reported."""
 
     split_query = staticmethod(spring_query)
@@ -104,13 +99,17 @@ class SpringParameterSet(ParameterSet):
             except InvalidValue:
                 raise not_converted(parameter.name) from None
             setattr(self, key, value)
-            if isinstance(parameter, SpringParameter):
+            if isinstance(parameter, Parameter):
                 broken += parameter.violations(value)
         if broken:
             raise BrokenConstraints(*broken)
 
 
-class SpringListParameter(SpringParameter):
+class NoParameters(ParameterSet):
+    """No parameters; the query string is ignored."""
+
+
+class ListParameter(Parameter):
     """Up to `most` values, each with an operator. Violations call them `variable`."""
 
     def __init__(self, name: str, *, variable: str, most: int = 2, **keywords: Any) -> None:
@@ -127,7 +126,7 @@ class SpringListParameter(SpringParameter):
         return [f"{self.variable} size must be between 0 and {self.most}"]
 
 
-class SpringIdParameter(SpringParameter):
+class Id(Parameter):
     """An entity id by number."""
 
     schema = {"type": "string", "pattern": r"^(\d{1,5}\.){0,2}\d{1,12}$"}
@@ -139,20 +138,20 @@ class SpringIdParameter(SpringParameter):
             raise InvalidValue(text) from None
 
 
-class SpringEntityIdParameter(SpringIdParameter, SpringListParameter):
+class EntityId(Id, ListParameter):
     """Entity ids by number."""
 
 
-class SpringNumberParameter(SpringListParameter):
+class Number(ListParameter):
     """Whole numbers that are not negative."""
 
     schema = {"type": "integer", "format": "int64"}
 
     def read(self, text: str) -> int:
-        return read_number(text)
+        return classic.read_number(text)
 
 
-class SpringTimestampParameter(SpringListParameter):
+class Timestamp(ListParameter):
     """Times; the fraction is a number of nanoseconds: 1.5 is five nanoseconds after the first second."""
 
     schema = {"type": "string", "pattern": r"^\d{1,10}(\.\d{1,9})?$"}
@@ -177,75 +176,34 @@ def time_window(comparisons: Iterable[Comparison]) -> Bounds:
     ).bounds
 
 
-class SpringBooleanParameter(SpringParameter):
-    """true or false, on or off, yes or no, 1 or 0."""
-
-    schema = {"type": "boolean"}
-    many: ClassVar[bool] = False
-
-    def __init__(self, name: str, default: bool, **keywords: Any) -> None:
-        super().__init__(name, operators=ONLY_EQ, **keywords)
-        self.default = default
-
-    def read(self, text: str) -> bool:
-        if text.lower() not in (*_TRUE, *_FALSE):
-            raise InvalidValue(text)
-        return text.lower() in _TRUE
-
-    def absent(self) -> bool:
-        return self.default
-
-
-class SpringChoiceParameter(SpringParameter):
+class Choice(Parameter, classic.Choice):
     """One of some words, in any case; becomes the word in lower case."""
 
-    many: ClassVar[bool] = False
-
     def __init__(self, name: str, choices: tuple[str, ...], default: str, **keywords: Any) -> None:
-        super().__init__(name, operators=ONLY_EQ, **keywords)
-        self.choices, self.default = choices, default
-
-    @property
-    def schema(self) -> dict[str, Any]:  # type: ignore[override]
-        return {"type": "string", "enum": list(self.choices)}
-
-    def read(self, text: str) -> str:
-        if text.lower() not in self.choices:
-            raise InvalidValue(text)
-        return text.lower()
-
-    def absent(self) -> str:
-        return self.default
+        super().__init__(name, {word: word for word in choices}, default, **keywords)
 
 
-class SpringOrderParameter(SpringChoiceParameter):
+class Boolean(Parameter, classic.Boolean):
+    """true or false, on or off, yes or no, 1 or 0."""
+
+    def __init__(self, name: str, default: bool, **keywords: Any) -> None:
+        super().__init__(name, default, **keywords)
+        self.choices = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
+
+
+class Order(Parameter, classic.Order):
     """asc or desc."""
 
     def __init__(self, default: str = "asc") -> None:
-        super().__init__("order", ("asc", "desc"), default, help="The order of the rows.")
-
-    def filter(self, query: Query, value: str) -> Query:  # type: ignore[override]
-        return Query(query.where, value == "desc", query.limit)
+        super().__init__(default)
 
 
-class SpringLimitParameter(SpringParameter):
+class Limit(Parameter, classic.Limit):
     """The number of rows of a page. More than the configured maximum is an error."""
-
-    many: ClassVar[bool] = False
 
     @property
     def schema(self) -> dict[str, Any]:  # type: ignore[override]
         return {"type": "integer", "minimum": 1, "maximum": self.most_rows}
-
-    def __init__(
-        self, default: str = "rest.response.limit.default", most: str = "rest.response.limit.max"
-    ) -> None:
-        super().__init__("limit", operators=ALL, help="The number of rows of a page.")
-        self.default, self.most = default, most
-
-    @property
-    def most_rows(self) -> int:
-        return int(config.value(self.most))
 
     def read(self, text: str) -> int:
         return read_int32(text)
@@ -253,10 +211,64 @@ class SpringLimitParameter(SpringParameter):
     def absent(self) -> int:
         return int(config.value(self.default))
 
-    def filter(self, query: Query, value: int) -> Query:  # type: ignore[override]
-        return Query(query.where, query.descending, value)
-
     def violations(self, value: int) -> list[str]:
         if value <= 0:
             return ["limit must be greater than 0"]
         return [f"limit must be less than or equal to {self.most_rows}"] if value > self.most_rows else []
+
+
+# STRICT: network/nodes and network/registered-nodes
+#
+# They are read like those of the other endpoints, with three differences: all parameters with invalid values
+# are reported, by their names alone; a parameter that has a single value may be sent only once; a comma
+# separates nothing.
+
+
+class StrictParameterSet(ParameterSet):
+    """The parameters of such an endpoint, declared in the order in which their problems are reported.
+
+    Values that can't be read are reported before those that are out of range.
+    """
+
+    def _read(self, sent: Texts) -> None:
+        invalid: list[str] = []
+        out_of_range: list[str] = []
+        for key, parameter in self.declared.items():
+            texts = sent.get(parameter.name, [])
+            if len(texts) > 1 and not parameter.many:
+                raise BadRequest(f"Only a single instance is supported for {parameter.name}")
+            try:
+                value = converted(parameter, texts)
+            except InvalidValue:
+                invalid.append(parameter.name)
+                continue
+            if isinstance(parameter, Parameter) and parameter.violations(value):
+                out_of_range.append(parameter.name)
+            setattr(self, key, value)
+        if invalid or out_of_range:
+            raise InvalidParameter(*invalid, *out_of_range)
+
+
+class CappedLimit(Limit):
+    """The number of rows of a page, at least 1. More than the configured maximum becomes the maximum."""
+
+    @property
+    def schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": "integer", "minimum": 1}
+
+    def read(self, text: str) -> int:
+        return min(super().read(text), self.most_rows)
+
+    def absent(self) -> int:
+        return min(super().absent(), self.most_rows)
+
+
+class StrictId(Number):
+    """Ids from 0 on. Bounds that leave none of them are an error, as is `lt:0`."""
+
+    least, pages_equal = 0, True
+
+
+def id_bounds(comparisons: Iterable[Comparison]) -> Bounds:
+    """Return the range and the values that comparisons of such ids leave."""
+    return Bounds.of([*comparisons, Comparison("gte", StrictId.least)])

@@ -11,8 +11,7 @@ from django.urls import URLPattern, re_path
 from rest_framework.response import Response
 
 from mirror.core.rest.answers.errors import Failure, WrongMethod, classic_envelope
-from mirror.core.rest.answers.rendering import JsonRenderer
-from mirror.core.rest.answers.response import ApiResponse
+from mirror.core.rest.answers.response import ApiResponse, JsonRenderer
 from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters.parameter_set import NoParameters
 

@@ -33,7 +33,7 @@ def test_spring_endpoints_write_the_time_0_in_their_own_way():
 
 
 def test_a_staking_period_is_the_day_that_follows_a_nanosecond():
-    day = timestamp.staking_period_json(1_699_919_999_999_999_999)
+    day = timestamp.spring_staking_period_json(1_699_919_999_999_999_999)
     assert day == {"from": "1699920000.000000000", "to": "1700006400.000000000"}
 
 

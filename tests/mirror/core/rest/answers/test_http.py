@@ -272,7 +272,7 @@ def test_what_ends_a_slow_request_is_no_failure_of_the_server(
 
 def test_what_goes_wrong_while_an_answer_is_rendered_is_logged_too(api, build, monkeypatch, caplog):
     build.block(7)
-    monkeypatch.setattr("ledger.api.blocks.block_json", lambda *_: {"number": object()})
+    monkeypatch.setattr("ledger.api.blocks.BLOCK.json", lambda *_: {"number": object()})
     answer = api.get(BLOCKS)
     assert (answer.status, answer.messages) == (500, ["Internal error"])
     (event,) = events(caplog)

@@ -1,53 +1,38 @@
 import pytest
 
 from mirror.core.rest.paging.links import classic_link, spring_link
+from mirror.core.rest.parameters import classic, spring
 from mirror.core.rest.parameters.parameter_set import ParameterSet
-from mirror.core.rest.parameters.spring import (
-    SpringBooleanParameter,
-    SpringEntityIdParameter,
-    SpringLimitParameter,
-    SpringOrderParameter,
-    SpringParameterSet,
-)
-from mirror.core.rest.parameters.types import (
-    BlockNumberParameter,
-    EntityIdParameter,
-    LimitParameter,
-    NumberParameter,
-    OrderParameter,
-    ResultParameter,
-    TimestampParameter,
-)
 
 
 class Accounts(ParameterSet):
-    account_id = EntityIdParameter("account.id")
-    balance = NumberParameter("account.balance")
-    result = ResultParameter()
-    limit = LimitParameter()
-    order = OrderParameter("asc")
+    account_id = classic.EntityId("account.id")
+    balance = classic.Number("account.balance")
+    result = classic.Result()
+    limit = classic.Limit()
+    order = classic.Order("asc")
 
 
 class Blocks(ParameterSet):
-    number = BlockNumberParameter("block.number")
-    timestamp = TimestampParameter("timestamp")
-    limit = LimitParameter()
-    order = OrderParameter("desc")
+    number = classic.BlockNumber("block.number")
+    timestamp = classic.Timestamp("timestamp")
+    limit = classic.Limit()
+    order = classic.Order("desc")
 
 
 class Nfts(ParameterSet):
-    token_id = EntityIdParameter("token.id")
-    serial_number = NumberParameter("serialnumber")
-    limit = LimitParameter()
-    order = OrderParameter("desc")
+    token_id = classic.EntityId("token.id")
+    serial_number = classic.Number("serialnumber")
+    limit = classic.Limit()
+    order = classic.Order("desc")
 
 
-class Allowances(SpringParameterSet):
-    account_id = SpringEntityIdParameter("account.id", variable="accountIds")
-    limit = SpringLimitParameter()
-    order = SpringOrderParameter()
-    owner = SpringBooleanParameter("owner", default=True)
-    token_id = SpringEntityIdParameter("token.id", variable="tokenIds")
+class Allowances(spring.ParameterSet):
+    account_id = spring.EntityId("account.id", variable="accountIds")
+    limit = spring.Limit()
+    order = spring.Order()
+    owner = spring.Boolean("owner", default=True)
+    token_id = spring.EntityId("token.id", variable="tokenIds")
 
 
 def given(parameters: type[ParameterSet], query: str, path: str = "/x") -> ParameterSet:

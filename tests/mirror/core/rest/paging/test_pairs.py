@@ -4,26 +4,25 @@ from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.paging.pairs import classic_pair, spring_pair
+from mirror.core.rest.parameters import classic, spring
 from mirror.core.rest.parameters.parameter_set import ParameterSet
-from mirror.core.rest.parameters.spring import SpringEntityIdParameter, SpringParameterSet
-from mirror.core.rest.parameters.types import EntityIdParameter, NumberParameter
 
 
 class Classic(ParameterSet):
-    token_id = EntityIdParameter("token.id")
-    serial_number = NumberParameter("serialnumber", low=1)
+    token_id = classic.EntityId("token.id")
+    serial_number = classic.Number("serialnumber", low=1)
 
 
-class Spring(SpringParameterSet):
-    account_id = SpringEntityIdParameter("account.id", variable="accountIds")
-    token_id = SpringEntityIdParameter("token.id", variable="tokenIds")
+class Spring(spring.ParameterSet):
+    account_id = spring.EntityId("account.id", variable="accountIds")
+    token_id = spring.EntityId("token.id", variable="tokenIds")
 
 
-def classic(query: str) -> PairBounds:
+def classic_page(query: str) -> PairBounds:
     return classic_pair(Classic(Classic.split_query(query)), "token_id", "serial_number")
 
 
-def spring(query: str) -> PairBounds:
+def spring_page(query: str) -> PairBounds:
     return spring_pair(Spring(Spring.split_query(query)), "account_id", "token_id")
 
 
@@ -45,12 +44,12 @@ def equal(value: int) -> Bounds:
     ],
 )
 def test_a_classic_request_becomes_a_range(query, expected):
-    assert classic(query) == expected
+    assert classic_page(query) == expected
 
 
 @pytest.mark.parametrize("operator", ["eq", "gt", "lte"])
 def test_an_evm_address_of_nobody_is_no_range(operator):
-    assert classic(f"token.id={operator}:{'ab' * 20}") == NO_PAIRS
+    assert classic_page(f"token.id={operator}:{'ab' * 20}") == NO_PAIRS
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_an_evm_address_of_nobody_is_no_range(operator):
 )
 def test_the_first_problem_of_a_classic_pair_is_told(query, message):
     with pytest.raises(BadRequest) as failure:
-        classic(query)
+        classic_page(query)
     assert [problem.message for problem in failure.value.problems] == [message]
 
 
@@ -100,7 +99,7 @@ def test_the_first_problem_of_a_classic_pair_is_told(query, message):
     ],
 )
 def test_a_spring_request_becomes_a_range(query, expected):
-    assert spring(query) == expected
+    assert spring_page(query) == expected
 
 
 ONE_OF = "Only one range operator from [{}] is allowed for the given parameter for {}"
@@ -133,5 +132,5 @@ ONE_OF = "Only one range operator from [{}] is allowed for the given parameter f
 )
 def test_the_first_problem_of_a_spring_pair_is_reported(query, message):
     with pytest.raises(BadRequest) as failure:
-        spring(query)
+        spring_page(query)
     assert [problem.message for problem in failure.value.problems] == [message]

@@ -5,32 +5,22 @@ import pytest
 from mirror.core.db.reading.sql import Comparison, Where
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
+from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet
 from mirror.core.rest.parameters.query_string import classic_query
-from mirror.core.rest.parameters.types import (
-    BlockNumberParameter,
-    BooleanParameter,
-    ChoicesParameter,
-    EntityIdParameter,
-    LimitParameter,
-    NonceParameter,
-    NumberParameter,
-    OrderParameter,
-    TimestampParameter,
-)
 
 OPERATORS = ["eq", "ne", "gt", "gte", "lt", "lte"]
 
 
 class Lenient(ParameterSet):
-    account_id = EntityIdParameter("account.id", column="account_id")
-    block_number = BlockNumberParameter("block.number", column="index", operators=WITHOUT_NE, any_equal=False)
-    internal = BooleanParameter("internal", default=False)
-    serial_number = NumberParameter("serialnumber", low=1)
-    timestamp = TimestampParameter("timestamp", column="at")
-    type = ChoicesParameter("type", {"credit": 1, "debit": 2})
-    limit = LimitParameter()
-    order = OrderParameter("asc")
+    account_id = classic.EntityId("account.id", column="account_id")
+    block_number = classic.BlockNumber("block.number", column="index", operators=WITHOUT_NE, any_equal=False)
+    internal = classic.Boolean("internal", default=False)
+    serial_number = classic.Number("serialnumber", low=1)
+    timestamp = classic.Timestamp("timestamp", column="at")
+    type = classic.Choices("type", {"credit": 1, "debit": 2})
+    limit = classic.Limit()
+    order = classic.Order("asc")
 
 
 class Strict(Lenient):
@@ -173,6 +163,6 @@ def test_conditions_follow_from_the_declaration():
 
 
 def test_a_single_value_narrows_by_itself():
-    nonce = NonceParameter(column="nonce")
+    nonce = classic.Nonce(column="nonce")
     assert nonce.filter(Query(), 5).where == Where(("nonce = %s",), (5,))
     assert nonce.filter(Query(), None) == Query()

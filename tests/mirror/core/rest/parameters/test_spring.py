@@ -3,7 +3,7 @@ import pytest
 from mirror.core.db.reading.sql import MAX_INT64, Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.answers.errors import BadRequest
-from mirror.core.rest.parameters.spring import time_window
+from mirror.core.rest.parameters import spring
 from tests.mirror.core.rest.paging.test_links import Allowances
 
 
@@ -79,4 +79,4 @@ def test_broken_constraints_are_reported_together_in_order_of_declaration():
     ],
 )
 def test_of_times_on_one_side_the_last_one_counts_and_a_moment_ends_the_window(comparisons, bounds):
-    assert time_window([Comparison(*each) for each in comparisons]) == bounds
+    assert spring.time_window([Comparison(*each) for each in comparisons]) == bounds

@@ -1,4 +1,4 @@
-"""Kinds of query parameters: the texts that each accepts, and the values that they become."""
+"""Kinds of query parameters of classic endpoints: the accepted texts, and the values that they become."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,14 @@ from mirror.core.db.reading.sql import MAX_INT64, Comparison
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import InvalidEntityId, InvalidParameter
 from mirror.core.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
-from mirror.core.rest.parameters.parameter_set import ALL, ONLY_EQ, InvalidValue, Parameter, split_last
+from mirror.core.rest.parameters.parameter_set import (
+    ALL,
+    ONLY_EQ,
+    InvalidValue,
+    Parameter,
+    ParameterSet,
+    split_last,
+)
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import transaction_types
 from mirror.core.values.timestamp import InvalidTimestamp
@@ -31,7 +38,7 @@ def read_number(text: str, low: int = 0, high: int = MAX_INT64) -> int:
     return number
 
 
-class NumberParameter(Parameter[list[Comparison]]):
+class Number(Parameter[list[Comparison]]):
     """A whole number from `low` to `high`, both included."""
 
     schema = {"type": "integer", "format": "int64"}
@@ -44,7 +51,7 @@ class NumberParameter(Parameter[list[Comparison]]):
         return read_number(text, self.low, self.high)
 
 
-class BlockNumberParameter(NumberParameter):
+class BlockNumber(Number):
     """A block number in decimal digits, or in hex with 0x."""
 
     def read(self, text: str) -> int:
@@ -56,7 +63,7 @@ class BlockNumberParameter(NumberParameter):
         return super().read(text)
 
 
-class WordParameter(Parameter[list[Comparison]]):
+class Word(Parameter[list[Comparison]]):
     """Up to 32 bytes in hex with or without 0x, as the EVM writes numbers; becomes the number."""
 
     schema = {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{1,64}$"}
@@ -67,7 +74,7 @@ class WordParameter(Parameter[list[Comparison]]):
         return int(text, 16)
 
 
-class HashParameter(Parameter[list[Comparison]]):
+class Hash(Parameter[list[Comparison]]):
     """A hash of 32 or 48 bytes in hex with or without 0x; becomes its digits as they were typed."""
 
     schema = {"type": "string", "pattern": "^(0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})$"}
@@ -82,7 +89,7 @@ class HashParameter(Parameter[list[Comparison]]):
         return match[1]
 
 
-class NonceParameter(NumberParameter):
+class Nonce(Number):
     """A transaction's nonce; the last one counts, None when absent."""
 
     many = False
@@ -96,7 +103,7 @@ class NonceParameter(NumberParameter):
         return None
 
 
-class TimestampParameter(Parameter[list[Comparison]]):
+class Timestamp(Parameter[list[Comparison]]):
     """Seconds since the epoch, with up to nine fraction digits; becomes nanoseconds."""
 
     schema = {"type": "string", "pattern": r"^\d{1,10}(\.\d{1,9})?$"}
@@ -108,7 +115,7 @@ class TimestampParameter(Parameter[list[Comparison]]):
             raise InvalidValue(text) from None
 
 
-class EntityIdParameter(Parameter[list[Comparison]]):
+class EntityId(Parameter[list[Comparison]]):
     """An entity id in any form; becomes the encoded id.
 
     An EVM address that is not long-zero is accepted but not looked up, and matches nothing.
@@ -135,7 +142,7 @@ class EntityIdParameter(Parameter[list[Comparison]]):
         return None if isinstance(entity, EvmAddress) else entity
 
 
-class PublicKeyParameter(Parameter[list[Comparison]]):
+class PublicKey(Parameter[list[Comparison]]):
     """A public key in hex: Ed25519 raw or in DER, or ECDSA compressed; becomes the text of the raw key.
 
     Texts are compared as entity.public_key sorts.
@@ -151,7 +158,7 @@ class PublicKeyParameter(Parameter[list[Comparison]]):
         return digits.removeprefix(_ED25519_DER) if len(digits) == _DER_DIGITS else digits
 
 
-class TokenIdParameter(EntityIdParameter):
+class TokenId(EntityId):
     """A token's id in any form. Tokens have no EVM address but the long-zero one."""
 
     def value_of(self, text: str) -> int:
@@ -161,7 +168,7 @@ class TokenIdParameter(EntityIdParameter):
         return int(token_id)
 
 
-class ChoiceParameter(Parameter[Any]):
+class Choice(Parameter[Any]):
     """One of some words in any case; becomes what the word stands for. The last one counts."""
 
     many = False
@@ -187,7 +194,7 @@ class ChoiceParameter(Parameter[Any]):
         return next((word for word, meaning in self.choices.items() if meaning == self.default), None)
 
 
-class ChoicesParameter(ChoiceParameter):
+class Choices(Choice):
     """The same for a parameter whose values all count; becomes a list of what the words stand for."""
 
     many = True
@@ -199,7 +206,7 @@ class ChoicesParameter(ChoiceParameter):
         return [comparison.value for comparison in comparisons]
 
 
-class BooleanParameter(ChoiceParameter):
+class Boolean(Choice):
     """true or false, in any case."""
 
     schema = {"type": "boolean"}
@@ -211,7 +218,7 @@ class BooleanParameter(ChoiceParameter):
         return self.default
 
 
-class TransactionTypeParameter(ChoicesParameter):
+class TransactionType(Choices):
     """Names of transaction types in any case; becomes their numbers."""
 
     def __init__(self) -> None:
@@ -220,7 +227,7 @@ class TransactionTypeParameter(ChoicesParameter):
         super().__init__("transactiontype", choices, help="Only transactions of these types.")
 
 
-class ResultParameter(ChoiceParameter):
+class Result(Choice):
     """success or fail; becomes whether the transactions succeeded, None for both."""
 
     def __init__(self) -> None:
@@ -229,7 +236,7 @@ class ResultParameter(ChoiceParameter):
         )
 
 
-class OrderParameter(ChoiceParameter):
+class Order(Choice):
     """asc or desc."""
 
     def __init__(self, default: str) -> None:
@@ -239,7 +246,7 @@ class OrderParameter(ChoiceParameter):
         return Query(query.where, value == "desc", query.limit)
 
 
-class LimitParameter(Parameter[int]):
+class Limit(Parameter[int]):
     """The number of rows of a page, at least 1. More than the configured maximum becomes the maximum."""
 
     schema = {"type": "integer", "minimum": 1}
@@ -254,10 +261,14 @@ class LimitParameter(Parameter[int]):
         self.default, self.most = default, most
 
     def read(self, text: str) -> int:
-        return min(read_number(text, 1), int(config.value(self.most)))
+        return min(read_number(text, 1), self.most_rows)
 
     def absent(self) -> int:
-        return min(int(config.value(self.default)), int(config.value(self.most)))
+        return min(int(config.value(self.default)), self.most_rows)
+
+    @property
+    def most_rows(self) -> int:
+        return int(config.value(self.most))
 
     def up_to(self, most: int, texts: Sequence[str]) -> int:
         """Return the limit that checked texts have, but at most this one."""
@@ -265,3 +276,10 @@ class LimitParameter(Parameter[int]):
 
     def filter(self, query: Query, value: int) -> Query:  # type: ignore[override]
         return Query(query.where, query.descending, value)
+
+
+class PageParameters(ParameterSet):
+    """The parameters of a list: the length of a page, and the order of rows, newest or last first."""
+
+    limit = Limit()
+    order = Order("desc")
