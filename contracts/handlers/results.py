@@ -28,7 +28,6 @@ from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item
 from ledger.models import Entity
 from ledger.stream.record.item import RecordItem
-from mirror.core.db.writing.copy import RowOrder
 from mirror.core.values import entity_id
 from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR, EthereumData
 
@@ -39,34 +38,6 @@ NODE_LOGS_SINCE = (0, 71, 0)
 
 MAX_INT64 = (1 << 63) - 1
 
-_LOG = RowOrder(
-    ContractLog,
-    "bloom",
-    "consensus_timestamp",
-    "contract_id",
-    "data",
-    "index",
-    "topic0",
-    "topic1",
-    "topic2",
-    "topic3",
-    "payer_account_id",
-    "root_contract_id",
-    "transaction_hash",
-    "transaction_index",
-    "synthetic",
-)
-_TRANSACTION = RowOrder(
-    ContractTransaction, "consensus_timestamp", "entity_id", "contract_ids", "payer_account_id"
-)
-_HASH = RowOrder(
-    ContractTransactionHash,
-    "consensus_timestamp",
-    "hash",
-    "payer_account_id",
-    "entity_id",
-    "transaction_result",
-)
 _NO_TOPICS = (None,) * 4
 
 _EMPTY_BLOOM = bytes(256)
@@ -165,7 +136,7 @@ def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any)
     if item.hapi_version < NODE_LOGS_SINCE:
         batch.state(Blooms).results[item.consensus_timestamp] = row
     if batch.persist.contract_transaction_hash:
-        batch.rows_of(_HASH).append(
+        batch.rows_of(ContractTransactionHash).append(
             (item.consensus_timestamp, hash, item.payer_account_id, contract, item.result)
         )
     return row
@@ -291,7 +262,7 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
                 False,  # synthetic
             ]
         )
-    batch.rows_of(_LOG).extend(rows)
+    batch.rows_of(ContractLog).extend(rows)
     return rows
 
 
@@ -315,4 +286,4 @@ def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:
 def _add_contract_transactions(item: RecordItem, batch: Batch, contracts: list[int]) -> None:
     """Store one row per contract that takes part, and one for the payer; each lists all contracts."""
     at, payer = item.consensus_timestamp, item.payer_account_id
-    batch.rows_of(_TRANSACTION).extend([(at, entity, contracts, payer) for entity in contracts])
+    batch.rows_of(ContractTransaction).extend([(at, entity, contracts, payer) for entity in contracts])

@@ -12,23 +12,12 @@ from contracts.handlers.hooks.storage import StorageChanges
 from contracts.models import Contract, ContractAction, ContractState, ContractStateChange
 from ledger.ingest.rows.batch import Batch
 from ledger.stream.record.item import RecordItem
-from mirror.core.db.writing.copy import RowOrder
 from mirror.core.values import entity_id
 from mirror.core.values.entity_id import OutOfRangeEntityId
 from mirror.core.values.hapi.messages import ContractAction as ActionMessage
 
 SLOT_LENGTH = 32
 
-_STATE_CHANGE = RowOrder(
-    ContractStateChange,
-    "consensus_timestamp",
-    "contract_id",
-    "payer_account_id",
-    "slot",
-    "value_read",
-    "value_written",
-    "migration",
-)
 
 _CREATE_CALL = 2  # enum CallType
 _RESULT_DATA = {
@@ -86,7 +75,7 @@ def _state_changes(
 ) -> None:
     at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
     hook_call = item.calls_hook
-    add, upsert = batch.rows_of(_STATE_CHANGE).append, batch.upsert
+    add, upsert = batch.rows_of(ContractStateChange).append, batch.upsert
     for changes in sidecar.state_changes.contract_state_changes:
         contract = batch.lookup.contract(changes.contract_id)
         if hook_call and contract == item.entity_id:

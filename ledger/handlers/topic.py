@@ -12,27 +12,11 @@ from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import Topic, TopicMessage
 from ledger.stream.record.item import RecordItem
-from mirror.core.db.writing.copy import RowOrder
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi.messages import FeeExemptKeyList
 
 # The column is null for this version, which nearly all messages have.
 USUAL_RUNNING_HASH_VERSION = 3
-
-_MESSAGE = RowOrder(
-    TopicMessage,
-    "consensus_timestamp",
-    "message",
-    "running_hash",
-    "sequence_number",
-    "running_hash_version",
-    "chunk_num",
-    "chunk_total",
-    "payer_account_id",
-    "valid_start_timestamp",
-    "topic_id",
-    "initial_transaction_id",
-)
 
 
 names_entities(
@@ -128,7 +112,7 @@ def submit_message(item: RecordItem, batch: Batch) -> None:
         if info.HasField("initialTransactionID"):
             initial = info.initialTransactionID.SerializeToString()
     # ROWS
-    batch.rows_of(_MESSAGE).append(
+    batch.rows_of(TopicMessage).append(
         (
             item.consensus_timestamp,
             body.message,
