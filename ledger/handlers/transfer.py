@@ -1,6 +1,6 @@
-"""Hbar that moves: the transfers in records, the transfers that bodies request, and staking rewards.
+"""Hbar that moves: transfers of records, allowances and the transfers that use them up, staking rewards.
 
-Amounts are in tinybars.
+Amounts are in tinybars. Allowances of tokens and NFTs, which the same transactions grant, are in `tokens`.
 """
 
 from typing import Any
@@ -17,6 +17,37 @@ CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
 
 # Until the end of 2019 records of failed transfers listed the transfers that were requested.
 SPURIOUS_TRANSFERS_BEFORE = 1_577_836_799_000_000_000
+
+
+@handles("CRYPTOAPPROVEALLOWANCE")
+def approve_hbar_allowances(item: RecordItem, batch: Batch) -> None:
+    """Grant hbar allowances; an amount of 0 revokes. The last entry of an owner and spender counts.
+
+    Source: body.cryptoApproveAllowance.cryptoAllowances; without an owner the payer grants.
+    Rows: crypto_allowance version.
+    """
+    granted = set()
+    for allowance in reversed(item.body.cryptoApproveAllowance.cryptoAllowances):
+        # BODY
+        owner = batch.account(item, allowance.owner, "owner of an hbar allowance")
+        if owner is None:
+            continue
+        owner = owner or item.payer_account_id
+        spender = entity_id.of_account(allowance.spender)
+        if (owner, spender) in granted:
+            continue
+        granted.add((owner, spender))
+        # ROWS
+        batch.mention(owner, spender)
+        batch.upsert(
+            CryptoAllowance,
+            since=item.consensus_timestamp,
+            owner=owner,
+            spender=spender,
+            amount=allowance.amount,
+            amount_granted=allowance.amount,
+            payer_account_id=item.payer_account_id,
+        )
 
 
 @handles("CRYPTOTRANSFER")
