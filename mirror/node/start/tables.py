@@ -47,15 +47,15 @@ def make_tables(say: Callable[[str], None]) -> None:
     """
     check_writable()
     check_restored()
+    check_commit()
     distributing.check_setting()
     # Another process may make the tables, such as a loader that starts while `manage.py upgrade` runs.
     with statements.locked(_LOCK, pause=_RETRY_SECONDS):
-        check_commit()
-        _forget_replaced()
         if not are_current():
             check_foreign_tables()
             say("Creating or updating the tables.")
             call_command("migrate", interactive=False, verbosity=0)
+        _forget_replaced()
         arrange_partitions()
         distributing.arrange()
 
