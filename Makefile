@@ -12,7 +12,7 @@ INTERRUPTIBLE = trap 'kill -- -$$pid 2>/dev/null || kill $$pid; wait; rm -f $@; 
 # That shell removes this one itself, so that make prints no line about it.
 .PRECIOUS: $(BIN)/python
 
-.PHONY: up test checklist lint install install-dev architecture block-node-api
+.PHONY: up test coverage checklist lint install install-dev architecture block-node-api
 
 up: install
 	@trap 'kill $$pid' INT HUP TERM; \
@@ -23,6 +23,13 @@ up: install
 # RERUN=1 runs what fails once more, alone.
 test: lint
 	$(BIN)/python -m $(if $(RERUN),tests.rerun,pytest) -n 2 --durations=10
+
+# The branches of the product that the tests take; fails below the share in pyproject.toml.
+coverage: install-dev
+	rm -rf .coverage && mkdir .coverage
+	$(BIN)/coverage run -m pytest -n 2 --durations=10
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 # Every behaviour of loading (tests/checklist.toml) with the tests that show it; fails if one has no test.
 checklist: install-dev

@@ -39,9 +39,7 @@ class Node:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.output = folder / "output"
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -53,6 +51,8 @@ class Node:
             "PORT": str(self.port),
             "SVC_MIRROR_DEMO_BLOCKS": str(BLOCKS),
             **PATIENT_ENVIRONMENT,
+            # By which coverage finds this run.
+            **{name: text for name, text in os.environ.items() if name.startswith("COVERAGE_")},
         }
 
     def start(self, *command: str, **environment: str) -> None:
@@ -228,6 +228,13 @@ def stat(pid: int) -> list[str]:
         if fields[0] != "Z":
             return fields
     return []
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def children(parent: int) -> list[int]:

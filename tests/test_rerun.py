@@ -30,7 +30,9 @@ def run(folder: Path, settings: str = "", **files: str) -> tuple[int, str]:
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
-        "PYTEST_ADDOPTS": "-p tests.summary -p no:cacheprovider",
+        "PYTEST_ADDOPTS": "-p xdist.plugin -p tests.summary -p no:cacheprovider",
+        # The plugins of this suite would take most of the time.
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
     for name in ("DJANGO_SETTINGS_MODULE", "PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST"):
         environment.pop(name, None)

@@ -16,7 +16,7 @@ from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes import signals
 from mirror.web import server
-from mirror.web.requests import stalled_clients
+from mirror.web.requests.connections import limit_answers
 
 _PIECE_BYTES = 1 << 16
 
@@ -74,7 +74,7 @@ async def _serve() -> None:
         raise OperatorError(f"The ports of SDKs can't be listened on: {error.strerror}.") from error
     for each in listening:
         for bound in each.sockets:
-            stalled_clients.limit_answers(bound)
+            limit_answers(bound)
     await asyncio.gather(*(each.serve_forever() for each in listening))
 
 

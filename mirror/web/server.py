@@ -28,7 +28,9 @@ from mirror.core.processes import signals
 from mirror.core.rest import users
 from mirror.node.start import reader_role
 from mirror.web.pages import assets
-from mirror.web.requests import rate_limits, stalled_clients
+from mirror.web.requests import rate_limits
+from mirror.web.requests.bodies import MOST_READERS
+from mirror.web.requests.connections import limit_answers
 
 _STOP_SECONDS = 5
 # Connections that wait while no web server takes them; the kernel may allow fewer (somaxconn).
@@ -117,7 +119,7 @@ def _unbound(host: str, error: OSError) -> OperatorError:
 
 def listen(listening: socket.socket) -> None:
     """Let clients connect, before the web server starts."""
-    stalled_clients.limit_answers(listening)
+    limit_answers(listening)
     listening.listen(_BACKLOG)
 
 
@@ -140,7 +142,7 @@ def serve(listening: socket.socket) -> None:
         interface=Interfaces.WSGI,
         workers=config.value("web.workers"),
         # They only read bodies, and hand requests over to the threads of the gateway.
-        blocking_threads=_READY_THREADS + stalled_clients.MOST_READERS,
+        blocking_threads=_READY_THREADS + MOST_READERS,
         blocking_threads_idle_timeout=_IDLE_SECONDS,
         websockets=False,
         http1_settings=HTTP1Settings(

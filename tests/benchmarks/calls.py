@@ -24,6 +24,7 @@ from typing import Any
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
+from tests.node import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPARISON = Path(__file__).parent / "ethereumjs"
@@ -120,17 +121,10 @@ def _post(url: str, body: dict[str, str]) -> str:
         return str(json.load(answer)["result"])
 
 
-def _port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @contextmanager
 def _node(data: Path) -> Iterator[tuple[str, Server]]:
     data.mkdir(mode=0o755)
-    port = _port()
+    port = free_port()
     environment = os.environ | {
         "SVC_MIRROR_DATA": str(data),
         "PORT": str(port),
@@ -156,7 +150,7 @@ def _node(data: Path) -> Iterator[tuple[str, Server]]:
 
 @contextmanager
 def _comparison(server: Server) -> Iterator[str]:
-    port = _port()
+    port = free_port()
     arguments = [str(server.place.socket), DATABASE, ROLE, str(port)]
     process = subprocess.Popen(["node", "server.mjs", *arguments], cwd=COMPARISON)
     try:

@@ -21,10 +21,11 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.benchmarks.calls import _get, _port
+from tests.benchmarks.calls import _get
 from tests.benchmarks.scale.databases import ROOT, environment
 from tests.benchmarks.system_contracts import _bodies
 from tests.conformance.serve import NO_CACHES
+from tests.node import free_port
 
 _HEAD = """\
 | request | one machine p50 | p99 | distributed p50 | p99 ms | statements | of one shard | of all shards |
@@ -161,7 +162,7 @@ def _plans(noted: list[tuple[str, Any]]) -> Plans:
 
 @contextmanager
 def _server(url: str, *, distributed: bool, **settings: str) -> Iterator[str]:
-    port = _port()
+    port = free_port()
     settings |= _UNLIMITED | {"SVC_MIRROR_DB_DISTRIBUTED": "true" if distributed else "false"}
     options = ["--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port), "--workers", "1", "--no-ws"]
     process = subprocess.Popen(

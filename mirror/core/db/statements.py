@@ -43,9 +43,19 @@ def value(statement: str, values: Values = ()) -> Any:
 
 
 def execute(statement: str, values: Values = ()) -> None:
-    """Execute a statement that returns no rows. Errors: DatabaseError."""
+    """Execute a statement that returns no rows; without values as it stands. Errors: DatabaseError."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, values)
+        cursor.execute(statement, values or None)
+
+
+def column(statement: str, values: Values = ()) -> list[Any]:
+    """Return the first column of all rows. Errors: DatabaseError."""
+    return [first for first, *_ in rows(statement, values)]
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    return str(connection.ops.quote_name(name))
 
 
 # ADVISORY LOCKS

@@ -5,7 +5,6 @@ time at which it began, since pids are used again. What a process counts in its 
 killed. Where the folder can't be written, for example on a full disk, the counts stay as they were.
 """
 
-import fcntl
 import os
 import threading
 import time
@@ -22,13 +21,14 @@ from django.conf import settings
 from mirror.core import logs
 from mirror.core.metrics.kinds import METRICS, Gauge, Labels
 from mirror.core.processes import process_table
+from mirror.core.processes.file_lock import locked
 
 log = logs.logger("mirror.metrics")
 
 SECONDS_BETWEEN_WRITES = 1.0
 _ENDED, _LOCK = "ended.json", "lock"
-# How long others that move counts are waited for: one that was stopped may hold the lock for ever.
-_LOCK_SECONDS, _LOOK_SECONDS = 0.3, 0.01
+# How long others that move counts are waited for.
+_LOCK_SECONDS = 0.3
 _LAST = -100
 # The field of /proc/PID/stat that has the time at which a process began, after the name in parentheses.
 _STARTED = 19
@@ -60,29 +60,59 @@ def begin(role: str) -> None:
 
 def read() -> Counts:
     """Return the counts of all processes. Those of ended ones are moved to one file."""
-    added: dict[str, dict[Labels, list[Any]]] = defaultdict(lambda: defaultdict(list))
-    processes = []
+    counts, ended, gone, processes = _Sums(), _Sums(), [], []
     folder = _folder()
-    with _locked(folder) as may_move:
+    with _moving(folder) as may_move:
         for path in list(folder.glob("*-*.json")):
-            content = _content(path)
             pid, _, started = path.stem.partition("-")
             if _started(int(pid)) == started:
+                content = _content(path)
                 processes.append(Process(content.get("role", ""), int(pid)))
+                counts.add(content)
             else:
-                # It may have written once more after it was read.
-                content = _without_gauges(_content(path))
-                if may_move and _end(folder, path, content):
-                    continue
-            _add(added, content)
-        _add(added, _content(folder / _ENDED))
-    return Counts(
-        {
-            name: {labels: METRICS[name].sum(values) for labels, values in of_labels.items()}
-            for name, of_labels in added.items()
-        },
-        tuple(sorted(processes)),
-    )
+                ended.add(_without_gauges(_content(path)))
+                gone.append(path)
+        ended.add(_content(folder / _ENDED))
+        if gone and may_move and _write(folder / _ENDED, _json("", ended.values())):
+            for path in gone:
+                with suppress(OSError):
+                    path.unlink()
+    counts.add({"values": {name: of_labels.items() for name, of_labels in ended.values().items()}})
+    return Counts(counts.values(), tuple(sorted(processes)))
+
+
+@contextmanager
+def _moving(folder: Path) -> Iterator[bool]:
+    """Yield whether this process may move counts, as no other one does meanwhile: not without a folder."""
+    try:
+        lock = (folder / _LOCK).open("w")
+    except OSError:
+        yield False
+        return
+    with lock:
+        yield locked(lock, _LOCK_SECONDS)
+
+
+class _Sums:
+    """The counts of several processes: metric -> labels -> values."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, dict[Labels, list[Any]]] = defaultdict(lambda: defaultdict(list))
+
+    def add(self, content: Mapping[str, Any]) -> None:
+        """Add what a file has."""
+        for name, values in content.get("values", {}).items():
+            # A process of another release may count what this one does not know, or in another way.
+            if metric := METRICS.get(name):
+                for labels, value in values:
+                    if metric.has(labels, value):
+                        self._parts[name][tuple(labels)].append(value)
+
+    def values(self) -> dict[str, dict[Labels, Any]]:
+        return {
+            name: {labels: METRICS[name].sum(parts) for labels, parts in of_labels.items()}
+            for name, of_labels in self._parts.items()
+        }
 
 
 class Writer:
@@ -105,66 +135,19 @@ class Writer:
         if os.getpid() != self._pid:
             # At the end of a process that a fork of this one has made.
             return
-        values = {
-            name: [[labels, value] for labels, value in metric.values().items()]
-            for name, metric in METRICS.items()
-        }
-        content = orjson.dumps({"role": self._role, "values": values})
+        content = _json(self._role, {name: metric.values() for name, metric in METRICS.items()})
         if content != self._written and _write(self._path, content):
             self._written = content
 
 
-def _add(added: dict[str, dict[Labels, list[Any]]], content: Mapping[str, Any]) -> None:
-    for name, values in content.get("values", {}).items():
-        # A process of another release may count what this one does not know, or in another way.
-        if metric := METRICS.get(name):
-            for labels, value in values:
-                if metric.has(labels, value):
-                    added[name][tuple(labels)].append(value)
-
-
-def _end(folder: Path, path: Path, content: Mapping[str, Any]) -> bool:
-    """Move the counts of a process that has ended; return whether they could be."""
-    added: dict[str, dict[Labels, list[Any]]] = defaultdict(lambda: defaultdict(list))
-    _add(added, _content(folder / _ENDED))
-    _add(added, content)
-    values = {
-        name: [[labels, METRICS[name].sum(parts)] for labels, parts in of_labels.items()]
-        for name, of_labels in added.items()
-        if not isinstance(METRICS[name], Gauge)
-    }
-    if not _write(folder / _ENDED, orjson.dumps({"values": values})):
-        return False
-    with suppress(OSError):
-        path.unlink()
-    return True
+def _json(role: str, values: Mapping[str, Mapping[Labels, Any]]) -> bytes:
+    """Return what a file has."""
+    pairs = {name: [*of_labels.items()] for name, of_labels in values.items()}
+    return orjson.dumps({"role": role, "values": pairs})
 
 
 def _folder() -> Path:
     return Path(settings.DATA_DIR, "metrics")
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[bool]:
-    """Lock the moving of counts, and yield whether this process may: not where there is no folder yet."""
-    try:
-        lock = (folder / _LOCK).open("w")
-    except OSError:
-        yield False
-        return
-    with lock:
-        deadline = time.monotonic() + _LOCK_SECONDS
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() < deadline:
-                    time.sleep(_LOOK_SECONDS)
-                    continue
-                yield False
-            else:
-                yield True
-            return
 
 
 def _without_gauges(content: Mapping[str, Any]) -> dict[str, Any]:

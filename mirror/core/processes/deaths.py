@@ -3,7 +3,6 @@
 Any process of the node may write to it. It is not in the database, since that may be what has died.
 """
 
-import fcntl
 import json
 import signal
 import time
@@ -11,13 +10,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
 
 from django.conf import settings
 
+from mirror.core.processes.file_lock import locked
+
 _MOST_LINES = 200
-# How long a process waits for others that write: one that was stopped may hold the lock for ever.
-_LOCK_SECONDS, _LOOK_SECONDS = 1.0, 0.01
+# How long a process waits for others that write.
+_LOCK_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -33,23 +33,12 @@ def record(process: str, why: str) -> None:
     """Record a death; where the file can't be written, or not soon, only the log has it."""
     line = json.dumps(asdict(Death(time.time(), process, why)))
     with suppress(OSError), _file().open("a+") as file:
-        _lock(file)
+        if not locked(file, _LOCK_SECONDS):
+            return
         file.seek(0)
         lines = [*file.read().splitlines()[1 - _MOST_LINES :], line]
         file.truncate(0)
         file.write("".join(f"{line}\n" for line in lines))
-
-
-def _lock(file: IO[str]) -> None:
-    """Errors: BlockingIOError while another process holds the lock."""
-    deadline = time.monotonic() + _LOCK_SECONDS
-    while True:
-        try:
-            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise
-        time.sleep(_LOOK_SECONDS)
 
 
 def recent(seconds: float) -> Iterator[Death]:

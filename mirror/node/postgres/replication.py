@@ -48,7 +48,10 @@ def access() -> str:
         return ""
     proxies.check(SETTING)
     lines = ["local replication all peer map=node"]
-    lines += [f"host replication {ROLE} {network} scram-sha-256" for network in map(_network, _addresses())]
+    for address in config.value(SETTING):
+        # pg_hba.conf wants the length of a network, also for a single address.
+        network = address if "/" in address else f"{address}/{128 if ':' in address else 32}"
+        lines.append(f"host replication {ROLE} {network} scram-sha-256")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -72,13 +75,3 @@ def make_role(place: Place, database: str, data_folder: Path) -> None:
         write_secret(password_file(data_folder), password)
         create = sql.SQL("create role {} login replication password {}")
         superuser.execute(create.format(sql.Identifier(ROLE), sql.Literal(password)))
-
-
-def _addresses() -> tuple[str, ...]:
-    addresses: tuple[str, ...] = config.value(SETTING)
-    return addresses
-
-
-def _network(address: str) -> str:
-    """Return an address as pg_hba.conf wants it: with the length of its network."""
-    return address if "/" in address else f"{address}/{128 if ':' in address else 32}"

@@ -208,8 +208,7 @@ class Server:
         return begin
 
     def _wait_until_ready(self, log_start: int) -> None:
-        began = reminded = time.monotonic()
-        while True:
+        for seconds, is_due in _waiting(1.0):
             lines = self._pid_file()
             if lines and len(lines) > 7 and lines[7].strip() == "ready" and self.pid():
                 return
@@ -217,13 +216,10 @@ class Server:
                 raise ServerError(
                     cluster.explain(self.place, self._log_from(log_start), "stopped while starting")
                 )
-            now = time.monotonic()
-            if now - reminded > (1 if reminded == began else _REMIND_SECONDS):
+            if is_due:
                 unclean = "automatic recovery in progress" in self._log_from(log_start)
                 doing = "repairs itself after an unclean stop" if unclean else "is starting"
-                self._say(f"Waiting for PostgreSQL, which {doing} ({now - began:.0f} s so far).")
-                reminded = now
-            time.sleep(_POLL_SECONDS)
+                self._say(f"Waiting for PostgreSQL, which {doing} ({seconds:.0f} s so far).")
 
     # STOP
 
@@ -234,18 +230,16 @@ class Server:
             self._reap()
             return
         os.kill(pid, signal.SIGINT)
-        began = reminded = time.monotonic()
-        while self.alive():
-            now = time.monotonic()
-            if now - began > _STOP_SECONDS:
+        for seconds, is_due in _waiting():
+            if not self.alive():
+                break
+            if seconds > _STOP_SECONDS:
                 raise ServerError(
                     f"PostgreSQL (process {pid}) did not stop within {_STOP_SECONDS:.0f} seconds; "
                     f"its log is {self.place.log}."
                 )
-            if now - reminded > _REMIND_SECONDS:
-                self._say(f"Waiting for PostgreSQL to write everything out ({now - began:.0f} s so far).")
-                reminded = now
-            time.sleep(_POLL_SECONDS)
+            if is_due:
+                self._say(f"Waiting for PostgreSQL to write everything out ({seconds:.0f} s so far).")
         self._reap()
 
     def _abandon(self) -> None:
@@ -329,6 +323,17 @@ def in_use(data_folder: Path, say: Say = _silent) -> Iterator[Server]:
     """Run the server of `data_folder` for the length of the block; see Server.in_use."""
     with Server(place(data_folder), say=say).in_use() as server:
         yield server
+
+
+def _waiting(first_seconds: float = _REMIND_SECONDS) -> Iterator[tuple[float, bool]]:
+    """Yield the seconds so far again and again, and whether a line about them is due."""
+    began = reminded = time.monotonic()
+    while True:
+        now = time.monotonic()
+        is_due = now - reminded > (first_seconds if reminded == began else _REMIND_SECONDS)
+        reminded = now if is_due else reminded
+        yield now - began, is_due
+        time.sleep(_POLL_SECONDS)
 
 
 def _locked(lock: IO[bytes]) -> bool:

@@ -5,8 +5,9 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
-from mirror.core import config
+from mirror.web import server
 
 _SECONDS = 2.0
 
@@ -37,10 +38,8 @@ class Answer:
 
 
 def answer() -> Answer:
-    host, port = config.value("web.host"), config.value("web.port")
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    client = http.client.HTTPConnection(host, port, timeout=_SECONDS)
+    url = server.url()
+    client = http.client.HTTPConnection(urlsplit(url).netloc, timeout=_SECONDS)
     try:
         client.request("GET", "/health/readiness")
         response = client.getresponse()

@@ -6,16 +6,18 @@ for itself again every two seconds, so that its script says nothing that is not 
 process get the same page for a second, so that the database does not notice how many look at it.
 """
 
-import time
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from threading import Lock
+from typing import Any
 
+from cachetools import TTLCache, cached
 from django.db import Error as DatabaseError
-from django.db import ProgrammingError, connection, transaction
+from django.db import ProgrammingError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from mirror.core import config, logs
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
@@ -38,35 +40,28 @@ _NO_TABLES = (
 _FAILED = "The database could not say what it holds: the node's log says why."
 
 
-class _Cached(NamedTuple):
-    expires: float
-    status: int
-    text: str
-
-
-_cached = _Cached(0.0, 200, "")
+_cache: TTLCache[str, tuple[int, str]] = TTLCache(1, _CACHED_SECONDS)
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    global _cached
-    cached = _cached
-    if time.monotonic() >= cached.expires:
-        code, context = _read()
-        context |= {"network": config.value("network")}
-        cached = _cached = _Cached(
-            time.monotonic() + _CACHED_SECONDS, code, answer.html("home.html", context)
-        )
-    return answer.page(cached.text, status=cached.status)
+    status, text = _page()
+    return answer.page(text, status=status)
+
+
+@cached(_cache, lock=Lock())
+def _page() -> tuple[int, str]:
+    """Return the status of the answer, and its text."""
+    status, context = _read()
+    return status, answer.html("home.html", context | {"network": config.value("network")})
 
 
 def _read() -> tuple[int, dict[str, Any]]:
     """Return the status of the answer, and what the page shows."""
     try:
         with transaction.atomic():
-            with connection.cursor() as cursor:
-                milliseconds = round(config.value("rest.db.statementTimeout") * 1000)
-                cursor.execute("select set_config('statement_timeout', %s, true)", [str(milliseconds)])
+            milliseconds = round(config.value("rest.db.statementTimeout") * 1000)
+            statements.row("select set_config('statement_timeout', %s, true)", [str(milliseconds)])
             now = status.read()
             first = _first_block()
             context = {
@@ -91,16 +86,12 @@ def _read() -> tuple[int, dict[str, Any]]:
 
 def _kept_from(first: facts.Block) -> str:
     """Return the time of the first transaction, if the first block is older."""
-    with connection.cursor() as cursor:
-        cursor.execute(_FIRST_TRANSACTION)
-        (began,) = cursor.fetchone()
+    began = statements.value(_FIRST_TRANSACTION)
     if began is None or began <= first.consensus_end:
         return ""
     return f"{datetime.fromtimestamp(began // NANOS_PER_SECOND, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _first_block() -> facts.Block | None:
-    with connection.cursor() as cursor:
-        cursor.execute(_FIRST_BLOCK)
-        row = cursor.fetchone()
+    row = statements.row(_FIRST_BLOCK)
     return facts.Block(*row) if row else None

@@ -2,7 +2,8 @@
 
 Granian calls a WSGI application in a thread of its own, which waits for the answer. Its threads would wait
 for leases and disturb those that work, so this takes a request over and returns at once; a thread of
-`mirror.core.db.scheduling.request_scheduler` answers it.
+`mirror.core.db.scheduling.request_scheduler` answers it. The gateway meets the deadline of each request:
+whatever hangs, its client is answered 503.
 """
 
 import sys
@@ -17,14 +18,16 @@ from granian.server import mp
 
 from mirror.core import config, logs
 from mirror.core.db.availability import silence
-from mirror.core.db.reading import statements
+from mirror.core.db.reading import budget, statements
 from mirror.core.db.replicas import watching
-from mirror.core.db.scheduling import request_scheduler as scheduler
+from mirror.core.db.scheduling import repeated, request_scheduler
 from mirror.core.db.scheduling.connection_lease import Work
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 from mirror.core.db.scheduling.slow_slot import SlowRequestSlot
 from mirror.core.metrics import http
-from mirror.web.requests import deadlines, disconnected_clients, refusals, stalled_clients
+from mirror.web.requests import refusals
+from mirror.web.requests.bodies import Readers
+from mirror.web.requests.connections import Disconnections, Headers
 from mirror.web.requests.expected_cost import Expected, names
 from mirror.web.requests.observer import ENVIRONMENT_ID, REQUEST_ID, UNKNOWN, Observer, Times
 from mirror.web.requests.paths import LIVENESS, is_about_the_node, is_of_api, needs_no_database
@@ -35,17 +38,19 @@ log = logs.logger("mirror.web")
 
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
-_PAUSE_SECONDS = 1.0
 # How long a thread that computes may hold the interpreter. By default, a slow request would hold up a
 # quick one several times for longer than that takes.
 _SWITCH_SECONDS = 0.0005
 # Requests about the node are answered without leases, on connections of their own: so many at once, and
 # so many running or waiting.
-_THREADS_ABOUT_THE_NODE = 2
-_MOST_ABOUT_THE_NODE = 100
+_THREADS_ABOUT_THE_NODE, _MOST_ABOUT_THE_NODE = 2, 100
+_WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
+# Of deadlines. Shorter limits come first: of statements, of calls, of a silent database.
+_LOOK_SECONDS, _MARGIN_SECONDS = 0.5, 5.0
+# The most answers that a process holds back at a time, to clients that sign in too often.
+_pauses = threading.BoundedSemaphore(50)
 # How the paths of requests that simulate end.
 _CALLS = ("/contracts/call", "/opcodes")
-_WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 _ENVIRONMENT = {
     "SCRIPT_NAME": "",
     "wsgi.errors": sys.stderr,
@@ -66,41 +71,28 @@ def started(
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     gateway = Gateway(application, slots, limits)
-    _show(gateway.scheduler)
-    for watch in (
-        *(partial(gateway.scheduler.serve_slot, slot) for slot in slots),
-        gateway.scheduler.watch,
-        gateway.readers.watch,
-        gateway.headers.watch,
-        gateway.deadlines.watch,
-        disconnected_clients.Watch(gateway.scheduler).watch,
-        Minutes().record,
-        partial(silence.watch, gateway.deadlines.has),
-        *watching.watches(),
-    ):
-        threading.Thread(target=_run_for_ever, args=(watch,), daemon=True).start()
-    # Granian's own wrapper would answer in the thread that it calls.
-    assert hasattr(mp, "_wsgi_call_wrap")
-    mp._wsgi_call_wrap = lambda called, *_: called
-    return gateway
-
-
-def _show(scheduler: RequestScheduler) -> None:
-    """Have metrics tell of the requests at work and of those that wait."""
+    scheduler = gateway.scheduler
     http.WAITING.read_from(lambda: scheduler.waiting, "quick")
     http.WAITING.read_from(lambda: scheduler.slow_waiting, "slow")
     http.WORKING.read_from(lambda: scheduler.in_use(slow=False), "quick")
     http.WORKING.read_from(lambda: scheduler.in_use(slow=True), "slow")
-
-
-def _run_for_ever(watch: Callable[[], None]) -> None:
-    """Continue after any error: without file descriptors left, sockets can't be listed for a while."""
-    while True:
-        try:
-            return watch()
-        except Exception:
-            log.error("unexpected_error", exc_info=True)
-            time.sleep(_PAUSE_SECONDS)
+    repeated.start(
+        gateway.open.look, gateway.readers.look, gateway.headers.look, Disconnections(scheduler).look
+    )
+    # These must not wait for the others, or wait themselves: for the database, or for other processes.
+    alone: list[repeated.Check] = [
+        scheduler.look,
+        *(partial(scheduler.serve_slot, slot) for slot in slots),
+        Minutes().record,
+        partial(silence.look, gateway.open.older_than),
+        *watching.checks(),
+    ]
+    for check in alone:
+        repeated.start(check)
+    # Granian's own wrapper would answer in the thread that it calls.
+    assert hasattr(mp, "_wsgi_call_wrap")
+    mp._wsgi_call_wrap = lambda called, *_: called
+    return gateway
 
 
 class Gateway:
@@ -111,14 +103,13 @@ class Gateway:
     ) -> None:
         self.application = application
         self._at_once = getattr(application, "at_once", None)
-        slow_after = config.value("web.slowAfter")
+        slow_after, body_seconds = config.value("web.slowAfter"), config.value("web.bodyTimeout")
         self._expected = Expected(slow_after)
         self.scheduler = RequestScheduler(config.value("web.threads"), slots, slow_after, self._ended)
-        self.readers = stalled_clients.Readers(stalled_clients.MOST_READERS, config.value("web.bodyTimeout"))
-        self.pauses = stalled_clients.Pauses(stalled_clients.MOST_PAUSES)
+        self.readers = Readers(body_seconds)
         self.observer = Observer()
-        self.deadlines = deadlines.Deadlines()
-        self.headers = stalled_clients.Headers(config.value("web.bodyTimeout"), self.deadlines.last_of)
+        self.open = OpenExchanges()
+        self.headers = Headers(body_seconds, self.open.last_of)
         self._limiter = None if limits is None else Limiter(limits)
         self._most_waiting: int = config.value("web.maxWaiting")
         self._about_the_node = _SeparateThreads(_THREADS_ABOUT_THE_NODE)
@@ -133,14 +124,14 @@ class Gateway:
             self.headers.of_http2.add(environment["REMOTE_ADDR"])
         # What every answer to the request has.
         common = [(REQUEST_ID, request_id)]
+        refuse = partial(self.refuse, protocol, environment, common=common, arrived=arrived)
         if (refusal := refusals.host_problem(environment)) is not None:
-            self.refuse(protocol, environment, refusal, common, arrived)
+            refuse(refusal)
             return
         if self._limiter is not None and (verdict := self._limiter.verdict(environment)) is not None:
             common += self._limiter.limits.headers(verdict)
             if not verdict.admitted:
-                refusal = refusals.too_many(path, verdict.retry_seconds)
-                self.refuse(protocol, environment, refusal, common, arrived)
+                refuse(refusals.too_many(path, verdict.retry_seconds))
                 return
         is_short = environment["REQUEST_METHOD"] in _WITHOUT_BODY
         if is_short and self._at_once is not None and (cached := self._at_once(environment)):
@@ -150,19 +141,18 @@ class Gateway:
             return
         apart = self._apart(environment)
         if self.scheduler.waiting >= self._most_waiting and apart is None:
-            self.refuse(protocol, environment, refusals.busy(path), common, arrived)
+            refuse(refusals.busy(path))
             return
         if not is_short:
             environment["wsgi.input"] = self.readers.read(environment)
         exchange = Exchange(self, protocol, environment, common)
-        self.deadlines.add(exchange)
-        if apart is not None:
-            if not apart.submit(exchange):
-                self.deadlines.discard(exchange)
-                self.refuse(protocol, environment, refusals.busy(path), common, arrived)
-            return
-        is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
-        self.scheduler.submit(exchange, slow=is_slow)
+        self.open[exchange] = None
+        if apart is None:
+            is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
+            self.scheduler.submit(exchange, slow=is_slow)
+        elif not apart.submit(exchange):
+            self.open.discard(exchange)
+            refuse(refusals.busy(path))
 
     def _apart(self, environment: dict[str, Any]) -> "_SeparateThreads | None":
         """Return the threads that answer a request without a lease."""
@@ -178,7 +168,7 @@ class Gateway:
         self,
         protocol: Any,
         environment: dict[str, Any],
-        refusal: tuple[int, refusals.Headers, bytes],
+        refusal: refusals.Answer,
         common: refusals.Headers,
         arrived: float,
     ) -> None:
@@ -197,7 +187,7 @@ class _SeparateThreads:
 
     def __init__(self, threads: int) -> None:
         self._places = threading.BoundedSemaphore(_MOST_ABOUT_THE_NODE)
-        self._threads = ThreadPoolExecutor(threads, "about the node", scheduler.need_none)
+        self._threads = ThreadPoolExecutor(threads, "about the node", request_scheduler.need_none)
 
     def submit(self, exchange: "Exchange") -> bool:
         """Have a request answered, and return True; False if too many wait for that."""
@@ -208,33 +198,37 @@ class _SeparateThreads:
         return True
 
 
+# REQUESTS
+
+
 class Exchange:
-    """A request, and granian's object that takes its answer. Calling it answers."""
+    """A request, and granian's object that takes its answer. Calling it answers.
+
+    `common` are the headers that every answer has.
+    """
 
     __slots__ = (
         "_claims",
-        "_common",
         "_gateway",
         "_protocol",
         "_ready",
         "_size",
         "_status",
-        "client",
         "arrived",
+        "client",
+        "common",
         "environment",
         "has_answered",
-        "is_call",
         "names",
     )
 
     def __init__(
         self, gateway: Gateway, protocol: Any, environment: dict[str, Any], common: refusals.Headers
     ) -> None:
-        self._gateway, self._protocol, self.environment = gateway, protocol, environment
-        # The headers that every answer has.
-        self._common = common
-        self._status: tuple[int, list[tuple[str, str]]] = (500, [])
-        # Popped by the one who answers: this, or the watch of deadlines.
+        self._gateway, self._protocol = gateway, protocol
+        self.environment, self.common = environment, common
+        self._status: tuple[int, refusals.Headers] = (500, common)
+        # Popped by the one who answers: this, or the check of deadlines.
         self._claims = [True]
         #: Whether this has answered.
         self.has_answered = False
@@ -246,9 +240,18 @@ class Exchange:
         self.arrived = time.monotonic()
         self.client: str = environment["REMOTE_ADDR"]
         path: str = environment["PATH_INFO"]
-        self.is_call = path.endswith(_CALLS)
         #: What may be known of requests like this one; nothing of pages for people.
         self.names = names(path, environment.get("QUERY_STRING", "")) if is_of_api(path) else None
+
+    @property
+    def deadline_seconds(self) -> float:
+        """The seconds after which it is overdue."""
+        if self.environment["PATH_INFO"].endswith(_CALLS):
+            # A call may wait as long for the start of its process.
+            return float(2 * config.value("web3.requestTimeout") + _MARGIN_SECONDS)
+        # A slow request may wait for others as long as a statement.
+        statement: float = config.value("rest.db.statementTimeout")
+        return statement + (config.value(budget.SETTING) or statement) + _MARGIN_SECONDS
 
     def __call__(self) -> None:
         if not self._claims:
@@ -260,10 +263,10 @@ class Exchange:
             self._answer()
         except Exception:
             log.error("unexpected_error", path=self.environment["PATH_INFO"], exc_info=True)
-            self._status = (500, self._common)
+            self._status = (500, self.common)
             self._send(b"")
         finally:
-            self._gateway.deadlines.discard(self)
+            self._gateway.open.discard(self)
         noted = statements.end()
         if self.has_answered:
             times = Times(self.arrived, began, self._ready)
@@ -271,32 +274,36 @@ class Exchange:
         logs.REQUEST_ID.set(None)
 
     def _answer(self) -> None:
-        gateway, environment = self._gateway, self.environment
-        environment.update(_ENVIRONMENT)
-        response: Any = gateway.application(environment, self._start)
+        self.environment.update(_ENVIRONMENT)
+        response: Any = self._gateway.application(self.environment, self._start)
         if isinstance(response, list):
             # An answer of the API.
             self._send(b"".join(response))
             return
         if getattr(response, "streaming", False):
             # Its pieces are passed on as fast as the client takes them.
-            scheduler.end()
+            request_scheduler.end()
             self._size, self._ready = None, time.monotonic()
             self.has_answered = self._claim()
-            if not self.has_answered:
+            if self.has_answered:
+                self._protocol.response_iter(*self._status, _Pieces(response, self))
+            else:
                 response.close()
-                return
-            self._protocol.response_iter(*self._status, _Pieces(response, self._sent))
             return
         try:
             body = b"".join(response)
         finally:
             response.close()
         if seconds := getattr(response, "pause", 0.0):
-            scheduler.end()
+            request_scheduler.end()
             self._ready = time.monotonic()
-            gateway.pauses.make(seconds)
+            if _pauses.acquire(blocking=False):
+                time.sleep(seconds)
+                _pauses.release()
         self._send(body)
+
+    def _start(self, status: str, headers: refusals.Headers, *_: Any) -> None:
+        self._status = int(status[:3]), [*headers, *self.common]
 
     def _send(self, body: bytes) -> None:
         self.has_answered = self._claim()
@@ -311,28 +318,28 @@ class Exchange:
         except IndexError:
             return False
 
-    def refuse(self) -> bool:
-        """Answer 503 in place of the thread that works on the request, which ends, or never came to it."""
+    def sent(self, size: int) -> None:
+        """Log a body whose last piece is sent."""
+        self._gateway.observer.sent(self.environment, self._status[0], self.arrived, size)
+
+    def end_overdue(self) -> bool:
+        """Answer 503 in place of the thread that works on the request, which ends, or never came to it.
+
+        False if an answer has begun.
+        """
         if not self._claim():
             return False
         refusal = refusals.overdue(self.environment["PATH_INFO"])
-        self._gateway.refuse(self._protocol, self.environment, refusal, self._common, self.arrived)
+        self._gateway.refuse(self._protocol, self.environment, refusal, self.common, self.arrived)
         self._gateway.scheduler.shut(self)
         return True
-
-    def _sent(self, size: int) -> None:
-        """Tell of a body whose last piece is sent."""
-        self._gateway.observer.sent(self.environment, self._status[0], self.arrived, size)
-
-    def _start(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
-        self._status = int(status[:3]), [*headers, *self._common]
 
 
 class _Pieces:
     """The pieces of a streaming response, which granian closes after the last one."""
 
-    def __init__(self, response: Any, sent: Callable[[int], None]) -> None:
-        self._response, self._sent, self._size = response, sent, 0
+    def __init__(self, response: Any, exchange: Exchange) -> None:
+        self._response, self._exchange, self._size = response, exchange, 0
         self._pieces: Iterator[bytes] = iter(response)
 
     def __next__(self) -> bytes:
@@ -342,4 +349,30 @@ class _Pieces:
 
     def close(self) -> None:
         self._response.close()
-        self._sent(self._size)
+        self._exchange.sent(self._size)
+
+
+class OpenExchanges(dict[Exchange, None]):
+    """The requests of a process that are not answered yet, in the order in which they have come."""
+
+    def discard(self, exchange: Exchange) -> None:
+        self.pop(exchange, None)
+
+    def older_than(self, seconds: float) -> list[Exchange]:
+        """Return the requests that have not been answered for so long."""
+        arrived = time.monotonic() - seconds
+        return [each for each in list(self) if each.arrived <= arrived]
+
+    def last_of(self, client: str) -> float | None:
+        """Return when the last one of a client arrived."""
+        return max((each.arrived for each in list(self) if each.client == client), default=None)
+
+    def look(self) -> float:
+        """Refuse requests at their deadline; a repeated check."""
+        for exchange in self.older_than(_MARGIN_SECONDS):
+            seconds = exchange.deadline_seconds
+            if time.monotonic() - exchange.arrived >= seconds:
+                self.discard(exchange)
+                if exchange.end_overdue():
+                    log.error("request_overdue", seconds=round(seconds))
+        return _LOOK_SECONDS

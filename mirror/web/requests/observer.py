@@ -11,15 +11,16 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from django.urls import Resolver404, get_resolver
+from django.urls import Resolver404
 
 from mirror.core import config
 from mirror.core.config import proxies
 from mirror.core.db.reading.statements import Noted
 from mirror.core.logs import access
 from mirror.core.metrics import http
-from mirror.core.rest.routes import PREFIX, Routes
-from mirror.web.requests.slow_requests import SlowRequest, SlowRequests
+from mirror.core.rest.routes import PREFIX
+from mirror.web.requests.paths import api_routes
+from mirror.web.requests.slow_requests import SlowRequests, milliseconds
 
 REQUEST_ID = "x-request-id"
 #: The member of a WSGI environment that has the id.
@@ -50,7 +51,6 @@ class Observer:
     """Observes the requests of a web server process."""
 
     def __init__(self) -> None:
-        (self._routes,) = (each for each in get_resolver().url_patterns if isinstance(each, Routes))
         # Path -> the documented path.
         self._names: dict[str, str] = {}
         self._prefix, self._numbers = secrets.token_hex(6), itertools.count(1)
@@ -89,17 +89,16 @@ class Observer:
             self.sent(environment, status, arrived, size, noted)
         if began is not None and now - began >= self._slow_after:
             self._slow.tell(
-                SlowRequest(
-                    environment[ENVIRONMENT_ID],
-                    method,
-                    _asked(environment),
-                    proxies.client(environment),
-                    status,
-                    size or 0,
-                    now - arrived,
-                    began - arrived,
-                    noted,
-                )
+                noted,
+                request_id=environment[ENVIRONMENT_ID],
+                method=method,
+                path=_asked(environment),
+                status=status,
+                # From its arrival to its answer, and how much of that it has waited for its lease.
+                ms=milliseconds(now - arrived),
+                waited_ms=milliseconds(began - arrived),
+                bytes=size or 0,
+                client=proxies.client(environment),
             )
 
     def sent(
@@ -138,7 +137,7 @@ class Observer:
 
     def _found(self, path: str) -> str:
         try:
-            return _API + self._routes.name(path)
+            return _API + api_routes().name(path)
         except Resolver404:
             pass
         if path in _FILES:

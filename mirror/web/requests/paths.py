@@ -1,4 +1,10 @@
-"""What kind of request a path is for, without looking for its route."""
+"""What kind of request a path is for."""
+
+from functools import cache
+
+from django.urls import get_resolver
+
+from mirror.core.rest.routes import Routes
 
 _API = "/api/"
 #: Whether the process answers at all.
@@ -21,3 +27,10 @@ def is_about_the_node(path: str) -> bool:
 def needs_no_database(path: str) -> bool:
     """Return whether a path is one of a page that is the same whatever is loaded."""
     return path.startswith(_WITHOUT_DATABASE)
+
+
+@cache
+def api_routes() -> Routes:
+    """Return the routes of the API."""
+    (routes,) = (each for each in get_resolver().url_patterns if isinstance(each, Routes))
+    return routes

@@ -62,23 +62,16 @@ class Counts(NamedTuple):
         for (route, _, status), value in values.get(http.REQUESTS.name, {}).items():
             if route.startswith(_API):
                 of_api.append(value)
-                number = sum(value[1:])
-                if status in _REFUSED:
-                    refused += number
-                elif status.startswith("5"):
-                    failures += number
+                refused += sum(value[1:]) if status in _REFUSED else 0
+                failures += sum(value[1:]) if status[0] == "5" and status not in _REFUSED else 0
         loaded: Mapping[tuple[str, ...], int] = values.get(ingest.TRANSACTIONS.name, {})
         return cls(Histogram.sum(of_api), failures, refused, sum(loaded.values()))
 
     def since(self, before: "Counts") -> "Counts":
         """Return what was counted since then. Counts only fall when someone removes their files."""
         requests = [max(now - then, 0) for now, then in zip(self.requests, before.requests, strict=True)]
-        return Counts(
-            requests,
-            max(self.failures - before.failures, 0),
-            max(self.refused - before.refused, 0),
-            max(self.transactions - before.transactions, 0),
-        )
+        numbers = (max(now - then, 0) for now, then in zip(self[1:], before[1:], strict=True))
+        return Counts(requests, *numbers)
 
 
 class Row(NamedTuple):
@@ -100,15 +93,17 @@ class Minutes:
     def __init__(self, ask: Callable[[Callable[[], None], float], None] = bounded_query.ask) -> None:
         self._ask = ask
         self._counts = Counts.read()
+        # When the minute at hand ends.
+        self._ends = 0.0
         self._unwritten: deque[Row] = deque(maxlen=_MOST_UNWRITTEN)
 
-    def record(self) -> None:
-        """Write a row at the end of each minute, for ever."""
-        while True:
-            now = time.time()
-            ends = now - now % _SECONDS + _SECONDS
-            time.sleep(ends - now)
-            self.end(datetime.fromtimestamp(ends - _SECONDS, UTC))
+    def record(self) -> float:
+        """Write a row at the end of each minute; a repeated check."""
+        ended = time.time() // _SECONDS * _SECONDS
+        if self._ends and ended >= self._ends:
+            self.end(datetime.fromtimestamp(self._ends - _SECONDS, UTC))
+        self._ends = ended + _SECONDS
+        return max(self._ends - time.time(), 0.0)
 
     def end(self, minute: datetime) -> None:
         """Write the row of a minute that has ended, and those that could not be written before."""

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from mirror.core import logs
 from mirror.core.db.availability import outage
@@ -28,36 +28,19 @@ _MOST_CHARACTERS = 4000
 _MOST_WAITING = 100
 
 
-class SlowRequest(NamedTuple):
-    """A slow request. Of its seconds from its arrival to its answer, it has waited for its lease for some.
-
-    `size` is that of its answer's body in bytes, 0 if it came in pieces.
-    """
-
-    request_id: str
-    method: str
-    path: str
-    client: str
-    status: int
-    size: int
-    seconds: float
-    waited: float
-    noted: Sequence[Noted]
-
-
 class SlowRequests:
     """Writes the lines of a process."""
 
     def __init__(self) -> None:
-        self._waiting: queue.Queue[SlowRequest] = queue.Queue(_MOST_WAITING)
+        self._waiting: queue.Queue[tuple[Sequence[Noted], dict[str, Any]]] = queue.Queue(_MOST_WAITING)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._planned: deque[float] = deque(maxlen=MOST_PLANS_PER_MINUTE)
 
-    def tell(self, request: SlowRequest) -> None:
-        """Have a line written."""
+    def tell(self, noted: Sequence[Noted], **keys: Any) -> None:
+        """Have the line of a request with these statements written."""
         try:
-            self._waiting.put_nowait(request)
+            self._waiting.put_nowait((noted, keys))
         except queue.Full:
             return
         with self._lock:
@@ -67,27 +50,27 @@ class SlowRequests:
 
     def _write_on(self) -> None:
         while True:
-            request = self._waiting.get()
-            logs.REQUEST_ID.set(request.request_id)
+            noted, keys = self._waiting.get()
             try:
-                self.write(request)
+                self.write(noted, **keys)
             except Exception:
                 log.exception("unexpected_error")
 
-    def write(self, request: SlowRequest) -> None:
+    def write(self, noted: Sequence[Noted], request_id: str, **keys: Any) -> None:
         """Write the line of a request."""
-        statements = sorted((Statement(*each) for each in request.noted), key=lambda each: -each.seconds)
+        logs.REQUEST_ID.set(request_id)
+        statements = sorted((Statement(*each) for each in noted), key=lambda each: -each.seconds)
         log.warning(
             "slow_request",
-            method=request.method,
-            path=request.path,
-            status=request.status,
-            ms=_milliseconds(request.seconds),
-            waited_ms=_milliseconds(request.waited),
-            bytes=request.size,
-            client=request.client,
+            method=keys["method"],
+            path=keys["path"],
+            status=keys["status"],
+            ms=keys["ms"],
+            waited_ms=keys["waited_ms"],
+            bytes=keys["bytes"],
+            client=keys["client"],
             statement_count=len(statements),
-            statement_ms=_milliseconds(sum(each.seconds for each in statements)),
+            statement_ms=milliseconds(sum(each.seconds for each in statements)),
             statements=[_shown(each) for each in statements[:_MOST_STATEMENTS]],
             plan=self._plan(statements[0]) if statements else None,
         )
@@ -107,7 +90,7 @@ class SlowRequests:
 
 
 def _shown(statement: Statement) -> dict[str, Any]:
-    shown: dict[str, Any] = {"ms": _milliseconds(statement.seconds)}
+    shown: dict[str, Any] = {"ms": milliseconds(statement.seconds)}
     if statement.rows is not None:
         shown["rows"] = statement.rows
     if statement.values is not None:
@@ -116,5 +99,6 @@ def _shown(statement: Statement) -> dict[str, Any]:
     return shown
 
 
-def _milliseconds(seconds: float) -> float:
+def milliseconds(seconds: float) -> float:
+    """Return a time as lines have it."""
     return round(seconds * 1000, 1)

@@ -19,7 +19,7 @@ from ledger.stream.source.block_node.api_pb2 import BlockEnd, BlockItemSet, Subs
 from mirror.demo.publish.block_node import BlockNodeServer, items_of
 from mirror.demo.streams.blocks.frame import NativeBlock
 from tests.benchmarks.blocks.history import Node, blocks_of, node
-from tests.mirror.web.test_sdk_ports import free_port
+from tests.node import free_port
 from tests.waiting import wait_until
 
 _SETS = 20

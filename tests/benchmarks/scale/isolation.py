@@ -3,7 +3,6 @@
 import http.client
 import multiprocessing
 import random
-import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +18,7 @@ import psycopg
 from tests.benchmarks.scale import cases
 from tests.benchmarks.scale.databases import ROOT, environment, reachable
 from tests.benchmarks.scale.values import values
+from tests.node import free_port
 
 #: Their 99th percentile next to slow ones may be this many times that of an idle server.
 MOST_TIMES = 2.0
@@ -153,9 +153,7 @@ def one(connection: http.client.HTTPConnection, url: str) -> tuple[float, int]:
 
 @contextmanager
 def serving(url: str) -> Iterator[int]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "manage.py", "serve"],
         cwd=ROOT,

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
 from mirror.core.config.settings import SETTINGS
-from mirror.core.metrics import table
 from tests.benchmarks import operations
+from tests.mirror.core.metrics import table
 from tests.mirror.docs.messages import messages
 
 FOLDER = Path(settings.BASE_DIR, "mirror", "docs")

@@ -13,7 +13,7 @@ from mirror.core.db.reading.sql import fetch
 from mirror.core.logs import access as access_log
 from mirror.web.requests.gateway import Gateway
 from mirror.web.requests.observer import Observer, Times
-from mirror.web.requests.slow_requests import MOST_PLANS_PER_MINUTE, SlowRequest, SlowRequests
+from mirror.web.requests.slow_requests import MOST_PLANS_PER_MINUTE, SlowRequests
 from tests.logs import events
 from tests.mirror.web.environment import environment as of_request
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -112,8 +112,8 @@ def test_a_request_is_slow_by_the_time_after_its_turn_began(
     settings_of, monkeypatch, slow_after: float, worked: float, is_slow: bool
 ) -> None:
     settings_of({"logging.slowRequest": slow_after})
-    told: list[SlowRequest] = []
-    monkeypatch.setattr(SlowRequests, "tell", lambda _, request: told.append(request))
+    told: list[dict[str, Any]] = []
+    monkeypatch.setattr(SlowRequests, "tell", lambda *_, **keys: told.append(keys))
     environment = of_request("/")
     observer = Observer()
     observer.begin(environment)
@@ -121,30 +121,33 @@ def test_a_request_is_slow_by_the_time_after_its_turn_began(
     began = time.monotonic() - worked
     observer.end(environment, 200, Times(began - 64, began), 7)
 
-    assert [(each.waited, each.size) for each in told] == [(64, 7)] * is_slow
+    assert [(each["waited_ms"], each["bytes"]) for each in told] == [(64_000, 7)] * is_slow
 
 
-def _slow(*noted: Any) -> SlowRequest:
-    return SlowRequest("mine", "GET", "/api/v1/blocks", "192.0.2.7", 200, 512, 2.5, 0.25, noted)
+#: The keys of a slow request's line, as the observer passes them.
+SLOW: dict[str, Any] = {
+    "request_id": "mine",
+    "method": "GET",
+    "path": "/api/v1/blocks",
+    "status": 200,
+    "ms": 2500.0,
+    "waited_ms": 250.0,
+    "bytes": 512,
+    "client": "192.0.2.7",
+}
 
 
 @pytest.mark.usefixtures("ledger_tables")
 def test_a_slow_request_has_a_line_with_its_statements_and_a_plan(caplog: pytest.LogCaptureFixture) -> None:
-    SlowRequests().write(_slow(("select 1", (), 0.1, 1), (f"\n    {READ}\n", [5], 2.0, 0)))
+    SlowRequests().write([("select 1", (), 0.1, 1), (f"\n    {READ}\n", [5], 2.0, 0)], **SLOW)
 
     (event,) = events(caplog)
     plan = event.pop("plan")
     # By an index, or not: PostgreSQL decides that by how many rows it believes in.
     assert "Scan" in plan and "on record_file" in plan and "(consensus_end = $1)" in plan
     assert event == {
+        **{key: value for key, value in SLOW.items() if key != "request_id"},
         "event": "slow_request",
-        "method": "GET",
-        "path": "/api/v1/blocks",
-        "status": 200,
-        "ms": 2500.0,
-        "waited_ms": 250.0,
-        "bytes": 512,
-        "client": "192.0.2.7",
         "statement_count": 2,
         "statement_ms": 2100.0,
         "statements": [
@@ -158,7 +161,7 @@ def test_a_slow_request_has_a_line_with_its_statements_and_a_plan(caplog: pytest
 def test_only_a_few_plans_are_asked_for_in_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     slow = SlowRequests()
     for _ in range(MOST_PLANS_PER_MINUTE + 2):
-        slow.write(_slow((READ, [5], 2.0, 0)))
+        slow.write([(READ, [5], 2.0, 0)], **SLOW)
 
     has_plan = [event["plan"] is not None for event in events(caplog)]
     assert has_plan == [True] * MOST_PLANS_PER_MINUTE + [False] * 2
@@ -175,7 +178,7 @@ def test_only_a_few_plans_are_asked_for_in_a_minute(caplog: pytest.LogCaptureFix
     ids=["no statement", "of the admin", "failing"],
 )
 def test_a_line_may_have_no_plan(noted: Any, plan: str | None, caplog: pytest.LogCaptureFixture) -> None:
-    SlowRequests().write(_slow(*noted))
+    SlowRequests().write(noted, **SLOW)
 
     (event,) = events(caplog)
     assert event["plan"] == plan
@@ -184,7 +187,7 @@ def test_a_line_may_have_no_plan(noted: Any, plan: str | None, caplog: pytest.Lo
 
 @pytest.mark.usefixtures("ledger_tables")
 def test_lines_of_slow_requests_are_written_beside_them(caplog: pytest.LogCaptureFixture) -> None:
-    SlowRequests().tell(_slow(("select 1", (), 2.0, 1)))
+    SlowRequests().tell([("select 1", (), 2.0, 1)], **SLOW)
 
     wait_until(lambda: events(caplog))
     assert events(caplog)[0]["event"] == "slow_request"

@@ -3,14 +3,13 @@
 import json
 import os
 import signal
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 
 import pytest
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
@@ -21,9 +20,12 @@ from mirror.core.db.replicas import servers
 from mirror.core.db.replicas.servers import Server
 from mirror.core.processes.process_table import command
 from mirror.web.requests import refusals
-from mirror.web.requests.deadlines import Deadlines
+from mirror.web.requests.gateway import Exchange, Gateway
+from mirror.web.requests.observer import ENVIRONMENT_ID
+from tests.mirror.web.environment import Protocol
+from tests.mirror.web.environment import environment as of_request
 from tests.node import Node, children
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.waiting import wait_until
 
 # The bar is 5 s on an idle machine: see tests/benchmarks/crashes.py.
 _MOST_SECONDS = 30
@@ -137,22 +139,19 @@ def test_servers_with_a_watcher_of_their_own_are_read_while_the_primary_is_silen
 
 def test_a_request_that_hangs_is_answered_at_its_deadline(settings_of) -> None:
     settings_of({"rest.db.statementTimeout": 0.01, "web3.requestTimeout": 0.01})
-    refused = Event()
+    protocol = Protocol()
+    gateway = Gateway(lambda *_: (), [])
+    hanging = Exchange(gateway, protocol, of_request("/api/v1/contracts/call"), [])
+    hanging.environment[ENVIRONMENT_ID] = "hanging"
+    gateway.open[hanging] = None
+    hanging.arrived -= 4.9
+    gateway.open.look()
+    assert not protocol.has_answer
+    hanging.arrived -= 0.2
+    assert gateway.open.older_than(5)
+    assert not gateway.open.older_than(60)
 
-    class Hanging:
-        arrived = time.monotonic() - 5.1
-        client = "127.0.0.1"
-        is_call = True
+    gateway.open.look()
 
-        def refuse(self) -> bool:
-            refused.set()
-            return True
-
-    deadlines = Deadlines()
-    deadlines.add(Hanging())
-    assert deadlines.has(5)
-    assert not deadlines.has(60)
-    Thread(target=deadlines.watch, daemon=True).start()
-
-    assert refused.wait(PATIENCE_SECONDS)
-    assert not deadlines.has(0)
+    assert protocol.answer()[0] == 503
+    assert not gateway.open

@@ -104,7 +104,7 @@ class LoginMiddleware:
         if getattr(request, "axes_locked_out", False):
             response = _plain(429, "Too many failed attempts. Try again in a minute.", retry=_WAIT_SECONDS)
         if response.status_code != 302 and (not alone or request.path_info == settings.LOGIN_URL):
-            # See mirror.web.requests.stalled_clients.
+            # See mirror.web.requests.gateway.
             response.pause = _PAUSE_SECONDS  # type: ignore[attr-defined]
         return response
 

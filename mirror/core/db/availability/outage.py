@@ -5,7 +5,6 @@ refused so far, and a line when it is back. The node's processes share a file in
 request adds a byte to it, and the process that holds its lock writes the lines.
 """
 
-import fcntl
 import os
 import threading
 import time
@@ -22,6 +21,7 @@ from mirror.core import logs
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading import bounded_query
 from mirror.core.metrics import database
+from mirror.core.processes.file_lock import locked
 
 log = logs.logger("mirror.db")
 
@@ -79,47 +79,9 @@ def _all_answer() -> bool:
 # LOG
 
 
-class _OutageLog:
-    """This process's part in logging an outage: write the lines if no other process does, else only count."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._writing = False
-
-    def report(self, error: BaseException, *, request: bool, is_certain: bool) -> None:
-        file = _open()
-        if request:
-            os.write(file, b".")
-        with self._lock:
-            if not self._writing and _locked(file):
-                self._writing = True
-                # Requests refused in an earlier outage don't count.
-                os.ftruncate(file, int(request))
-                threading.Thread(
-                    target=self._write, args=(file, reason(error), is_certain), daemon=True
-                ).start()
-                return
-        os.close(file)
-
-    def _write(self, file: int, reason: str, is_certain: bool) -> None:
-        began = reminded = time.monotonic()
-        if not (is_certain or silent.is_set()) and answers():
-            log.warning("database_connection_lost", reason=reason)
-        else:
-            database.OUTAGES.add()
-            log.error("database_away", reason=reason)
-            while not answers():
-                if time.monotonic() - reminded >= _REMIND_SECONDS:
-                    reminded = time.monotonic()
-                    log.warning("database_still_away", seconds=_since(began), requests_refused=_size(file))
-                time.sleep(_LOOK_SECONDS)
-            log.warning("database_back", seconds=_since(began), requests_refused=_size(file))
-        with self._lock:
-            self._writing = False
-            os.close(file)
-
-
-_log = _OutageLog()
+_lock = threading.Lock()
+# Whether this process writes the lines.
+_writing = False
 
 
 def report(error: BaseException, *, request: bool = False, is_certain: bool = False) -> None:
@@ -127,7 +89,43 @@ def report(error: BaseException, *, request: bool = False, is_certain: bool = Fa
 
     Unless `is_certain`, the database may have closed a connection only.
     """
-    _log.report(error, request=request, is_certain=is_certain)
+    global _writing
+    file = _open()
+    if request:
+        os.write(file, b".")
+    with _lock:
+        if not _writing and locked(file):
+            _writing = True
+            # Requests refused in an earlier outage don't count.
+            os.ftruncate(file, int(request))
+            threading.Thread(target=_write, args=(file, reason(error), is_certain), daemon=True).start()
+            return
+    os.close(file)
+
+
+def _write(file: int, reason: str, is_certain: bool) -> None:
+    global _writing
+    began = reminded = time.monotonic()
+
+    def so_far() -> tuple[int, int]:
+        return int(time.monotonic() - began), os.fstat(file).st_size
+
+    if not (is_certain or silent.is_set()) and answers():
+        log.warning("database_connection_lost", reason=reason)
+    else:
+        database.OUTAGES.add()
+        log.error("database_away", reason=reason)
+        while not answers():
+            if time.monotonic() - reminded >= _REMIND_SECONDS:
+                reminded = time.monotonic()
+                seconds, refused = so_far()
+                log.warning("database_still_away", seconds=seconds, requests_refused=refused)
+            time.sleep(_LOOK_SECONDS)
+        seconds, refused = so_far()
+        log.warning("database_back", seconds=seconds, requests_refused=refused)
+    with _lock:
+        _writing = False
+        os.close(file)
 
 
 def _open() -> int:
@@ -137,22 +135,6 @@ def _open() -> int:
     except OSError:
         # Without a file to share, each process writes to the log.
         return os.memfd_create("database-outage")
-
-
-def _locked(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _since(began: float) -> int:
-    return int(time.monotonic() - began)
-
-
-def _size(file: int) -> int:
-    return os.fstat(file).st_size
 
 
 def reason(error: BaseException) -> str:

@@ -6,13 +6,9 @@ statements, and opens no other one until a later probe is answered. A server tha
 by itself, and replicas have a watcher of their own (`mirror.core.db.replicas.watching`).
 """
 
-import os
-import socket
 import threading
-import time
 import weakref
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -26,7 +22,7 @@ from mirror.core.db.reading import bounded_query
 SETTING = "db.silentAfter"
 _PROBES = 2
 # A request that is at work for so long is reason for a probe; the time between two probes.
-_LONG_SECONDS, _PAUSE_SECONDS, _LOOK_SECONDS = 0.25, 0.5, 0.1
+_LONG_SECONDS, _PAUSE_SECONDS, _LOOK_SECONDS = 0.25, 0.6, 0.1
 # A connection that is being made can't be shut. Each host of the address has so long, the least of libpq.
 _CONNECT_SECONDS = 2
 
@@ -59,26 +55,24 @@ def note(opened: "psycopg.Connection[Any]") -> None:
         _connections.add(opened)
 
 
-def watch(is_at_work: Callable[[float], object]) -> None:
-    """Watch the server, for ever; `is_at_work` returns whether a request has been so for some seconds."""
+def look(is_at_work: Callable[[float], object]) -> float:
+    """Probe the server while a request is long at work, as `is_at_work` says; a repeated check."""
     _watched.set()
-    while True:
-        time.sleep(_LOOK_SECONDS)
-        was_silent = outage.silent.is_set()
-        if not (was_silent or is_at_work(_LONG_SECONDS)):
-            continue
-        if any(_answers() for _ in range(_PROBES)):
-            outage.silent.clear()
-            time.sleep(_PAUSE_SECONDS)
-            continue
-        outage.silent.set()
-        # Each time, as some were being made the last time.
-        with _lock:
-            opened = list(_connections)
-        for each in opened:
-            shut(each)
-        if not was_silent:
-            outage.report(ServerSilent(), is_certain=True)
+    was_silent = outage.silent.is_set()
+    if not (was_silent or is_at_work(_LONG_SECONDS)):
+        return _LOOK_SECONDS
+    if any(_answers() for _ in range(_PROBES)):
+        outage.silent.clear()
+        return _PAUSE_SECONDS
+    outage.silent.set()
+    # Each time, as some were being made the last time.
+    with _lock:
+        opened = list(_connections)
+    for each in opened:
+        bounded_query.shut(each)
+    if not was_silent:
+        outage.report(ServerSilent(), is_certain=True)
+    return _LOOK_SECONDS
 
 
 def _answers() -> bool:
@@ -95,9 +89,3 @@ def _answers() -> bool:
 def _select() -> None:
     with connection.cursor() as cursor:
         cursor.execute("select 1")
-
-
-def shut(opened: "psycopg.Connection[Any]") -> None:
-    """End what a connection waits for; the thread that waits closes it."""
-    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(opened.fileno())) as other:
-        other.shutdown(socket.SHUT_RDWR)

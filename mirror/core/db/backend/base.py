@@ -2,13 +2,32 @@ from collections.abc import Callable
 from typing import Any
 
 import psycopg
-from django.db.backends.postgresql import base
+from django.db import models
+from django.db.backends.postgresql import base, features, schema
 
 from mirror.core.db.availability import silence, stopped_server
-from mirror.core.db.backend.features import DatabaseFeatures
-from mirror.core.db.backend.schema import DatabaseSchemaEditor
 from mirror.core.db.reading import statements, timeouts
 from mirror.core.db.reading.prepared import PreparedStatements
+from mirror.core.db.schema.tables import KeylessTable, PartitionedTable
+
+
+class DatabaseFeatures(features.DatabaseFeatures):
+    # The oldest release that the schema is known to work on.
+    minimum_database_version = (15,)
+
+
+class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
+    """Omits the key of a keyless table and partitions a table; migrations create the partitions."""
+
+    def table_sql(self, model: type[models.Model]) -> tuple[str, list[Any]]:
+        sql, parameters = super().table_sql(model)
+        key = model._meta.pk
+        if issubclass(model, KeylessTable) and isinstance(key, models.CompositePrimaryKey):
+            clause = self._pk_constraint_sql(key.columns)  # type: ignore[attr-defined]
+            sql = sql.replace(f", {clause}", "")
+        if issubclass(model, PartitionedTable):
+            sql += f" PARTITION BY {model.partition_by}"
+        return sql, parameters
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

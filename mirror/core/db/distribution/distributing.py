@@ -5,7 +5,6 @@ A table with rows is copied to the machines; who writes to it meanwhile waits.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
@@ -14,6 +13,7 @@ from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import cluster, is_distributed
 from mirror.core.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED, column_of
+from mirror.core.db.statements import execute, quoted, rows, value
 
 _FIRST_OF_ENTITIES, _FIRST_OF_HASHES = next(iter(BY_ENTITY)), next(iter(BY_HASH))
 
@@ -29,7 +29,7 @@ _SIZE = """
     select coalesce(sum({}(oid)), 0)::bigint from pg_class
     where oid = to_regclass(%(table)s)
         or oid in (select relid from pg_partition_tree(to_regclass(%(table)s)))"""
-_TYPE = """
+_IS_DOMAIN = """
     select t.typtype = 'd' from pg_attribute a join pg_type t on t.oid = a.atttypid
     where a.attrelid = to_regclass(%s) and a.attname = %s"""
 
@@ -70,8 +70,7 @@ def arrange() -> None:
         return
     with connection.cursor() as cursor:
         for table in lacking(cursor):
-            cursor.execute(f"select exists (select 1 from {_quoted(table)})")
-            if cursor.fetchone() == (True,):
+            if value(f"select exists (select 1 from {quoted(table)})"):
                 raise _not_distributed()
     distribute(lambda table: None)
 
@@ -113,73 +112,55 @@ def distribute(show: Callable[[str], None]) -> list[str]:
         tables = lacking(cursor)
         # What an interrupted attempt has left.
         for table in cluster.distributed_tables(cursor).intersection((*BY_ENTITY, *BY_HASH)):
-            _free(cursor, table)
+            _free(table)
         for table in tables:
             show(table)
             with transaction.atomic():
-                _distribute(cursor, table)
-            _free(cursor, table)
+                _distribute(table)
+            _free(table)
     return tables
 
 
 def sizes(cursor: CursorWrapper) -> dict[str, int]:
     """Return the bytes of each table that is still to be distributed, with its indexes and partitions."""
-    found = {}
-    for table in lacking(cursor):
-        cursor.execute(_SIZE.format("pg_total_relation_size"), {"table": _quoted(table)})
-        found[table] = int(cursor.fetchone()[0])
-    return found
+    size = _SIZE.format("pg_total_relation_size")
+    return {table: int(value(size, {"table": quoted(table)})) for table in lacking(cursor)}
 
 
-def _distribute(cursor: CursorWrapper, table: str) -> None:
+def _distribute(table: str) -> None:
     # Types and indexes of many tables are made in one transaction, and so by one session of each worker.
-    cursor.execute("set local citus.multi_shard_modify_mode to 'sequential'")
-    cursor.execute("set local client_min_messages to warning")
+    execute("set local citus.multi_shard_modify_mode to 'sequential'")
+    execute("set local client_min_messages to warning")
     column = column_of(table)
     if column is None:
-        cursor.execute("select create_reference_table(%s)", [_quoted(table)])
+        execute("select create_reference_table(%s)", [quoted(table)])
         return
-    _use_plain_type(cursor, table, column)
-    _extend_keys(cursor, table, column)
+    if value(_IS_DOMAIN, [quoted(table), column]):
+        # Citus takes no domain for the distribution column.
+        execute(f"alter table {quoted(table)} alter column {quoted(column)} type bigint")
+    for name, columns in rows(_KEYS, [quoted(table)]):
+        if column not in columns:
+            key = ", ".join(map(quoted, [*columns, column]))
+            execute(
+                f"alter table {quoted(table)} drop constraint {quoted(name)}, "
+                f"add constraint {quoted(name)} primary key ({key})"
+            )
     first = _FIRST_OF_ENTITIES if table in BY_ENTITY else _FIRST_OF_HASHES
     if table != first:
-        cursor.execute(
+        execute(
             "select create_distributed_table(%s, %s, colocate_with := %s)",
-            [_quoted(table), column, _quoted(first)],
+            [quoted(table), column, quoted(first)],
         )
         return
     shards = config.value("db.shardCount" if table in BY_ENTITY else "db.hashShardCount")
-    cursor.execute(
+    execute(
         "select create_distributed_table(%s, %s, colocate_with := 'none', shard_count := %s)",
-        [_quoted(table), column, shards],
+        [quoted(table), column, shards],
     )
 
 
-def _use_plain_type(cursor: CursorWrapper, table: str, column: str) -> None:
-    """Give the distribution column the type of its domain: Citus takes no domain there."""
-    cursor.execute(_TYPE, [_quoted(table), column])
-    if cursor.fetchone() == (True,):
-        cursor.execute(f"alter table {_quoted(table)} alter column {_quoted(column)} type bigint")
-
-
-def _extend_keys(cursor: CursorWrapper, table: str, column: str) -> None:
-    cursor.execute(_KEYS, [_quoted(table)])
-    for name, columns in cursor.fetchall():
-        if column not in columns:
-            key = ", ".join(map(_quoted, [*columns, column]))
-            cursor.execute(
-                f"alter table {_quoted(table)} drop constraint {_quoted(name)}, "
-                f"add constraint {_quoted(name)} primary key ({key})"
-            )
-
-
-def _free(cursor: CursorWrapper, table: str) -> None:
+def _free(table: str) -> None:
     """Remove the rows of a distributed table that are still on the coordinator, where no query sees them."""
-    cursor.execute(_SIZE.format("pg_relation_size"), {"table": _quoted(table)})
-    if cursor.fetchone()[0] > 0 and column_of(table):
-        cursor.execute("select truncate_local_data_after_distributing_table(%s)", [_quoted(table)])
-
-
-def _quoted(name: str) -> str:
-    quoted: Any = connection.ops.quote_name
-    return str(quoted(name))
+    size = value(_SIZE.format("pg_relation_size"), {"table": quoted(table)})
+    if size > 0 and column_of(table):
+        execute("select truncate_local_data_after_distributing_table(%s)", [quoted(table)])

@@ -4,7 +4,10 @@ The catalogue of the coordinator has these tables as empty ones.
 """
 
 import json
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
@@ -40,13 +43,14 @@ class Shards:
     workers: int
     parts: tuple[Part, ...]
     silent: tuple[str, ...] = ()
-    rows: dict[str, int] = field(init=False)
 
-    def __post_init__(self) -> None:
-        rows: dict[str, int] = {}
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """The rows of each table."""
+        rows = Counter[str]()
         for part in self.parts:
-            rows[part.table] = rows.get(part.table, 0) + part.rows
-        object.__setattr__(self, "rows", rows)
+            rows[part.table] += part.rows
+        return rows
 
     @property
     def bytes(self) -> int:

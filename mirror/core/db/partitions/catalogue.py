@@ -27,10 +27,13 @@ _GROWING = (
     "topic_message",
 )
 
-# In the order of time. A partition without an end of its own has the largest or smallest number.
+# A partition without an end of its own has the largest or smallest number.
+_BOUNDS = f"""
+    coalesce(substring(bounds from $$FROM \\('?(-?\\d+)$$)::bigint, {MIN}),
+    coalesce(substring(bounds from $$TO \\('?(-?\\d+)$$)::bigint, {MAX})"""
+# In the order of time.
 _PARTITIONS = f"""
-    select child.relname, coalesce(substring(bounds from $$FROM \\('?(-?\\d+)$$)::bigint, {MIN}),
-        coalesce(substring(bounds from $$TO \\('?(-?\\d+)$$)::bigint, {MAX})
+    select child.relname, {_BOUNDS}
     from pg_inherits
     join pg_class child on child.oid = inhrelid
     cross join lateral pg_get_expr(child.relpartbound, child.oid) bounds
@@ -38,9 +41,7 @@ _PARTITIONS = f"""
     order by 2"""
 #: The same of several tables: table, lower, upper, whether a partition has rows, the numbers of both.
 PARTITIONS_OF_ALL = f"""
-    select parent.relname, coalesce(substring(bounds from $$FROM \\('?(-?\\d+)$$)::bigint, {MIN}),
-        coalesce(substring(bounds from $$TO \\('?(-?\\d+)$$)::bigint, {MAX}),
-        pg_relation_size(child.oid) > 0, child.oid::bigint, parent.oid::bigint
+    select parent.relname, {_BOUNDS}, pg_relation_size(child.oid) > 0, child.oid::bigint, parent.oid::bigint
     from pg_class parent
     join pg_inherits on inhparent = parent.oid
     join pg_class child on child.oid = inhrelid

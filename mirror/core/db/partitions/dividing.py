@@ -13,27 +13,27 @@ What is done can be seen in the catalogue, so another process goes on wherever o
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import connection
-from django.db.backends.utils import CursorWrapper
 
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.partitions import announcement
 from mirror.core.db.partitions.catalogue import TIME, divided_tables, month_of, name_of, text_of
-from mirror.core.db.partitions.making import make_months, unused_name
+from mirror.core.db.partitions.making import (
+    ANNOUNCEMENT,
+    announce,
+    announcements,
+    make_months,
+    unused_name,
+    withdraw,
+)
+from mirror.core.db.schema import table_copies
 from mirror.core.db.schema.locking import change_table
+from mirror.core.db.statements import execute, quoted, row, rows, value
 from mirror.core.values.timestamp import MAX
 
 _ENDS = "select min({time}), max({time}) from {table}"
 _VALIDATED = "select convalidated from pg_constraint where conrelid = to_regclass(%s) and conname = %s"
-
-# The views that read a table would go on reading what is then only its first partition.
-_VIEWS = """
-    select distinct view.relname from pg_depend d
-    join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass
-    join pg_class view on view.oid = r.ev_class
-    where d.refobjid = to_regclass(%s) and d.refclassid = 'pg_class'::regclass"""
 
 _INDEXES = """
     select c.relname, i.indisprimary, i.indisunique, i.indisvalid,
@@ -48,14 +48,6 @@ _INDEXES = """
     left join pg_constraint k on k.conindid = i.indexrelid and k.contype in ('p', 'u')
     where i.indrelid = to_regclass(%s)
     order by not i.indisprimary, c.relname"""
-
-# Who may do what, apart from the owner.
-_GRANTS = """
-    select g.privilege_type, case when g.grantee = 0 then 'public' else quote_ident(r.rolname) end,
-        g.is_grantable
-    from pg_class c cross join lateral aclexplode(c.relacl) g left join pg_roles r on r.oid = g.grantee
-    where c.oid = to_regclass(%s) and g.grantee <> c.relowner"""
-_OWNER = "select pg_get_userbyid(relowner), current_user from pg_class where oid = to_regclass(%s)"
 
 
 class _Index(NamedTuple):
@@ -72,6 +64,11 @@ class _Index(NamedTuple):
         """Whether partitions can't have it: they are unique only with the time."""
         return self.unique and TIME not in self.columns
 
+    @property
+    def with_time(self) -> str:
+        """The name of the index that takes its place."""
+        return f"{self.name}_time"
+
 
 def divide(table: str, *, undisturbed: Callable[[Callable[[], None]], bool] | None = None) -> bool:
     """Divide a table, unless it is divided; outside of transactions.
@@ -83,12 +80,17 @@ def divide(table: str, *, undisturbed: Callable[[Callable[[], None]], bool] | No
     with connection.cursor() as cursor:
         if divided_tables(cursor, [table]):
             return True
-        _refuse_views(cursor, table)
-        if not _announced(cursor, table):
-            change_table(connection, table, lambda: _announce(table))
-        if not undisturbed(lambda: _complete_indexes(table)) or not undisturbed(lambda: _validate(table)):
-            return False
-        change_table(connection, table, lambda: _divide(table))
+    # They would go on reading what is then only its first partition.
+    if views := table_copies.views_of([quoted(table)]):
+        raise OperatorError(
+            f"The table {table} can't be divided by month while views read it ({', '.join(views)}): they "
+            "would miss the rows of new months. Drop them, and make them again afterwards."
+        )
+    if table not in announcements():
+        change_table(connection, table, lambda: _announce(table))
+    if not undisturbed(lambda: _complete_indexes(table)) or not undisturbed(lambda: _validate(table)):
+        return False
+    change_table(connection, table, lambda: _divide(table))
     return True
 
 
@@ -97,35 +99,20 @@ def _done(work: Callable[[], None]) -> bool:
     return True
 
 
-def _refuse_views(cursor: CursorWrapper, table: str) -> None:
-    cursor.execute(_VIEWS, [_quoted(table)])
-    if views := [name for (name,) in cursor.fetchall()]:
-        raise OperatorError(
-            f"The table {table} can't be divided by month while views read it ({', '.join(views)}): they "
-            "would miss the rows of new months. Drop them, and make them again afterwards."
-        )
-
-
 # 1. THE CHECK
 
 
-def _announced(cursor: CursorWrapper, table: str) -> bool:
-    return table in announcement.announcements(cursor)
-
-
 def _announce(table: str) -> None:
-    with connection.cursor() as cursor:
-        # No rows are written between reading the last row and the check.
-        cursor.execute(f"lock table {_quoted(table)} in access exclusive mode")
-        if not _announced(cursor, table):
-            announcement.announce(cursor, table, *_times(cursor, table))
+    # No rows are written between reading the last row and the check.
+    execute(f"lock table {quoted(table)} in access exclusive mode")
+    if table not in announcements():
+        announce(table, *_times(table))
 
 
-def _times(cursor: CursorWrapper, table: str) -> tuple[int, int]:
+def _times(table: str) -> tuple[int, int]:
     """Return the times of the first partition: of this month, or from the first row to the next month."""
     now = time.time_ns()
-    cursor.execute(_ENDS.format(time=TIME, table=_quoted(table)))
-    first, last = cursor.fetchone()
+    first, last = row(_ENDS.format(time=TIME, table=quoted(table)))
     if first is None:
         return month_of(now)
     _, end = month_of(max(last, now))
@@ -136,10 +123,8 @@ def _times(cursor: CursorWrapper, table: str) -> tuple[int, int]:
 
 
 def _validate(table: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_VALIDATED, [_quoted(table), announcement.NAME])
-        if cursor.fetchone() == (False,):
-            cursor.execute(f"alter table {_quoted(table)} validate constraint {announcement.NAME}")
+    if value(_VALIDATED, [quoted(table), ANNOUNCEMENT]) is False:
+        execute(f"alter table {quoted(table)} validate constraint {ANNOUNCEMENT}")
 
 
 # 3. UNIQUE INDEXES
@@ -147,98 +132,71 @@ def _validate(table: str) -> None:
 
 def _complete_indexes(table: str) -> None:
     """Build an index with the time for each unique one without it."""
-    with connection.cursor() as cursor:
-        indexes = _indexes(cursor, table)
-        for index in indexes:
-            if not index.lacks_time:
-                continue
-            with_time = _with_time(index)
-            present = next((each for each in indexes if each.name == with_time), None)
-            if present and not present.valid:
-                # The remains of an attempt that was interrupted.
-                cursor.execute(f"drop index concurrently {_quoted(with_time)}")
-            if not present or not present.valid:
-                columns = ", ".join(map(_quoted, [*index.columns, TIME]))
-                cursor.execute(
-                    f"create unique index concurrently {_quoted(with_time)} on {_quoted(table)} ({columns})"
-                )
+    indexes = _indexes(table)
+    for index in indexes:
+        if not index.lacks_time:
+            continue
+        present = next((each for each in indexes if each.name == index.with_time), None)
+        if present and present.valid:
+            continue
+        if present:
+            # The remains of an attempt that was interrupted.
+            execute(f"drop index concurrently {quoted(index.with_time)}")
+        columns = ", ".join(map(quoted, [*index.columns, TIME]))
+        execute(f"create unique index concurrently {quoted(index.with_time)} on {quoted(table)} ({columns})")
 
 
-def _with_time(index: _Index) -> str:
-    return f"{index.name}_time"
-
-
-def _indexes(cursor: CursorWrapper, table: str) -> list[_Index]:
-    cursor.execute(_INDEXES, [_quoted(table)])
-    return [_Index(*row) for row in cursor.fetchall()]
+def _indexes(table: str) -> list[_Index]:
+    return [_Index(*each) for each in rows(_INDEXES, [quoted(table)])]
 
 
 # 4. THE NEW TABLE
 
 
 def _divide(table: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"lock table {_quoted(table)} in access exclusive mode")
-        lower, upper = announcement.announcements(cursor)[table]
-        first = unused_name(cursor, name_of(table, lower, upper))
-        indexes = _indexes(cursor, table)
-        cursor.execute(f"alter table {_quoted(table)} rename to {_quoted(first)}")
-        _free_names(cursor, first, indexes)
-        cursor.execute(
-            f"create table {_quoted(table)} (like {_quoted(first)} including all excluding indexes "
-            f"excluding constraints) partition by range ({TIME})"
-        )
-        for index in indexes:
-            if index.valid and not index.lacks_time:
-                _copy_index(cursor, table, index, indexes)
-        _copy_rights(cursor, table, first)
-        cursor.execute(
-            f"alter table {_quoted(table)} attach partition {_quoted(first)} "
-            f"for values from ({text_of(lower)}) to ({text_of(upper)})"
-        )
-        announcement.withdraw(cursor, first)
-        if upper < MAX:
+    execute(f"lock table {quoted(table)} in access exclusive mode")
+    lower, upper = announcements()[table]
+    first = unused_name(name_of(table, lower, upper))
+    indexes = _indexes(table)
+    execute(f"alter table {quoted(table)} rename to {quoted(first)}")
+    _free_names(first, indexes)
+    execute(
+        f"create table {quoted(table)} (like {quoted(first)} including all excluding indexes "
+        f"excluding constraints) partition by range ({TIME})"
+    )
+    for index in indexes:
+        if index.valid and not index.lacks_time:
+            _copy_index(table, index, indexes)
+    table_copies.copy_rights(quoted(first), quoted(table))
+    execute(
+        f"alter table {quoted(table)} attach partition {quoted(first)} "
+        f"for values from ({text_of(lower)}) to ({text_of(upper)})"
+    )
+    withdraw(first)
+    if upper < MAX:
+        with connection.cursor() as cursor:
             make_months(cursor, [table], [month_of(upper)])
 
 
-def _free_names(cursor: CursorWrapper, first: str, indexes: list[_Index]) -> None:
+def _free_names(first: str, indexes: list[_Index]) -> None:
     """Rename the indexes of the first partition: the new table gets their names. Drop what it can't have."""
     for number, index in enumerate(indexes, 1):
         if index.lacks_time and index.constraint:
-            cursor.execute(f"alter table {_quoted(first)} drop constraint {_quoted(index.constraint)}")
+            execute(f"alter table {quoted(first)} drop constraint {quoted(index.constraint)}")
         elif index.lacks_time or not index.valid:
-            cursor.execute(f"drop index {_quoted(index.name)}")
+            execute(f"drop index {quoted(index.name)}")
         else:
-            cursor.execute(f"alter index {_quoted(index.name)} rename to {_quoted(f'{first}_idx{number}')}")
+            execute(f"alter index {quoted(index.name)} rename to {quoted(f'{first}_idx{number}')}")
 
 
-def _copy_index(cursor: CursorWrapper, table: str, index: _Index, indexes: list[_Index]) -> None:
+def _copy_index(table: str, index: _Index, indexes: list[_Index]) -> None:
     if index.constraint:
         kind = "primary key" if index.primary else "unique"
-        columns = ", ".join(map(_quoted, index.columns))
-        cursor.execute(
-            f"alter table {_quoted(table)} add constraint {_quoted(index.constraint)} {kind} ({columns})"
-        )
+        columns = ", ".join(map(quoted, index.columns))
+        execute(f"alter table {quoted(table)} add constraint {quoted(index.constraint)} {kind} ({columns})")
         return
-    replaced = next((each for each in indexes if each.lacks_time and _with_time(each) == index.name), None)
-    name = replaced.name if replaced else index.name
+    replaced = next((each for each in indexes if each.lacks_time and each.with_time == index.name), index)
     # CREATE [UNIQUE] INDEX name ON schema.table USING ...: only the two names change.
     head, _, rest = index.definition.partition(" USING ")
     unique = "unique " if head.startswith("CREATE UNIQUE") else ""
-    cursor.execute(f"create {unique}index {_quoted(name)} on {_quoted(table)} using {rest}")
-
-
-def _copy_rights(cursor: CursorWrapper, table: str, first: str) -> None:
-    cursor.execute(_OWNER, [_quoted(first)])
-    owner, user = cursor.fetchone()
-    if owner != user:
-        cursor.execute(f"alter table {_quoted(table)} owner to {_quoted(owner)}")
-    cursor.execute(_GRANTS, [_quoted(first)])
-    for privilege, role, grantable in cursor.fetchall():
-        option = " with grant option" if grantable else ""
-        cursor.execute(f"grant {privilege} on {_quoted(table)} to {role}{option}")
-
-
-def _quoted(name: str) -> str:
-    quoted: Any = connection.ops.quote_name
-    return str(quoted(name))
+    execute(f"create {unique}index {quoted(replaced.name)} on {quoted(table)} using {rest}")

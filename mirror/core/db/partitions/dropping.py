@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.backends.utils import CursorWrapper
 
 from mirror.core.db.distribution import is_distributed, shards
 from mirror.core.db.partitions.catalogue import Partition, divided_tables, partitions
 from mirror.core.db.partitions.making import LOCK_KEY
 from mirror.core.db.schema.locking import change_table
+from mirror.core.db.statements import column, execute, quoted, value
 
 _SIZE = "select pg_total_relation_size(to_regclass(%s))"
 # Partitions that are no longer read, as their detaching has begun.
@@ -45,25 +45,13 @@ def before(time: int) -> list[ExpiredPartition]:
     """Return the partitions that end at or before a time (ns), the oldest first."""
     found = []
     with connection.cursor() as cursor:
-        size_of = _sizes(cursor)
+        spread = {part.name: part.bytes for part in shards.look(cursor).parts} if is_distributed() else {}
         for table in divided_tables(cursor):
             for partition in partitions(cursor, table):
                 if partition.upper <= time:
-                    found.append(ExpiredPartition(table, partition, size_of(partition.name)))
+                    size = spread.get(partition.name) or value(_SIZE, [quoted(partition.name)])
+                    found.append(ExpiredPartition(table, partition, int(size)))
     return sorted(found, key=lambda old: old.partition.upper)
-
-
-def _sizes(cursor: CursorWrapper) -> Callable[[str], int]:
-    """Return what tells the bytes of a partition by its name."""
-    spread = {part.name: part.bytes for part in shards.look(cursor).parts} if is_distributed() else {}
-
-    def size_of(name: str) -> int:
-        if name in spread:
-            return spread[name]
-        cursor.execute(_SIZE, [_quoted(name)])
-        return int(cursor.fetchone()[0])
-
-    return size_of
 
 
 def drop(
@@ -74,34 +62,34 @@ def drop(
     First those of a month are detached, the transactions before what belongs to them; then they are dropped.
     Return those that were still there: another may have dropped some since they were chosen.
     """
-    with connection.cursor() as cursor, _alone(cursor):
-        _finish(cursor)
+    with connection.cursor() as cursor, _alone():
+        _finish(divided_tables(cursor))
         present = {table: partitions(cursor, table) for table in {each.table for each in old}}
         dropped = [each for each in old if each.partition in present[each.table]]
         months = sorted({each.partition.upper for each in dropped})
         for end in months:
             of_month = [each for each in dropped if each.partition.upper == end]
             for each in of_month:
-                cursor.execute(_NOTE, [each.table, end])
-                _detach(cursor, each)
+                execute(_NOTE, [each.table, end])
+                _detach(each)
             for each in of_month:
-                _remove(cursor, each)
+                _remove(each)
                 show(each)
     return dropped
 
 
-def _detach(cursor: CursorWrapper, old: ExpiredPartition) -> None:
+def _detach(old: ExpiredPartition) -> None:
     if is_distributed():
         # Citus can't detach while the table is read: the partition is dropped as it is, once no one reads it.
         return
-    name = _quoted(old.partition.name)
-    cursor.execute(f"comment on table {name} is '{_MARK.format(table=old.table)}'")
-    cursor.execute(f"alter table {_quoted(old.table)} detach partition {name} concurrently")
+    name = quoted(old.partition.name)
+    execute(f"comment on table {name} is '{_MARK.format(table=old.table)}'")
+    execute(f"alter table {quoted(old.table)} detach partition {name} concurrently")
 
 
-def _remove(cursor: CursorWrapper, old: ExpiredPartition) -> None:
+def _remove(old: ExpiredPartition) -> None:
     def remove() -> None:
-        cursor.execute(f"drop table {_quoted(old.partition.name)}")
+        execute(f"drop table {quoted(old.partition.name)}")
 
     if is_distributed():
         change_table(connection, old.table, remove)
@@ -109,26 +97,20 @@ def _remove(cursor: CursorWrapper, old: ExpiredPartition) -> None:
         remove()
 
 
-def _finish(cursor: CursorWrapper) -> None:
+def _finish(tables: list[str]) -> None:
     """Detach and drop what an interrupted drop has left."""
-    for table in divided_tables(cursor):
-        cursor.execute(_PENDING, [_quoted(table)])
-        for (name,) in cursor.fetchall():
-            cursor.execute(f"alter table {_quoted(table)} detach partition {_quoted(name)} finalize")
-        cursor.execute(_LEFT, [_MARK.format(table=table)])
-        for (name,) in cursor.fetchall():
-            cursor.execute(f"drop table {_quoted(name)}")
+    for table in tables:
+        for name in column(_PENDING, [quoted(table)]):
+            execute(f"alter table {quoted(table)} detach partition {quoted(name)} finalize")
+        for name in column(_LEFT, [_MARK.format(table=table)]):
+            execute(f"drop table {quoted(name)}")
 
 
 @contextmanager
-def _alone(cursor: CursorWrapper) -> Iterator[None]:
+def _alone() -> Iterator[None]:
     """Lock the partitions: no other process adds or drops any."""
-    cursor.execute(f"select pg_advisory_lock({LOCK_KEY})")
+    execute(f"select pg_advisory_lock({LOCK_KEY})")
     try:
         yield
     finally:
-        cursor.execute(f"select pg_advisory_unlock({LOCK_KEY})")
-
-
-def _quoted(name: str) -> str:
-    return str(connection.ops.quote_name(name))
+        execute(f"select pg_advisory_unlock({LOCK_KEY})")

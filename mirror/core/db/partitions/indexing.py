@@ -10,6 +10,7 @@ from django.db.backends.utils import CursorWrapper
 
 from mirror.core.db.partitions.catalogue import divided_tables, partitions
 from mirror.core.db.schema.locking import change_table
+from mirror.core.db.statements import execute, quoted, value
 
 _STATEMENT = re.compile(r'create index concurrently "?(\w+)"? on "?(\w+)"? (.*)', re.S | re.I)
 _ATTACHED = """
@@ -27,26 +28,19 @@ def is_divided(cursor: CursorWrapper, statement: str) -> bool:
 def build(cursor: CursorWrapper, statement: str) -> None:
     """Build the index of such a statement for a divided table; what is built of it stays."""
     index, table, rest = _parts(statement)
-    cursor.execute(_VALID, [index])
-    if not cursor.fetchone():
-        change_table(connection, table, lambda: _make_whole(index, table, rest))
+    if value(_VALID, [index]) is None:
+        whole = f"create index {quoted(index)} on only {quoted(table)} {rest}"
+        change_table(connection, table, lambda: execute(whole))
     for partition in partitions(cursor, table):
-        cursor.execute(_ATTACHED, [index, _quoted(partition.name)])
-        if cursor.fetchone() == (True,):
+        if value(_ATTACHED, [index, quoted(partition.name)]):
             continue
         part = f"{partition.name}_{index.partition('__')[2]}"[:63]
-        cursor.execute(_VALID, [_quoted(part)])
-        row = cursor.fetchone()
-        if row == (False,):
-            cursor.execute(f"drop index concurrently {_quoted(part)}")
-        if row != (True,):
-            cursor.execute(f"create index concurrently {_quoted(part)} on {_quoted(partition.name)} {rest}")
-        cursor.execute(f"alter index {_quoted(index)} attach partition {_quoted(part)}")
-
-
-def _make_whole(index: str, table: str, rest: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"create index {_quoted(index)} on only {_quoted(table)} {rest}")
+        is_valid = value(_VALID, [quoted(part)])
+        if is_valid is False:
+            execute(f"drop index concurrently {quoted(part)}")
+        if not is_valid:
+            execute(f"create index concurrently {quoted(part)} on {quoted(partition.name)} {rest}")
+        execute(f"alter index {quoted(index)} attach partition {quoted(part)}")
 
 
 def _parts(statement: str) -> tuple[str, str, str]:
@@ -55,7 +49,3 @@ def _parts(statement: str) -> tuple[str, str, str]:
         raise ValueError(f"This does not build an index concurrently: {statement}")
     index, table, rest = match.groups()
     return index, table, rest
-
-
-def _quoted(name: str) -> str:
-    return str(connection.ops.quote_name(name))

@@ -2,16 +2,23 @@
 
 A month is made as a table of its own and then attached. Unlike CREATE TABLE ... PARTITION OF, that makes no
 reader of the other months wait.
+
+That a table will be divided is announced by a check of the times that its first partition will hold. Checking
+the rows reads the whole table, but blocks no one; attaching it as a partition takes moments then. Until then
+a loader that comes to a later month withdraws the announcement.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterable
+from itertools import chain, count
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from mirror.core.db.partitions import announcement
+from mirror.core.db import statements
 from mirror.core.db.partitions.catalogue import (
+    TIME,
     Partition,
     divided_tables,
     growing_tables,
@@ -25,6 +32,14 @@ from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_DAY
 #: The lock of who adds or drops partitions; the procedures of the database take it too.
 LOCK_KEY = "hashtextextended('create_time_partition_for_table', 0)"
 
+#: The name of the check that announces the division of a table.
+ANNOUNCEMENT = "times_of_partition"
+
+_CHECKS = """
+    select relname, pg_get_constraintdef(c.oid) from pg_constraint c
+    join pg_class on pg_class.oid = conrelid
+    where conname = %s and relname = any(%s) and relkind = 'r' and pg_table_is_visible(conrelid)"""
+_BOUND = re.compile(r"(>=|<) '?(-?\d+)")
 _OPTIONS = "select array_to_string(reloptions, ', ') from pg_class where oid = to_regclass(%s)"
 
 
@@ -36,8 +51,7 @@ def create_partitions_ahead() -> None:
     """
     with transaction.atomic(), connection.cursor() as cursor:
         make_room(cursor, lambda: [time.time_ns() // NANOS_PER_DAY])
-    with connection.cursor() as cursor:
-        cursor.execute("CALL create_mirror_node_time_partitions()")
+    statements.execute("CALL create_mirror_node_time_partitions()")
 
 
 def make_room(cursor: CursorWrapper, days: Callable[[], Iterable[int]]) -> None:
@@ -47,13 +61,13 @@ def make_room(cursor: CursorWrapper, days: Callable[[], Iterable[int]]) -> None:
     the tables. Where no table is divided, `days` is not called.
     """
     divided = divided_tables(cursor)
-    announced = announcement.announcements(cursor) if len(divided) < len(growing_tables()) else {}
+    announced = announcements() if len(divided) < len(growing_tables()) else {}
     if not divided and not announced:
         return
     months = {month_of(min(max(day * NANOS_PER_DAY, MIN), MAX)) for day in days()}
     for table, (lower, upper) in announced.items():
         if any(first < lower or end > upper for first, end in months):
-            announcement.withdraw(cursor, table)
+            withdraw(table)
     if months:
         make_months(cursor, divided, months | {month_of(min(max(end for _, end in months), MAX))})
 
@@ -88,12 +102,11 @@ def make(cursor: CursorWrapper, table: str, lower: int, upper: int, *, like: str
 
     It is stored `like` another one, by default the last.
     """
-    quoted = cursor.db.ops.quote_name
-    name = unused_name(cursor, name_of(table, lower, upper))
+    quoted = statements.quoted
+    name = unused_name(name_of(table, lower, upper))
     # A stronger lock than LIKE takes comes first, or two could wait for each other.
     cursor.execute(f"lock table only {quoted(table)} in share update exclusive mode")
-    cursor.execute(_OPTIONS, [quoted(like or partitions(cursor, table)[-1].name)])
-    (options,) = cursor.fetchone()
+    options = statements.value(_OPTIONS, [quoted(like or partitions(cursor, table)[-1].name)])
     storage = f" with ({options})" if options else ""
     cursor.execute(f"create table {quoted(name)} (like {quoted(table)} including all){storage}")
     cursor.execute(
@@ -102,13 +115,38 @@ def make(cursor: CursorWrapper, table: str, lower: int, upper: int, *, like: str
     )
 
 
-def unused_name(cursor: CursorWrapper, name: str) -> str:
+def unused_name(name: str) -> str:
     """Return the name, or with a number behind it if another table has it."""
-    number, candidate = 1, name
-    while True:
-        cursor.execute("select to_regclass(%s) is null", [cursor.db.ops.quote_name(candidate)])
-        (unused,) = cursor.fetchone()
-        if unused:
-            return candidate
-        number += 1
-        candidate = f"{name}_{number}"
+    candidates = chain([name], (f"{name}_{number}" for number in count(2)))
+    unused = "select to_regclass(%s) is null"
+    return next(each for each in candidates if statements.value(unused, [statements.quoted(each)]))
+
+
+# ANNOUNCEMENTS
+
+
+def announcements() -> dict[str, tuple[int, int]]:
+    """Return the times, from the first to before the second, of each table that will be divided."""
+    found = {}
+    for table, check in statements.rows(_CHECKS, [ANNOUNCEMENT, list(growing_tables())]):
+        bounds = dict(_BOUND.findall(check))
+        found[table] = int(bounds.get(">=", MIN)), int(bounds.get("<", MAX))
+    return found
+
+
+def announce(table: str, lower: int, upper: int) -> None:
+    """Add the check; stored rows are not read."""
+    conditions = [f"{TIME} is not null"]
+    if lower > MIN:
+        conditions.append(f"{TIME} >= {lower}")
+    if upper < MAX:
+        conditions.append(f"{TIME} < {upper}")
+    statements.execute(
+        f"alter table {statements.quoted(table)} add constraint {ANNOUNCEMENT} "
+        f"check ({' and '.join(conditions)}) not valid"
+    )
+
+
+def withdraw(table: str) -> None:
+    """Remove the check: rows of any time may be written again."""
+    statements.execute(f"alter table {statements.quoted(table)} drop constraint if exists {ANNOUNCEMENT}")

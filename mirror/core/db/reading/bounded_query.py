@@ -9,9 +9,11 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
+import psycopg
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from psycopg.errors import QueryCanceled
 
@@ -30,64 +32,62 @@ def ask(question: Callable[[], Answer], seconds: float, settings: Mapping[str, A
 
     Errors: NoAnswer, those of the question.
     """
-    asking = _Asking(question, seconds, settings)
-    threading.Thread(target=asking.run, name="question", daemon=True).start()
-    return asking.answer()
+    wrapper = new_connection(settings)
+    answer: Future[Answer] = Future()
+    closing = threading.Lock()
 
-
-class _Asking(Generic[Answer]):
-    def __init__(
-        self, question: Callable[[], Answer], seconds: float, settings: Mapping[str, Any] | None
-    ) -> None:
-        self._question, self._seconds, self._settings = question, seconds, settings
-        self._ended = threading.Event()
-        self._lock = threading.Lock()
-        self._wrapper: Any = None
-        self._answer: Answer
-        self._error: BaseException | None = None
-
-    def run(self) -> None:
-        wrapper: Any = connections.create_connection(DEFAULT_DB_ALIAS)
-        settings = dict(wrapper.settings_dict if self._settings is None else self._settings)
-        connect_options = {"connect_timeout": _CONNECT_SECONDS} | settings.get("OPTIONS", {})
-        wrapper.settings_dict = settings | {"OPTIONS": connect_options}
-        wrapper.is_bounded = True
-        self._wrapper = connections[DEFAULT_DB_ALIAS] = wrapper
+    def run() -> None:
+        connections[DEFAULT_DB_ALIAS] = wrapper
+        found: Any = None
+        error: BaseException | None = None
         try:
             with wrapper.cursor() as cursor:
                 # The server ends what is not answered in time, if it still works.
-                cursor.execute("select set_config('statement_timeout', %s, false)", [self._milliseconds])
-            self._answer = self._question()
-        except BaseException as error:
-            self._error = _without_frames(error)
-        finally:
-            # Whoever shuts the connection has done so.
-            with self._lock, suppress(Exception):
-                wrapper.close()
-            self._ended.set()
+                milliseconds = str(round(seconds * 1000))
+                cursor.execute("select set_config('statement_timeout', %s, false)", [milliseconds])
+            found = question()
+        except BaseException as raised:
+            error = _without_frames(raised)
+        # Whoever shuts the connection has done so.
+        with closing, suppress(Exception):
+            wrapper.close()
+        if error is None:
+            answer.set_result(found)
+        else:
+            answer.set_exception(error)
 
-    @property
-    def _milliseconds(self) -> str:
-        return str(round(self._seconds * 1000))
+    threading.Thread(target=run, name="question", daemon=True).start()
+    late = f"it has not answered within {seconds:g} s"
+    if not wait([answer], seconds).done:
+        with closing, suppress(Exception):
+            shut(wrapper.connection)
+        raise NoAnswer(late)
+    try:
+        return answer.result()
+    except OperationalError as error:
+        if isinstance(error.__cause__, QueryCanceled):
+            raise NoAnswer(late) from error
+        raise
 
-    def answer(self) -> Answer:
-        late = f"it has not answered within {self._seconds:g} s"
-        if not self._ended.wait(self._seconds):
-            self._shut()
-            raise NoAnswer(late)
-        if isinstance(self._error, OperationalError) and isinstance(self._error.__cause__, QueryCanceled):
-            raise NoAnswer(late) from self._error
-        if self._error is not None:
-            raise self._error
-        return self._answer
 
-    def _shut(self) -> None:
-        with (
-            self._lock,
-            suppress(Exception),
-            socket.socket(fileno=os.dup(self._wrapper.connection.fileno())) as shut,
-        ):
-            shut.shutdown(socket.SHUT_RDWR)
+def new_connection(settings: Mapping[str, Any] | None = None, **limits: int) -> Any:
+    """Return another connection of Django's, for any thread and not opened yet, with these limits of libpq.
+
+    Whoever uses it sees to the end of its statements, not `mirror.core.db.availability.silence`.
+    """
+    wrapper: Any = connections.create_connection(DEFAULT_DB_ALIAS)
+    settings = dict(wrapper.settings_dict if settings is None else settings)
+    options = {"connect_timeout": _CONNECT_SECONDS} | limits | settings.get("OPTIONS", {})
+    wrapper.settings_dict = settings | {"OPTIONS": options}
+    wrapper.is_bounded = True
+    wrapper.inc_thread_sharing()
+    return wrapper
+
+
+def shut(opened: "psycopg.Connection[Any]") -> None:
+    """End what a connection waits for; the thread that waits closes it."""
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(opened.fileno())) as other:
+        other.shutdown(socket.SHUT_RDWR)
 
 
 def _without_frames(error: BaseException) -> BaseException:

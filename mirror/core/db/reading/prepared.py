@@ -48,10 +48,13 @@ class _Statement:
 
 
 class PreparedStatements:
-    """The prepared statements of a connection. What `cursor` adapts is adapted here, too."""
+    """The prepared statements of a connection. What `cursor` adapts is adapted here, too.
 
-    def __init__(self, cursor: psycopg.Cursor[Any]) -> None:
-        self._cursor = cursor
+    `is_gone` tells whether to give the server up while it says nothing.
+    """
+
+    def __init__(self, cursor: psycopg.Cursor[Any], is_gone: Callable[[], bool] | None = None) -> None:
+        self._cursor, self._is_gone = cursor, is_gone or _never
         self._connection = cursor.connection.pgconn
         self._values = Transformer(cursor)
         # Text -> statement, the one that was used last at the end; None after its first use.
@@ -83,23 +86,21 @@ class PreparedStatements:
             raise self._error(result)
         return self._loaded(statement, result)
 
-    def rows_of_both(
-        self, first: str, text: str, values: "Values", is_gone: Callable[[], bool]
-    ) -> "tuple[list[Row], list[Row]]":
+    def rows_of_both(self, first: str, text: str, values: "Values") -> "tuple[list[Row], list[Row]]":
         """Return the rows of two statements that are sent together, the first one without values.
 
-        `is_gone` tells whether to give the server up while it says nothing. Errors: psycopg.Error.
+        Errors: psycopg.Error.
         """
-        one, other = self._ready(first, (), is_gone), self._ready(text, values, is_gone)
+        one, other = self._ready(first, ()), self._ready(text, values)
         connection = self._connection
         connection.enter_pipeline_mode()
         try:
             for statement, sent, formats in (one, other):
                 connection.send_query_prepared(statement.name, sent, formats, _BINARY)
             connection.pipeline_sync()
-            results = [self._result(is_gone) for _ in (one, other)]
+            results = [self._result() for _ in (one, other)]
             # The sync itself.
-            self._result(is_gone)
+            self._result()
         except BaseException:
             # Unread results would answer the next statement.
             connection.finish()
@@ -113,15 +114,13 @@ class PreparedStatements:
         )
         return first_rows, rows
 
-    def _ready(
-        self, text: str, values: "Values", is_gone: Callable[[], bool]
-    ) -> tuple[_Statement, Sequence[bytes], list[pq.Format]]:
+    def _ready(self, text: str, values: "Values") -> tuple[_Statement, Sequence[bytes], list[pq.Format]]:
         """Return a statement, prepared for values like these, with the values as they are sent."""
-        statement = self._statements.get(text) or self._prepare(text, values, is_gone)
+        statement = self._statements.get(text) or self._prepare(text, values)
         sent = self._dumped(statement, values)
         if self._values.types != statement.types:
-            self._deallocate(statement, is_gone)
-            statement = self._prepare(text, values, is_gone)
+            self._deallocate(statement)
+            statement = self._prepare(text, values)
             sent = self._dumped(statement, values)
         self._statements.move_to_end(text)
         return statement, sent, list(self._values.formats or ())
@@ -141,25 +140,25 @@ class PreparedStatements:
         columns.set_pgresult(None, set_loaders=False)
         return rows
 
-    def _result(self, is_gone: Callable[[], bool]) -> PGresult:
+    def _result(self) -> PGresult:
         """Return the result of what was sent; of a pipeline that of the next statement, or of its end."""
         connection = self._connection
-        self._wait(is_gone)
+        self._wait()
         result = connection.get_result()
         if result is None:
             raise self._lost(connection.get_error_message())
         if result.status != _END:
             # The end of this statement's results.
-            self._wait(is_gone)
+            self._wait()
             connection.get_result()
         return result
 
-    def _wait(self, is_gone: Callable[[], bool]) -> None:
+    def _wait(self) -> None:
         """Wait until libpq has a result at hand: fetching it earlier would block all threads."""
         connection = self._connection
         while (is_sending := connection.flush()) or connection.is_busy():
             poll = self._usable if is_sending else self._readable
-            if not poll.poll(_LOOK_SECONDS * 1000) and is_gone():
+            if not poll.poll(_LOOK_SECONDS * 1000) and self._is_gone():
                 raise self._lost("the server has not answered")
             connection.consume_input()
 
@@ -167,25 +166,25 @@ class PreparedStatements:
         self._connection.finish()
         return psycopg.OperationalError(message)
 
-    def _prepare(self, text: str, values: "Values", is_gone: Callable[[], bool] = _never) -> _Statement:
+    def _prepare(self, text: str, values: "Values") -> _Statement:
         query = PostgresQuery(Transformer(self._cursor))
         query.convert(text, values)
         self._made += 1
         name = b"read_%d" % self._made
         self._connection.send_prepare(name, query.query, query.types)
-        self._done(is_gone)
+        self._done()
         statement = _Statement(name, query, Transformer(self._cursor))
-        self._add(text, statement, is_gone)
+        self._add(text, statement)
         return statement
 
-    def _deallocate(self, statement: _Statement, is_gone: Callable[[], bool]) -> None:
+    def _deallocate(self, statement: _Statement) -> None:
         self._connection.send_query(b"deallocate " + statement.name)
-        self._done(is_gone)
+        self._done()
 
-    def _done(self, is_gone: Callable[[], bool]) -> None:
+    def _done(self) -> None:
         """Wait until what was sent is done. Errors: psycopg.Error."""
         try:
-            result = self._result(is_gone)
+            result = self._result()
         except BaseException:
             # As above.
             self._connection.finish()
@@ -193,12 +192,12 @@ class PreparedStatements:
         if result.status != _DONE:
             raise self._error(result)
 
-    def _add(self, text: str, statement: _Statement | None, is_gone: Callable[[], bool] = _never) -> None:
+    def _add(self, text: str, statement: _Statement | None) -> None:
         self._statements[text] = statement
         if len(self._statements) > MOST:
             _, oldest = self._statements.popitem(last=False)
             if oldest is not None:
-                self._deallocate(oldest, is_gone)
+                self._deallocate(oldest)
 
     def _error(self, result: PGresult) -> psycopg.Error:
         if result.error_field(pq.DiagnosticField.SQLSTATE) is not None:

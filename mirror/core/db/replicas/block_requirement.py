@@ -71,7 +71,7 @@ class BlockRequirement:
 
 
 class _Local(threading.local):
-    moment: BlockRequirement | None = None
+    requirement: BlockRequirement | None = None
 
 
 _local = _Local()
@@ -80,36 +80,36 @@ _local = _Local()
 def begin(since: int = NO_BLOCK) -> BlockRequirement:
     """Begin a request in this thread, once the block `since` is there.
 
-    Errors: BlockNotAvailable, TooManySlowRequests, Abandoned, psycopg.Error.
+    Errors: BlockNotAvailable, TooManySlowRequests, ClientDisconnected, psycopg.Error.
     """
-    moment = _local.moment = BlockRequirement(since)
+    requirement = _local.requirement = BlockRequirement(since)
     if since > NO_BLOCK:
         if reader is None:
-            moment.rest_on(_wait_for(since))
+            requirement.rest_on(_wait_for(since))
         else:
             reader.wait_for(since)
-    return moment
+    return requirement
 
 
 def go_on(since: int) -> None:
     """Go on with a request of another process, which has waited for the block `since`."""
-    _local.moment = BlockRequirement(since)
+    _local.requirement = BlockRequirement(since)
 
 
 def end() -> None:
     """End the request of this thread."""
-    _local.moment = None
+    _local.requirement = None
 
 
 def current() -> BlockRequirement:
     """Return the requirement of the request that this thread works on."""
-    moment = _local.moment
-    return BlockRequirement() if moment is None else moment
+    requirement = _local.requirement
+    return BlockRequirement() if requirement is None else requirement
 
 
-def newest(moment: BlockRequirement) -> int:
+def newest(requirement: BlockRequirement) -> int:
     """Return the newest block of an answer that is complete. Errors: those of `begin`."""
-    return latest() if reader is None else moment.newest
+    return latest() if reader is None else requirement.newest
 
 
 def latest() -> int:

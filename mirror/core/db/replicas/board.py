@@ -144,8 +144,3 @@ class Board:
 
     def looked(self) -> None:
         self._cells[_LOOKED] = time.monotonic_ns()
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether any process has checked the servers."""
-        return bool(self._cells[_LOOKED])

@@ -66,10 +66,10 @@ class Reader:
         """Return all rows of a statement. Errors: BlockNotAvailable, psycopg.Error, DatabaseError."""
         if request_scheduler.own_connection().in_atomic_block:
             return sql.fetch_here(statement, values, timeout)
-        moment = block_requirement.current()
+        requirement = block_requirement.current()
         patience: block_requirement.BlockWait | None = None
         while True:
-            needed = max(moment.since, moment.newest, self.board.answered)
+            needed = max(requirement.since, requirement.newest, self.board.answered)
             newest, failure = NO_BLOCK, None
             choices, asked = self._choices(needed), set()
             while (server := next(choices, None)) is not None:
@@ -86,7 +86,7 @@ class Reader:
                 if self.board.block(server.place) != block:
                     self.board.note(server.place, block)
                 if block >= needed:
-                    moment.rest_on(block)
+                    requirement.rest_on(block)
                     self._newest_read = max(self._newest_read, block)
                     self.board.answer_from(block)
                     return rows
@@ -103,7 +103,7 @@ class Reader:
     def wait_for(self, block: int) -> None:
         """Wait until a server has a block. Where no server answers, statements fail.
 
-        Errors: BlockNotAvailable, TooManySlowRequests, Abandoned.
+        Errors: BlockNotAvailable, TooManySlowRequests, ClientDisconnected.
         """
         patience: block_requirement.BlockWait | None = None
         while answering := [each for each in self.servers if self.board.state(each.place) != State.AWAY]:
@@ -204,7 +204,7 @@ class Reader:
         cursor = sql.cursor_of(session, timeout)
         prepared = session.prepared
         if prepared is None:
-            prepared = session.prepared = PreparedStatements(cursor)
+            prepared = session.prepared = PreparedStatements(cursor, session.is_gone)
         lease, noted = own.lease, statements.local.noted
         began, length = time.monotonic(), None
         if lease is not None:
@@ -213,9 +213,7 @@ class Reader:
             # Whoever has interrupted it just before has seen nothing to cancel.
             if lease is not None and lease.interrupted:
                 raise psycopg.errors.QueryCanceled
-            latest, rows = prepared.rows_of_both(
-                block_requirement.LATEST, statement, values, lambda: self.board.is_given_up(server.place)
-            )
+            latest, rows = prepared.rows_of_both(block_requirement.LATEST, statement, values)
             length = len(rows)
             return (latest[0][0] if latest else NO_BLOCK), rows
         finally:

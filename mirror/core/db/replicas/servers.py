@@ -7,11 +7,12 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config
 from mirror.core.config.database import replicas_of
+from mirror.core.db.reading import bounded_query
 
 SETTING = "db.read"
 
-# How long an attempt to connect may take, and how long the kernel retransmits unacknowledged data.
-_CONNECT_SECONDS, _UNCONFIRMED_MILLISECONDS = 2, 3000
+# How long the kernel retransmits unacknowledged data.
+_UNCONFIRMED_MILLISECONDS = 3000
 
 
 class Server(NamedTuple):
@@ -42,16 +43,8 @@ def configured() -> list[Server]:
 
 
 def connection_to(server: Server) -> Any:
-    """Return a new connection of Django's to a server, not opened yet."""
-    wrapper: Any = connections.create_connection(DEFAULT_DB_ALIAS)
-    limits = {"connect_timeout": _CONNECT_SECONDS, "tcp_user_timeout": _UNCONFIRMED_MILLISECONDS}
-    options = limits | server.settings.get("OPTIONS", {})
-    wrapper.settings_dict = {**server.settings, "OPTIONS": options}
-    # The watcher of all servers says which one is away.
-    wrapper.is_bounded = True
-    # Threads hand it on.
-    wrapper.inc_thread_sharing()
-    return wrapper
+    """Return a new connection of Django's to a server, not opened yet; the watcher says which one is away."""
+    return bounded_query.new_connection(server.settings, tcp_user_timeout=_UNCONFIRMED_MILLISECONDS)
 
 
 def _name(settings: Mapping[str, Any]) -> str:

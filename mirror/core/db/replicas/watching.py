@@ -18,6 +18,7 @@ from mirror.core.db.availability import outage
 from mirror.core.db.replicas import block_requirement, servers
 from mirror.core.db.replicas.board import NO_BLOCK, Board, State
 from mirror.core.db.replicas.servers import Server
+from mirror.core.db.scheduling.repeated import Check
 
 log = logs.logger("mirror.db")
 
@@ -126,16 +127,18 @@ class Watcher:
         self._lags = Lags()
         self._told: dict[int, State] = {}
         self._unreached: tuple[int, float] | None = None
+        self._looks: list[_Look] = []
 
-    def watch(self) -> None:
-        """Watch for ever, as soon as no other process does."""
-        while not self._board.may_watch():
-            time.sleep(_ELECTION_SECONDS)
-        looks = [_Look(server) for server in self._servers]
-        while True:
-            time.sleep(_LOOK_SECONDS)
-            seen = [None if each.is_silent else each.seen for each in looks]
-            self.judge(seen, [each.reason or "it says nothing" for each in looks])
+    def look(self) -> float:
+        """Judge the servers, as soon as no other process does; a repeated check."""
+        if not self._looks:
+            if not self._board.may_watch():
+                return _ELECTION_SECONDS
+            self._looks = [_Look(server) for server in self._servers]
+            return _LOOK_SECONDS
+        seen = [None if each.is_silent else each.seen for each in self._looks]
+        self.judge(seen, [each.reason or "it says nothing" for each in self._looks])
+        return _LOOK_SECONDS
 
     def judge(self, seen: Sequence[ServerState | None], reasons: Sequence[str]) -> None:
         """Note what the servers have said; None of one that does not answer."""
@@ -183,7 +186,7 @@ class Watcher:
             self._unreached = None
 
 
-def watches() -> list[Callable[[], None]]:
-    """Return the loops that a web server process runs, each in a thread of its own."""
+def checks() -> list[Check]:
+    """Return what a web server process repeats, in a thread of its own."""
     reader = block_requirement.reader
-    return [] if reader is None else [Watcher(reader.servers, reader.board).watch]
+    return [] if reader is None else [Watcher(reader.servers, reader.board).look]

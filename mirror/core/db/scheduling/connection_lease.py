@@ -1,13 +1,17 @@
 """The right to work, with a database connection; `request_scheduler` grants it."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
 from mirror.core import logs
+from mirror.core.db.reading import bounded_query
 from mirror.core.db.scheduling.cpu_time import CpuMeter
 from mirror.core.db.scheduling.slow_slot import SlowRequestSlot
 
@@ -22,10 +26,17 @@ Work = Callable[[], None]
 _CANCEL_SECONDS = 1.0
 
 
-class Refused(NamedTuple):
-    """Slow work that has waited for too long: its first statement ends it."""
+@dataclass(eq=False, slots=True)
+class Waiting:
+    """Work that waits for a lease: a thread that does it already gets the lease by `handoff`.
 
-    work: Work
+    If it `is_refused`, its first statement ends it.
+    """
+
+    work: Work | None
+    handoff: "SimpleQueue[ConnectionLease] | None" = None
+    is_refused: bool = False
+    until: float = math.inf
 
 
 class ConnectionLease:
@@ -47,31 +58,20 @@ class ConnectionLease:
         self.reading = False
         #: Whether the connection must not be used for other work.
         self.spoiled = False
-        self._meter = CpuMeter()
+        self.meter = CpuMeter()
         # Held while the work is interrupted, so that it ends neither itself nor the statement of another.
         self.lock = threading.Lock()
 
-    def use_for(self, work: Work | Refused | None) -> None:
-        self.interrupted = self.refused = isinstance(work, Refused)
+    def use_for(self, waiting: Waiting) -> None:
+        self.interrupted = self.refused = waiting.is_refused
         self.abandoned = self.reading = False
         # Others look at the work first, and then at these.
         self.began = time.monotonic()
-        self.work = work.work if isinstance(work, Refused) else work
-
-    def begin(self) -> None:
-        """Begin to measure the processor time of work, in the thread that does it."""
-        self._meter.begin(self._session)
-
-    def so_far(self) -> float | None:
-        """Return the processor time since then, if it is known; any thread may ask."""
-        return self._meter.so_far()
-
-    def lap(self) -> float | None:
-        """Return the processor time since then, or since the last lap, if it is known."""
-        return self._meter.lap(self._session)
+        self.work = waiting.work
 
     @property
-    def _session(self) -> "psycopg.Connection[Any] | None":
+    def session(self) -> "psycopg.Connection[Any] | None":
+        """The connection to the server that it reads from."""
         wrapper = self.connection if self.reads is None else self.reads
         return None if wrapper is None else wrapper.connection
 
@@ -80,27 +80,31 @@ class ConnectionLease:
         self.interrupted = True
         own = self.connection
         # The thread that works may be replacing one that is broken.
-        connection = None if own is None or own.in_atomic_block else self._session
-        if self.reading and connection is not None:
+        session = None if own is None or own.in_atomic_block else self.session
+        if self.reading and session is not None:
             try:
-                connection.cancel_safe(timeout=_CANCEL_SECONDS)
+                session.cancel_safe(timeout=_CANCEL_SECONDS)
             except psycopg.Error as error:
                 # It may reach the server later, and would end the statement of another.
                 self.spoiled = True
                 log.warning("statement_not_cancelled", reason=str(error))
 
+    def shut(self) -> None:
+        """End the work though its server may not even accept a cancellation; the caller holds the lock."""
+        self.abandoned = self.interrupted = self.spoiled = True
+        for wrapper in (self.connection, self.reads):
+            if wrapper is not None and wrapper.connection is not None:
+                bounded_query.shut(wrapper.connection)
 
-class ThreadHandoff:
-    """Wakes one thread, and hands it a lease."""
-
-    def __init__(self) -> None:
-        self._given = threading.Lock()
-        self._given.acquire()
-        self._turn: ConnectionLease | None = None
-
-    def give(self, lease: ConnectionLease) -> None:
-        self._turn = lease
-        self._given.release()
-
-    def wait(self, seconds: float = -1) -> ConnectionLease | None:
-        return self._turn if self._given.acquire(timeout=seconds) else None
+    def finish(self) -> None:
+        """End the work, once no thread interrupts it any more."""
+        with self.lock:
+            self.work = None
+        for wrapper in (self.connection, self.reads):
+            if wrapper is None:
+                continue
+            if self.spoiled:
+                wrapper.close()
+            elif wrapper.errors_occurred:
+                wrapper.close_if_unusable_or_obsolete()
+        self.spoiled = False

@@ -6,7 +6,7 @@ How long a request takes says little while the processors are busy with others.
 import threading
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 
@@ -15,56 +15,50 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 _SHIFT, _OF_SCHEDULER = 3, 2
 
 
-class _Began(NamedTuple):
-    """The clocks of a thread and of a connection, and their sum when work began."""
-
-    thread: int
-    connection: int
-    seconds: float
-
-    def now(self) -> float | None:
-        try:
-            return time.clock_gettime(self.thread) + time.clock_gettime(self.connection)
-        except OSError:
-            # The thread or PostgreSQL's process has ended.
-            return None
-
-
 class CpuMeter:
     """Measures the time of a thread and of its database connection."""
 
     def __init__(self) -> None:
         self._connection: psycopg.Connection[Any] | None = None
         self._clock: int | None = None
-        self._began: _Began | None = None
+        # The clocks of the thread and of the connection, and their sum at the last lap.
+        self._began: tuple[int, int, float] | None = None
 
     def begin(self, connection: psycopg.Connection[Any] | None) -> None:
         """Begin to measure the time of this thread."""
-        self._began = None
         if connection is not self._connection:
             self._clock = None if connection is None else _clock(connection)
             self._connection = connection
+        self._began = None
         if self._clock is not None:
-            began = _Began(time.pthread_getcpuclockid(threading.get_ident()), self._clock, 0.0)
-            if (now := began.now()) is not None:
-                self._began = began._replace(seconds=now)
+            thread = time.pthread_getcpuclockid(threading.get_ident())
+            self._began = thread, self._clock, 0.0
+            now = self.so_far()
+            self._began = None if now is None else (thread, self._clock, now)
 
     def lap(self, connection: psycopg.Connection[Any] | None) -> float | None:
         """Return the time since then, or since the last lap.
 
         It is None if it is unknown, or was spent with another connection.
         """
-        began = self._began
-        if connection is not self._connection or began is None or (now := began.now()) is None:
+        seconds = self.so_far() if connection is self._connection else None
+        if seconds is None or self._began is None:
             self.begin(connection)
             return None
-        self._began = _Began(began.thread, began.connection, now)
-        return now - began.seconds
+        thread, clock, began = self._began
+        self._began = thread, clock, began + seconds
+        return seconds
 
     def so_far(self) -> float | None:
         """Return the time since then, if it is known; any thread may ask."""
-        began = self._began
-        return None if began is None or (now := began.now()) is None else now - began.seconds
+        if (measured := self._began) is None:
+            return None
+        thread, clock, began = measured
+        try:
+            return time.clock_gettime(thread) + time.clock_gettime(clock) - began
+        except OSError:
+            # The thread or PostgreSQL's process has ended.
+            return None
 
 
 def _clock(connection: psycopg.Connection[Any]) -> int | None:

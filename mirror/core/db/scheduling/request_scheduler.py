@@ -17,14 +17,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple, cast
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, cast
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config, logs
-from mirror.core.db.availability import silence
 from mirror.core.db.reading import budget
-from mirror.core.db.scheduling.connection_lease import ConnectionLease, Refused, ThreadHandoff, Work
+from mirror.core.db.scheduling.connection_lease import ConnectionLease, Waiting, Work
 from mirror.core.db.scheduling.slow_slot import SlowRequestSlot
 
 if TYPE_CHECKING:
@@ -47,13 +47,6 @@ class TooManySlowRequests(Exception):
 
 class ClientDisconnected(Exception):
     """The client has disconnected."""
-
-
-class _Slow(NamedTuple):
-    """Slow work, or a thread that does some, and when it has waited for too long."""
-
-    waiting: "Work | ThreadHandoff"
-    until: float
 
 
 class _Local(threading.local):
@@ -86,41 +79,24 @@ class RequestScheduler:
         self._slot_wanted = threading.Condition(self._lock)
         # Connections of slow leases that have ended.
         self._spare: list[DatabaseWrapper] = []
-        # Work, and threads that have released their lease and need one again, first come, first served.
-        self._waiting: deque[Work | Refused | ThreadHandoff] = deque()
-        self._slow_waiting: deque[_Slow] = deque()
-        self._resting: list[ThreadHandoff] = []
+        # First come, first served.
+        self._waiting: deque[Waiting] = deque()
+        self._slow_waiting: deque[Waiting] = deque()
+        self._resting: list[SimpleQueue[ConnectionLease]] = []
         self._used: set[ConnectionLease] = set()
 
     def submit(self, work: Work, *, slow: bool = False) -> None:
         """Have a thread do the work once it has a lease: that of a slow request if the work is slow."""
-        if slow:
-            with self._lock:
-                lease = self._slow_lease()
-                is_waiting = lease is None and self._wait_as_slow(work)
-            if lease is not None:
-                self._begin(lease, work)
-            elif not is_waiting:
-                self._submit(Refused(work))
-        else:
-            self._submit(work)
+        self._grant_or_queue(Waiting(work), slow=slow)
 
     @property
     def waiting(self) -> int:
         """The number of those that wait for a lease, without slow ones."""
         return len(self._waiting)
 
-    def _submit(self, work: Work | Refused) -> None:
-        with self._lock:
-            if not self._free:
-                self._waiting.append(work)
-                return
-            lease = self._free.pop()
-        self._begin(lease, work)
-
     @property
     def slow_waiting(self) -> int:
-        """Return how many slow requests wait for others."""
+        """The number of slow requests that wait for others."""
         return len(self._slow_waiting)
 
     def in_use(self, *, slow: bool) -> int:
@@ -144,28 +120,24 @@ class RequestScheduler:
         for lease, its in self.used_for(0.0):
             with lease.lock:
                 if its is work and lease.work is work:
-                    lease.abandoned = lease.interrupted = lease.spoiled = True
-                    for wrapper in (lease.connection, lease.reads):
-                        if wrapper is not None and wrapper.connection is not None:
-                            silence.shut(wrapper.connection)
+                    lease.shut()
 
-    def watch(self) -> None:
-        """Make requests that take long slow ones, so that they hold up no quick ones; runs for ever."""
+    # SLOW WORK
+
+    def look(self) -> float:
+        """Make requests that take long slow ones, so that they hold up no quick ones; a repeated check."""
         soon = self._slow_after * PROCESSOR_PART
-        often = min(soon / _LOOKS, _LOOK_SECONDS)
-        while True:
-            time.sleep(often if self._used else _LOOK_SECONDS)
-            for lease, work in self.used_for(soon):
-                if lease.slot is None and not lease.interrupted and self._is_slow(lease):
-                    self._make_slow(lease, work)
-            if self._slow_waiting:
-                self._refuse_late()
+        for lease, work in self.used_for(soon):
+            if lease.slot is None and not lease.interrupted and self._is_slow(lease):
+                self._make_slow(lease, work)
+        if self._slow_waiting:
+            self._refuse_late()
+        return min(soon / _LOOKS, _LOOK_SECONDS) if self._used else _LOOK_SECONDS
 
     def _is_slow(self, lease: ConnectionLease) -> bool:
         if time.monotonic() - lease.began > self._slow_after:
             return True
-        seconds = lease.so_far()
-        return seconds is not None and seconds > self._slow_after * PROCESSOR_PART
+        return (lease.meter.so_far() or 0.0) > self._slow_after * PROCESSOR_PART
 
     def _make_slow(self, lease: ConnectionLease, work: Work) -> None:
         with lease.lock:
@@ -182,75 +154,81 @@ class RequestScheduler:
                 return
         self._hand_on(instead)
 
-    # SLOW WORK
-
     def _slow_lease(self) -> ConnectionLease | None:
         """Return the lease of a slow request if there is one at once. The caller holds the lock."""
         if not self._slow_waiting:
             for slot in self._slots:
                 if slot.take_at_once():
                     self._slots.remove(slot)
-                    return self._turn_of(slot)
+                    return self._lease_of(slot)
         return None
 
-    def _turn_of(self, slot: SlowRequestSlot) -> ConnectionLease:
+    def _lease_of(self, slot: SlowRequestSlot) -> ConnectionLease:
         return ConnectionLease(self._spare.pop() if self._spare else None, slot)
 
-    def _wait_as_slow(self, waiting: "Work | ThreadHandoff") -> bool:
-        """Let work or a thread wait for the lease of a slow request, unless too many do."""
-        if len(self._slow_waiting) >= _MOST_SLOW_WAITING:
-            return False
-        self._slow_waiting.append(_Slow(waiting, time.monotonic() + config.value(_SLOW_WAIT)))
-        self._slot_wanted.notify_all()
-        return True
-
-    def serve_slot(self, slot: SlowRequestSlot) -> None:
-        """Wait for a slot whenever slow work waits for it, for ever."""
-        while True:
+    def serve_slot(self, slot: SlowRequestSlot) -> float:
+        """Wait until slow work waits, and then for a slot for it; a repeated check."""
+        with self._lock:
+            self._slot_wanted.wait_for(lambda: self._slow_waiting and slot in self._slots)
+            self._slots.remove(slot)
+        try:
+            slot.take()
+        except BaseException:
             with self._lock:
-                self._slot_wanted.wait_for(lambda: self._slow_waiting and slot in self._slots)
-                self._slots.remove(slot)
-            try:
-                slot.take()
-            except BaseException:
-                with self._lock:
-                    self._slots.append(slot)
-                raise
-            with self._lock:
-                lease = self._turn_of(slot)
-            self._hand_on(lease)
-
-    def _put_back(self, lease: ConnectionLease) -> None:
-        """End the lease of a slow request, whose slot has been given back. The caller holds the lock."""
-        if lease.connection is not None:
-            self._spare.append(lease.connection)
-        self._slots.append(cast(SlowRequestSlot, lease.slot))
-        if self._slow_waiting:
-            self._slot_wanted.notify_all()
+                self._slots.append(slot)
+            raise
+        with self._lock:
+            lease = self._lease_of(slot)
+        self._hand_on(lease)
+        return 0.0
 
     def _refuse_late(self) -> None:
-        """Have slow work answered that has waited for too long. Threads look after themselves."""
+        """Let slow work that has waited for too long end at its first statement."""
         now = time.monotonic()
         with self._lock:
-            late = [
-                each
-                for each in self._slow_waiting
-                if each.until < now and not isinstance(each.waiting, ThreadHandoff)
-            ]
+            late = [each for each in self._slow_waiting if each.until < now]
             for each in late:
                 self._slow_waiting.remove(each)
+                each.is_refused = True
         for each in late:
-            self._submit(Refused(cast(Work, each.waiting)))
+            self._grant_or_queue(each, slow=False)
 
-    # THREADS
+    # LEASES
 
-    def _begin(self, lease: ConnectionLease, work: Work | Refused) -> None:
-        """Work with a lease, in another thread."""
-        lease.use_for(work)
+    def _grant_or_queue(self, waiting: Waiting, *, slow: bool) -> None:
+        """Grant a free lease, or one later. Slow work is refused if too much of it waits."""
         with self._lock:
-            thread = self._resting.pop() if self._resting else None
-        if thread is not None:
-            thread.give(lease)
+            lease = self._slow_lease() if slow else None
+            if slow and lease is None:
+                if len(self._slow_waiting) < _MOST_SLOW_WAITING:
+                    waiting.until = time.monotonic() + config.value(_SLOW_WAIT)
+                    self._slow_waiting.append(waiting)
+                    self._slot_wanted.notify_all()
+                    return
+                waiting.is_refused = True
+            if lease is None and not self._free:
+                self._waiting.append(waiting)
+                return
+            lease = lease or self._free.pop()
+        self._grant(lease, waiting)
+
+    def _hand_on(self, lease: ConnectionLease) -> None:
+        """Grant a lease to the next in its queue."""
+        with self._lock:
+            queue = self._waiting if lease.slot is None else self._slow_waiting
+            if not queue:
+                self._put_back(lease)
+                return
+            following = queue.popleft()
+        self._grant(lease, following)
+
+    def _grant(self, lease: ConnectionLease, waiting: Waiting) -> None:
+        """Let a thread work with a lease."""
+        lease.use_for(waiting)
+        with self._lock:
+            handoff = waiting.handoff or (self._resting.pop() if self._resting else None)
+        if handoff is not None:
+            handoff.put(lease)
             return
         try:
             threading.Thread(target=self._thread, args=(lease,), daemon=True).start()
@@ -258,66 +236,62 @@ class RequestScheduler:
             # There may be too many threads for one more. The lease is for whoever comes next.
             with self._lock:
                 lease.work = None
-                if lease.slot is None:
-                    self._free.append(lease)
-                else:
-                    lease.slot.give_back()
-                    self._put_back(lease)
+                self._put_back(lease)
             raise
 
-    def _thread(self, lease: ConnectionLease | None) -> None:
-        handoff = ThreadHandoff()
-        while lease is not None:
+    def _put_back(self, lease: ConnectionLease) -> None:
+        """Let a free lease rest; a slow one gives its slot back. The caller holds the lock."""
+        if lease.slot is None:
+            self._free.append(lease)
+            return
+        lease.slot.give_back()
+        if lease.connection is not None:
+            self._spare.append(lease.connection)
+        self._slots.append(lease.slot)
+        if self._slow_waiting:
+            self._slot_wanted.notify_all()
+
+    # THREADS
+
+    def _thread(self, lease: ConnectionLease) -> None:
+        granted: SimpleQueue[ConnectionLease] = SimpleQueue()
+        while True:
             self._attach(lease)
             self._work()
             with self._lock:
                 if len(self._resting) >= _MOST_RESTING:
                     return
-                self._resting.append(handoff)
-            lease = handoff.wait()
+                self._resting.append(granted)
+            lease = granted.get()
 
     def _work(self) -> None:
         """Do one work after the other, as long as some is waiting and this thread has a lease."""
         while (lease := _local.lease) is not None and lease.work is not None:
             try:
                 lease.work()
-                self._tell_ended()
+                self._report_ended()
             except BaseException:
-                # Whatever it was, the lease is for others, too. There may be no memory to tell of it.
+                # Whatever it was, the lease is for others, too. There may be no memory to log it.
                 with suppress(BaseException):
                     log.error("unexpected_error", exc_info=True)
             # Work may have left its lease and got another one.
             if (lease := _local.lease) is None:
                 return
-            self._finish(lease)
+            lease.finish()
             with self._lock:
-                if lease.slot is None and self._waiting and not isinstance(self._waiting[0], ThreadHandoff):
-                    lease.use_for(cast(Work | Refused, self._waiting.popleft()))
+                if lease.slot is None and self._waiting and self._waiting[0].handoff is None:
+                    lease.use_for(self._waiting.popleft())
         if lease is not None:
             self._give_up(lease)
 
-    def _tell_ended(self) -> None:
-        """Tell of this thread's work that has come to its own end, and has not left its lease for good."""
+    def _report_ended(self) -> None:
+        """Report this thread's work that has come to its own end, and has not left its lease for good."""
         lease = _local.lease
         if lease is None:
             return
-        seconds = lease.lap()
-        if self._ended is None or lease.work is None or seconds is None or lease.refused or lease.abandoned:
-            return
-        self._ended(lease.work, seconds)
-
-    def _finish(self, lease: ConnectionLease) -> None:
-        """End the use of a lease, once no thread interrupts it any more."""
-        with lease.lock:
-            lease.work = None
-        for connection in (lease.connection, lease.reads):
-            if connection is None:
-                continue
-            if lease.spoiled:
-                connection.close()
-            elif connection.errors_occurred:
-                connection.close_if_unusable_or_obsolete()
-        lease.spoiled = False
+        seconds = lease.meter.lap(lease.session)
+        if self._ended and lease.work and seconds is not None and not (lease.refused or lease.abandoned):
+            self._ended(lease.work, seconds)
 
     def _attach(self, lease: ConnectionLease) -> None:
         """Make a lease this thread's."""
@@ -328,12 +302,12 @@ class RequestScheduler:
             connections[DEFAULT_DB_ALIAS] = lease.connection
         lease.connection.lease = _local.lease = lease
         _local.scheduler = self
-        lease.begin()
+        lease.meter.begin(lease.session)
         self._used.add(lease)
 
     def _give_up(self, lease: ConnectionLease) -> None:
         """Let others have this thread's lease."""
-        self._finish(lease)
+        lease.finish()
         self._used.discard(lease)
         del connections[DEFAULT_DB_ALIAS]
         _local.lease = None
@@ -345,27 +319,7 @@ class RequestScheduler:
             return
         self._hand_on(lease)
 
-    def _hand_on(self, lease: ConnectionLease) -> None:
-        """Grant a free lease to the next in its queue."""
-        following: Work | Refused | ThreadHandoff
-        with self._lock:
-            if lease.slot is None:
-                if not self._waiting:
-                    self._free.append(lease)
-                    return
-                following = self._waiting.popleft()
-            else:
-                if not self._slow_waiting:
-                    lease.slot.give_back()
-                    self._put_back(lease)
-                    return
-                following = self._slow_waiting.popleft().waiting
-        if isinstance(following, ThreadHandoff):
-            following.give(lease)
-        else:
-            self._begin(lease, following)
-
-    # WORK THAT LEAVES ITS TURN
+    # WORK THAT LEAVES ITS LEASE
 
     @contextmanager
     def taken(self) -> Iterator[None]:
@@ -382,45 +336,14 @@ class RequestScheduler:
         self._give_up(lease)
         return work
 
-    def take(self, work: Work | None) -> None:
-        """Wait for a lease."""
-        handoff = None
-        with self._lock:
-            if self._free:
-                lease: ConnectionLease | None = self._free.pop()
-            else:
-                handoff = ThreadHandoff()
-                self._waiting.append(handoff)
-        if handoff is not None:
-            lease = handoff.wait()
-        assert lease is not None
-        lease.use_for(work)
+    def take(self, work: Work | None, *, slow: bool = False) -> None:
+        """Wait for a lease. Errors: TooManySlowRequests, with a quick lease."""
+        handoff: SimpleQueue[ConnectionLease] = SimpleQueue()
+        self._grant_or_queue(Waiting(work, handoff), slow=slow)
+        lease = handoff.get()
         self._attach(lease)
-
-    def take_slow(self, work: Work | None) -> None:
-        """Wait for the lease of a slow request. Errors: TooManySlowRequests, with a quick lease."""
-        handoff = None
-        with self._lock:
-            lease = self._slow_lease()
-            if lease is None and self._wait_as_slow(waiting := ThreadHandoff()):
-                handoff = waiting
-        if handoff is not None:
-            lease = handoff.wait(config.value(_SLOW_WAIT)) or self._given_at_last(handoff)
-        if lease is None:
-            self.take(work)
-            cast(ConnectionLease, _local.lease).refused = True
+        if lease.refused:
             raise TooManySlowRequests
-        lease.use_for(work)
-        self._attach(lease)
-
-    def _given_at_last(self, handoff: ThreadHandoff) -> ConnectionLease | None:
-        """Stop waiting; return the lease that was given meanwhile, if any."""
-        with self._lock:
-            for each in self._slow_waiting:
-                if each.waiting is handoff:
-                    self._slow_waiting.remove(each)
-                    return None
-        return handoff.wait()
 
 
 def own_connection() -> "DatabaseWrapper":
@@ -464,7 +387,7 @@ def end() -> None:
 
 
 def go_on(lease: ConnectionLease) -> None:
-    """Go on after an interruption: as a slow request. Errors: Abandoned, TooManySlowRequests."""
+    """Go on after an interruption: as a slow request. Errors: ClientDisconnected, TooManySlowRequests."""
     with lease.lock:
         # Whoever interrupts has done so.
         pass
@@ -477,5 +400,5 @@ def go_on(lease: ConnectionLease) -> None:
         return
     began = time.monotonic()
     scheduler = _local.scheduler
-    scheduler.take_slow(scheduler.leave(lease))
+    scheduler.take(scheduler.leave(lease), slow=True)
     budget.postpone(time.monotonic() - began)

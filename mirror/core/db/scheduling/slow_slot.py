@@ -8,6 +8,8 @@ import fcntl
 import os
 from typing import NamedTuple
 
+from mirror.core.processes.file_lock import locked
+
 
 class Files(NamedTuple):
     """The files of a slot, made by the process that starts the others."""
@@ -38,10 +40,10 @@ class SlowRequestSlot:
 
     def take_at_once(self) -> bool:
         """Take it unless another process has it or waits for it; return whether it has been taken."""
-        if not _locked(self._next):
+        if not locked(self._next):
             return False
         try:
-            return _locked(self._used)
+            return locked(self._used)
         finally:
             fcntl.flock(self._next, fcntl.LOCK_UN)
 
@@ -52,11 +54,3 @@ class SlowRequestSlot:
         """Release it for another process that waits; return True if none waits and this one has it again."""
         self.give_back()
         return self.take_at_once()
-
-
-def _locked(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

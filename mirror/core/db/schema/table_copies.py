@@ -11,6 +11,9 @@ from typing import NamedTuple
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.utils import CursorWrapper
 
+from mirror.core.db import statements
+from mirror.core.db.statements import quoted
+
 #: Where the tables of a node are.
 PUBLIC = "public"
 
@@ -43,17 +46,17 @@ _VIEWS = """
     select distinct view.relname from pg_depend d
     join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass
     join pg_class view on view.oid = r.ev_class
-    join pg_class c on c.oid = d.refobjid and d.refclassid = 'pg_class'::regclass
-    where c.relnamespace = to_regnamespace(%s) and c.relname = any(%s)"""
+    where d.refclassid = 'pg_class'::regclass
+        and d.refobjid in (select to_regclass(name) from unnest(%s::text[]) name)"""
 # Who may do what, apart from the owner.
 _GRANTS = """
     select g.privilege_type, case when g.grantee = 0 then 'public' else quote_ident(r.rolname) end,
         g.is_grantable
     from pg_class c cross join lateral aclexplode(c.relacl) g left join pg_roles r on r.oid = g.grantee
-    where c.oid = %s and g.grantee <> c.relowner"""
+    where c.oid = to_regclass(%s) and g.grantee <> c.relowner"""
 _OWNER = """
     select quote_ident(pg_get_userbyid(relowner)), relowner = current_user::regrole
-    from pg_class where oid = %s"""
+    from pg_class where oid = to_regclass(%s)"""
 _ON_TABLE = re.compile(r" ON (?:ONLY )?\S+ USING ")
 
 
@@ -77,13 +80,17 @@ def exists(cursor: CursorWrapper, schema: str) -> bool:
 
 def views(cursor: CursorWrapper, tables: Iterable[str]) -> list[str]:
     """Return the views that read the tables: they would go on reading them when copies take their places."""
-    cursor.execute(_VIEWS, [PUBLIC, list(tables)])
-    return [name for (name,) in cursor.fetchall()]
+    return views_of([_within(PUBLIC, table) for table in tables])
+
+
+def views_of(tables: list[str]) -> list[str]:
+    """Return the views that read tables, which are named as SQL has them."""
+    return statements.column(_VIEWS, [tables])
 
 
 def make(cursor: CursorWrapper, tables: Iterable[str], schema: str) -> None:
     """Make empty copies of tables, with the same partitions and with indexes of the same names."""
-    cursor.execute(f"create schema {_quoted(schema)}")
+    cursor.execute(f"create schema {quoted(schema)}")
     made = _tables(cursor, PUBLIC, tables)
     for table in made:
         name, original = _within(schema, table.name), _within(PUBLIC, table.name)
@@ -125,7 +132,7 @@ def _copy_indexes(cursor: CursorWrapper, table: _Table, schema: str) -> None:
         if cursor.fetchone() == (True,):
             continue
         if constraint:
-            cursor.execute(f"alter table {name} add constraint {_quoted(constraint)} {definition}")
+            cursor.execute(f"alter table {name} add constraint {quoted(constraint)} {definition}")
         else:
             cursor.execute(_ON_TABLE.sub(f" ON {name} USING ".replace("\\", r"\\"), index, count=1))
 
@@ -140,25 +147,24 @@ def change_places(cursor: CursorWrapper, tables: Iterable[str], schema: str, old
     originals, copies = _tables(cursor, PUBLIC, names), _tables(cursor, schema, names)
     whole = ", ".join(_within(PUBLIC, table.name) for table in originals if not table.is_partition)
     cursor.execute(f"lock table {whole} in access exclusive mode")
-    cursor.execute(f"create schema {_quoted(old)}")
+    cursor.execute(f"create schema {quoted(old)}")
     for table in copies:
         if source := next((each for each in originals if each.name == table.name), None):
-            _copy_rights(cursor, source, _within(schema, table.name))
+            copy_rights(_within(PUBLIC, source.name), _within(schema, table.name))
     for table in originals:
-        cursor.execute(f"alter table {_within(PUBLIC, table.name)} set schema {_quoted(old)}")
+        cursor.execute(f"alter table {_within(PUBLIC, table.name)} set schema {quoted(old)}")
     for table in copies:
-        cursor.execute(f"alter table {_within(schema, table.name)} set schema {_quoted(PUBLIC)}")
+        cursor.execute(f"alter table {_within(schema, table.name)} set schema {quoted(PUBLIC)}")
 
 
-def _copy_rights(cursor: CursorWrapper, source: _Table, copy: str) -> None:
-    cursor.execute(_OWNER, [source.oid])
-    owner, is_ours = cursor.fetchone()
+def copy_rights(source: str, copy: str) -> None:
+    """Let who may read or write a table do the same with another; both are named as SQL has them."""
+    owner, is_ours = statements.row(_OWNER, [source])
     if not is_ours:
-        cursor.execute(f"alter table {copy} owner to {owner}")
-    cursor.execute(_GRANTS, [source.oid])
-    for privilege, role, grantable in cursor.fetchall():
+        statements.execute(f"alter table {copy} owner to {owner}")
+    for privilege, role, grantable in statements.rows(_GRANTS, [source]):
         option = " with grant option" if grantable else ""
-        cursor.execute(f"grant {privilege} on {copy} to {role}{option}")
+        statements.execute(f"grant {privilege} on {copy} to {role}{option}")
 
 
 @contextmanager
@@ -185,8 +191,4 @@ def _tables(cursor: CursorWrapper, schema: str, tables: Iterable[str]) -> list[_
 
 
 def _within(schema: str, name: str) -> str:
-    return f"{_quoted(schema)}.{_quoted(name)}"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    return f"{quoted(schema)}.{quoted(name)}"

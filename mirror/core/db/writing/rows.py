@@ -114,40 +114,27 @@ class Rows:
 
     def insert(self, model: type[models.Model], **columns: Any) -> dict[str, Any]:
         """Add a row; missing columns take their default. The returned dict may be completed later."""
-        try:
-            self._inserted[model].append(columns)
-        except KeyError:
-            self._inserted[model] = [columns]
+        self._inserted.setdefault(model, []).append(columns)
         return columns
 
     def rows_of(self, model: type[models.Model]) -> list[Any]:
         """Return the list that takes rows of a table until the next barrier: values in the model's order."""
-        try:
-            return self._inserted[model]
-        except KeyError:
-            rows = self._inserted[model] = []
-            return rows
+        return self._inserted.setdefault(model, [])
 
     def changes_of(self, model: type[models.Model]) -> Pending:
         """Return what `upsert` adds to until the next barrier, for tables with very many changes."""
         pending = self._pending.get(model)
-        return self._start_changes(model) if pending is None else pending
+        if pending is None:
+            pending = self._pending[model] = self._new_changes(_rule(model), self._of_file.get(model))
+        return pending
 
     def upsert(self, model: type[models.Model], since: int | None = None, **columns: Any) -> None:
         """Change an object: as a new version from `since` (consensus timestamp) on, without it silently."""
-        try:
-            pending = self._pending[model]
-        except KeyError:
-            pending = self._start_changes(model)
-        pending.add(columns, since)
+        self.changes_of(model).add(columns, since)
 
     def establish(self, model: type[models.Model], since: int, **columns: Any) -> None:
         """Start a version of an object unless it exists (the rule's `present`)."""
         self.changes_of(model).establish(columns, since)
-
-    def _start_changes(self, model: type[models.Model]) -> Pending:
-        changes = self._pending[model] = self._new_changes(_rule(model), self._of_file.get(model))
-        return changes
 
     def _new_changes(self, rule: MergeRule, earlier: dict[Any, Change] | None) -> Pending:
         return Pending(rule, earlier)

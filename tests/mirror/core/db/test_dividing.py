@@ -17,7 +17,7 @@ from ledger.models import Transaction
 from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.backfill import IndexBuild
-from mirror.core.db.partitions import announcement, indexing
+from mirror.core.db.partitions import indexing, making
 from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, partitions
 from mirror.core.db.partitions.dividing import divide
 from mirror.core.db.partitions.making import create_partitions_ahead
@@ -251,11 +251,11 @@ def build_until_interrupted() -> None:
 def test_a_division_killed_after_any_of_its_steps_goes_on(step: str) -> None:
     stream = Stream(start=JULY)
     stream.happen("uncheckedSubmit")
-    with own_database(divided=False), connection.cursor() as cursor:
+    with own_database(divided=False):
         load(stream.block())
-        announcement.announce(cursor, "topic_message", JULY, month_start(JULY, 2))
+        making.announce("topic_message", JULY, month_start(JULY, 2))
         if step != "announced":
-            query(f"alter table topic_message validate constraint {announcement.NAME}")
+            query(f"alter table topic_message validate constraint {making.ANNOUNCEMENT}")
         if step == "index built":
             query(f"create unique index {INDEX}")
         if step == "index begun":
@@ -272,13 +272,13 @@ def test_a_loader_that_comes_to_a_later_month_is_not_held_up_by_an_unfinished_di
     first, second = Stream(start=JULY), Stream(start=month_start(JULY, 7))
     for stream in (first, second):
         stream.happen("uncheckedSubmit")
-    with own_database(divided=False), connection.cursor() as cursor:
+    with own_database(divided=False):
         load(first.block())
-        announcement.announce(cursor, "transaction", JULY, month_start(JULY, 2))
+        making.announce("transaction", JULY, month_start(JULY, 2))
 
         load_after_gap(second)
 
-        assert announcement.announcements(cursor) == {}
+        assert making.announcements() == {}
         assert Transaction.objects.count() == 2
 
 

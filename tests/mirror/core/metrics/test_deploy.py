@@ -11,8 +11,8 @@ import pytest
 import yaml
 from django.conf import settings
 
-from mirror.core.metrics import table
 from mirror.core.metrics.kinds import METRICS, Histogram
+from tests.mirror.core.metrics import table
 
 ROOT = Path(settings.BASE_DIR)
 DOCS = ROOT / "mirror" / "docs"
@@ -127,7 +127,7 @@ def test_the_page_ends_with_every_metric(monkeypatch) -> None:
 
     assert (DOCS / "metrics.md").read_text().partition(table.HEADING)[2] == (
         table.markdown().removeprefix(table.HEADING) + "\n"
-    ), "print the end of the page anew: .venv/bin/python -m mirror.core.metrics.table"
+    ), "print the end of the page anew: .venv/bin/python -m tests.mirror.core.metrics.table"
 
 
 def test_metrics_are_named_as_prometheus_expects_and_explained_in_sentences() -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def forgotten(settings_of: Callable[..., None], monkeypatch) -> None:
     """The page of another test is not shown again, and time stands still."""
-    monkeypatch.setattr(home, "_cached", home._Cached(0.0, 200, ""))
+    home._cache.clear()
     settings_of({"clock.now": float(START // SECOND)})
     LoaderState.objects.all().delete()
 
@@ -79,7 +79,7 @@ def test_a_node_that_has_dropped_old_transactions_says_when_the_kept_ones_begin(
     assert "are kept from" not in shown(client)
     Transaction.objects.all().delete()
     build.transaction(consensus_timestamp=START - 4 * SECOND)
-    home._cached = home._Cached(0.0, 200, "")
+    home._cache.clear()
     began = datetime.fromtimestamp(START // SECOND - 4, UTC)
     assert f"Transactions are kept from {began:%Y-%m-%d %H:%M:%S} UTC on." in text(shown(client))
 
@@ -93,7 +93,7 @@ def test_an_empty_node_says_so(client) -> None:
 def test_a_node_that_needs_help_is_marked(client, build: Build) -> None:
     assert 'class="sentence well"' in shown(client)
     fail("failed")
-    home._cached = home._Cached(0.0, 200, "")
+    home._cache.clear()
     assert 'class="sentence unwell"' in shown(client)
 
 
@@ -108,7 +108,7 @@ def test_strangers_are_told_no_process_host_file_or_source(
     for reported in (0, 600):
         LoaderState.objects.all().delete()
         fail(activity, seconds_ago=reported)
-        home._cached = home._Cached(0.0, 200, "")
+        home._cache.clear()
         page = shown(client)
         (sentence,) = re.findall(r'<p class="sentence \w+">(.*?)</p>', page)
         assert sentence
@@ -150,7 +150,7 @@ def test_while_the_database_is_away_the_page_says_so(client) -> None:
     assert answer.status_code == 503
     assert "The database is away." in text(answer.content.decode())
     # Until then a thread asks whether it is back.
-    wait_until(lambda: not outage._log._writing)
+    wait_until(lambda: not outage._writing)
 
 
 def test_without_tables_the_page_says_how_to_make_them(client) -> None:
@@ -188,7 +188,7 @@ def test_a_page_is_kept_for_a_second(client, build: Build) -> None:
     assert "No block is loaded yet" in shown(client)
     build.block(7, end=START)
     assert "No block is loaded yet" in shown(client)
-    home._cached = home._cached._replace(expires=0.0)
+    home._cache.clear()
     assert "No block is loaded yet" not in shown(client)
 
 

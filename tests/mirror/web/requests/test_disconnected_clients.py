@@ -1,6 +1,8 @@
 """The connections by which a request may have come."""
 
-from mirror.web.requests.disconnected_clients import Connection, may_be
+import pytest
+
+from mirror.web.requests.connections import Connection, may_be
 
 ARRIVED = 1000.0
 # It had been open for a while.
@@ -13,23 +15,29 @@ def _is_among(own: Connection) -> bool:
     return own.port in may_be([other, own], ARRIVED)
 
 
-def test_a_request_came_by_a_connection_that_received_something_just_before():
-    assert _is_among(OWN)
+@pytest.mark.parametrize(
+    "own",
+    [
+        pytest.param(OWN, id="received just before"),
+        pytest.param(OWN._replace(received=ARRIVED - 0.2), id="taken over late by a busy process"),
+        pytest.param(
+            OWN._replace(received=ARRIVED - 5, sent=ARRIVED - 0.001),
+            id="before the last answer",
+        ),
+        pytest.param(OWN._replace(received=ARRIVED + 0.2), id="further requests have followed"),
+    ],
+)
+def test_a_request_may_have_come_by_a_connection(own):
+    assert _is_among(own)
 
 
-def test_a_busy_process_takes_over_a_request_a_while_after_it_came():
-    assert _is_among(OWN._replace(received=ARRIVED - 0.2))
-
-
-def test_a_request_may_have_been_sent_long_before_the_answer_to_the_one_before_it():
-    assert _is_among(OWN._replace(received=ARRIVED - 5, sent=ARRIVED - 0.001))
-
-
-def test_further_requests_may_follow_by_the_same_connection():
-    assert _is_among(OWN._replace(received=ARRIVED + 0.2))
-
-
-def test_a_connection_that_rests_was_opened_later_or_has_been_answered_since_is_another_one():
-    assert not _is_among(OWN._replace(received=ARRIVED - 20))
-    assert not _is_among(OWN._replace(sent=ARRIVED + 0.3, received=ARRIVED + 0.3))
-    assert not _is_among(OWN._replace(sent=ARRIVED + 0.3))
+@pytest.mark.parametrize(
+    "own",
+    [
+        pytest.param(OWN._replace(received=ARRIVED - 20), id="rests"),
+        pytest.param(OWN._replace(sent=ARRIVED + 0.3, received=ARRIVED + 0.3), id="opened later"),
+        pytest.param(OWN._replace(sent=ARRIVED + 0.3), id="answered since"),
+    ],
+)
+def test_a_request_came_by_another_connection(own):
+    assert not _is_among(own)

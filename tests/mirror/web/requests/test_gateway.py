@@ -1,6 +1,5 @@
 """The gateway gives requests that are expected to be slow the turns of slow ones."""
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -11,26 +10,10 @@ from mirror.core.db.reading.sql import fetch_one
 from mirror.core.db.scheduling import request_scheduler, slow_slot
 from mirror.core.db.scheduling.slow_slot import SlowRequestSlot
 from mirror.web.requests.gateway import Gateway
+from tests.mirror.web.environment import Protocol
 from tests.mirror.web.environment import environment as of_request
-from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
-
-
-class _Protocol:
-    """Granian's object that takes an answer."""
-
-    def __init__(self) -> None:
-        self._answered = threading.Event()
-        self._answer = b""
-
-    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-        self._answer = body
-        self._answered.set()
-
-    def answer(self) -> bytes:
-        assert self._answered.wait(PATIENCE_SECONDS)
-        return self._answer
 
 
 def _counting(environment: dict[str, Any], start: Callable[..., None]) -> Iterable[bytes]:
@@ -51,9 +34,9 @@ def ask(settings_of: Callable[..., None]) -> Iterator[Callable[..., bytes]]:
     gateway = Gateway(_counting, [SlowRequestSlot(slow_slot.files())])
 
     def ask(path: str, query: str = "") -> bytes:
-        protocol = _Protocol()
+        protocol = Protocol()
         gateway(protocol, of_request(path, query))
-        return protocol.answer()
+        return protocol.answer()[2]
 
     # The times of a connection count from its second use.
     ask("/api/v1/blocks/one")

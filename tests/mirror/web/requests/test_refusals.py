@@ -12,6 +12,7 @@ from mirror.core.metrics import http
 from mirror.web.requests import rate_limits, refusals
 from mirror.web.requests.gateway import Gateway
 from tests.memory import memory_kept_by
+from tests.mirror.web.environment import Protocol
 from tests.mirror.web.environment import environment as of_request
 from tests.waiting import PATIENCE_SECONDS
 from tests.web3sim.serving import ServingNode, serving_node
@@ -73,26 +74,6 @@ def test_no_path_that_was_refused_is_kept_in_memory():
     assert memory_kept_by(refuse) < 1_000_000
 
 
-class _Protocol:
-    """Granian's object that takes an answer."""
-
-    def __init__(self) -> None:
-        self._answered = threading.Event()
-        self._answer: tuple[int, dict[str, str]] = 0, {}
-
-    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-        self._answer = status, dict(headers)
-        self._answered.set()
-
-    @property
-    def has_answer(self) -> bool:
-        return self._answered.is_set()
-
-    def answer(self) -> tuple[int, dict[str, str]]:
-        assert self._answered.wait(PATIENCE_SECONDS)
-        return self._answer
-
-
 class _Held:
     """An application whose answers a test holds back."""
 
@@ -105,8 +86,8 @@ class _Held:
         return [b"[]"]
 
 
-def _ask(gateway: Gateway, path: str = BLOCKS, method: str = "GET") -> _Protocol:
-    protocol = _Protocol()
+def _ask(gateway: Gateway, path: str = BLOCKS, method: str = "GET") -> Protocol:
+    protocol = Protocol()
     gateway(protocol, of_request(path, method=method))
     return protocol
 
@@ -121,7 +102,7 @@ def test_when_too_many_requests_wait_further_ones_are_refused_at_once_until_thes
 
     assert [each.has_answer for each in (*answered, health)] == [False] * 4
     for each in refused:
-        status, headers = each.answer()
+        status, headers, _ = each.answer()
         assert (status, headers["retry-after"]) == (503, "1")
         assert headers["x-request-id"]
     held.going.set()
@@ -137,7 +118,7 @@ def test_when_too_many_ask_how_the_node_is_further_ones_are_refused_until_these_
     refused = _ask(gateway, "/metrics")
 
     assert not any(each.has_answer for each in answered)
-    status, headers = refused.answer()
+    status, headers, _ = refused.answer()
     assert (status, headers["retry-after"]) == (503, "1")
     held.going.set()
     assert {each.answer()[0] for each in answered} == {200}
@@ -200,9 +181,9 @@ def test_an_overdue_request_is_counted_once_and_teaches_nothing(settings_of):
     gateway = Gateway(held, [])
     before = _counted()
     protocol = _ask(gateway)
-    (overdue,) = gateway.deadlines._older_than(0)
+    (overdue,) = gateway.open
 
-    assert overdue.refuse()
+    assert overdue.end_overdue()
     assert protocol.answer()[0] == 503
     assert _counted() == before + 1
     held.going.set()
@@ -216,7 +197,7 @@ def test_an_answer_that_fails_has_the_id_of_its_request():
     def application(environment: dict[str, Any], start: Any) -> Iterable[bytes]:
         raise ZeroDivisionError
 
-    status, headers = _ask(Gateway(application, [])).answer()
+    status, headers, _ = _ask(Gateway(application, [])).answer()
 
     assert status == 500
     assert headers["x-request-id"]
@@ -232,9 +213,9 @@ def test_each_answer_to_a_limited_client_has_its_limit_and_one_too_many_is_refus
     while answers[-1][0] == 200:
         answers.append(_ask(gateway).answer())
 
-    status, headers = answers[-1]
+    status, headers, _ = answers[-1]
     assert (status, headers["retry-after"]) == (429, "1")
-    assert {headers["ratelimit-policy"] for _, headers in answers} == {'"client";q=5;w=5'}
+    assert {headers["ratelimit-policy"] for _, headers, _ in answers} == {'"client";q=5;w=5'}
     assert answers[0][1]["ratelimit"] == '"client";r=4;t=1'
 
 
@@ -242,7 +223,7 @@ def test_without_a_limit_answers_have_no_word_of_one(settings_of):
     held = _Held()
     held.going.set()
 
-    _, headers = _ask(Gateway(held, [])).answer()
+    _, headers, _ = _ask(Gateway(held, [])).answer()
 
     assert set(headers) == {"x-request-id"}
 

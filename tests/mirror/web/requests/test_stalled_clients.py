@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from mirror.web.requests.stalled_clients import MOST_READERS
+from mirror.web.requests.bodies import MOST_READERS
 from tests.web3sim.rows import hex_address
 from tests.web3sim.serving import FEW, MUCH, ServingNode, serving_node
 

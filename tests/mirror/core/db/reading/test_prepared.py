@@ -155,10 +155,11 @@ def test_an_error_in_the_midst_of_two_statements_leaves_nothing_to_the_next_one(
     monkeypatch.setattr(prepared, "_LOOK_SECONDS", 0.0)
     client = psycopg.connect(**_address(), autocommit=True)
     statements = prepared.PreparedStatements(client.cursor())
-    assert statements.rows_of_both("select 7", "select %s + 1", (1,), lambda: False) == ([(7,)], [(2,)])
+    assert statements.rows_of_both("select 7", "select %s + 1", (1,)) == ([(7,)], [(2,)])
+    statements._is_gone = fails
     session = client.info.backend_pid
     with pytest.raises(KeyError, match="gone"):
-        statements.rows_of_both("select 7", "select pg_sleep(%s)", (600,), fails)
+        statements.rows_of_both("select 7", "select pg_sleep(%s)", (600,))
     assert client.closed
     with psycopg.connect(**_address()) as other:
         other.execute("select pg_terminate_backend(%s, 5000)", (session,))
@@ -170,10 +171,10 @@ def test_a_server_that_is_given_up_prepares_nothing_either(ledger_tables, monkey
     client.execute("create table locked ()")
     with psycopg.connect(**_address()) as other:
         other.execute("lock table locked")
-        statements = prepared.PreparedStatements(client.cursor())
+        statements = prepared.PreparedStatements(client.cursor(), lambda: True)
         with pytest.raises(psycopg.OperationalError, match="has not answered"):
             statements.rows("select 1 from locked", ())
-            statements._prepare("select 1 from locked", (), lambda: True)
+            statements._prepare("select 1 from locked", ())
         assert client.closed
         other.execute("drop table locked")
 

@@ -6,13 +6,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 from django.db import connection
 
 from mirror.core.db.reading.sql import fetch_one
+from mirror.core.db.scheduling import repeated, slow_slot
 from mirror.core.db.scheduling import request_scheduler as turns
-from mirror.core.db.scheduling import slow_slot
 from mirror.core.db.scheduling.cpu_time import CpuMeter
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler, TooManySlowRequests
 from mirror.core.db.scheduling.slow_slot import Files, SlowRequestSlot
@@ -47,7 +48,7 @@ def _process(quick: int, *files: Files, slow_after: float = 3600.0) -> RequestSc
     shared = [SlowRequestSlot(each) for each in files]
     made = RequestScheduler(quick, shared, slow_after)
     for slot in shared:
-        threading.Thread(target=made.serve_slot, args=(slot,), daemon=True).start()
+        repeated.start(partial(made.serve_slot, slot))
     return made
 
 
@@ -132,7 +133,7 @@ def test_more_slow_work_than_may_wait_is_done_at_once_and_ends_at_its_first_stat
 def test_slow_work_that_has_waited_for_too_long_ends_at_its_first_statement(files, settings_of):
     settings_of({"rest.db.statementTimeout": 0.05})
     turns = _process(1, files, slow_after=0.01)
-    threading.Thread(target=turns.watch, daemon=True).start()
+    repeated.start(turns.look)
     # Work without statements can't be interrupted.
     held = _Held()
     turns.submit(held, slow=True)
@@ -159,7 +160,7 @@ def test_work_that_computes_is_slow_long_before_work_that_waits(files, monkeypat
     settings_of({"rest.db.statementTimeout": 5.7})
     monkeypatch.setattr("mirror.core.db.scheduling.request_scheduler.PROCESSOR_PART", 0.03)
     turns = _process(1, files, slow_after=6.0)
-    threading.Thread(target=turns.watch, daemon=True).start()
+    repeated.start(turns.look)
     held = _Held()
     turns.submit(held, slow=True)
     ended: list[type[Exception]] = []
@@ -308,7 +309,7 @@ def test_random_work_of_two_processes_is_all_done_once_and_with_its_own_answers(
     shared = [slow_slot.files() for _ in range(2)]
     processes = [_process(2, *shared, slow_after=0.01) for _ in range(2)]
     for process in processes:
-        threading.Thread(target=process.watch, daemon=True).start()
+        repeated.start(process.look)
 
     numbers = range(1, 301)
     for number in numbers:

@@ -9,6 +9,7 @@ import pytest
 
 from mirror.core.db.scheduling import slow_slot
 from mirror.core.db.scheduling.slow_slot import Files, SlowRequestSlot
+from mirror.core.processes.file_lock import locked
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 _HOLDER = """
@@ -38,7 +39,7 @@ def _taking(slot: SlowRequestSlot, then: Callable[[], None]) -> threading.Thread
 def _is_waited_for(files: Files) -> bool:
     """Return whether a process waits for a slot that another one has."""
     watcher = SlowRequestSlot(files)
-    if slow_slot._locked(watcher._next):
+    if locked(watcher._next):
         watcher.take_at_once()
         return False
     return True

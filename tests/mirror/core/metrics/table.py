@@ -1,13 +1,13 @@
 """The list of all metrics, as docs/metrics.md ends with it.
 
-Print it anew by `python -m mirror.core.metrics.table`.
+Print it anew by `python -m tests.mirror.core.metrics.table`.
 """
 
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
 
+from mirror.core import metrics
 from mirror.core.metrics.kinds import METRICS
 
 HEADING = "## Every metric"
@@ -39,6 +39,6 @@ def _lines() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for module in iter_modules([str(Path(__file__).parent)]):
+    for module in iter_modules(metrics.__path__):
         import_module(f"mirror.core.metrics.{module.name}")
     print(markdown())
