@@ -1,10 +1,15 @@
-"""Contract logs: marks of the synthetic ones, and transfers that both node and mirror have logged."""
+"""Contract logs: marks of the synthetic ones, transfers that both node and mirror have logged, and hashes.
+
+The logs of a message that paid a fee in tokens are found by the hash of the message.
+"""
 
 from django.db.backends.utils import CursorWrapper
 
+from contracts.handlers.synthetic import TRANSFER
+from ledger.handlers.transaction import SUBMIT_MESSAGE
+from ledger.ingest.rows.persist import Persist
 from mirror.core.db.backfill import Backfill, Piece, changed
 
-TRANSFER = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
 # 2026-02-28T22:00, before which no node logged the token transfers of contracts.
 _NODES_LOG_SINCE = 1_772_316_000_000_000_000
 
@@ -29,6 +34,32 @@ _DELETE_DUPLICATES = """
         )"""
 
 
+# Indexes: the primary keys of contract_log and transaction, transaction_hash__hash.
+_INSERT_HASHES = """
+    insert into transaction_hash (consensus_timestamp, hash, hash_suffix, payer_account_id)
+    select t.consensus_timestamp, substring(t.transaction_hash from 1 for 32),
+        nullif(substring(t.transaction_hash from 33), ''), t.payer_account_id
+    from transaction t
+    where t.consensus_timestamp in (
+            select consensus_timestamp from contract_log
+            where consensus_timestamp > %(after)s and consensus_timestamp <= %(to)s)
+        and t.consensus_timestamp > %(after)s and t.consensus_timestamp <= %(to)s
+        and t.type = %(type)s and length(t.transaction_hash) in (32, 48)
+        and not exists (
+            select from transaction_hash h
+            where substring(h.hash from 1 for 32) = substring(t.transaction_hash from 1 for 32)
+                and h.consensus_timestamp = t.consensus_timestamp)"""
+
+# The first time at which a topic asked for a fee.
+_FIRST_FEE = """
+    select min(lower(f.timestamp_range)) - 1 from (
+        select entity_id, timestamp_range, fixed_fees from custom_fee
+        union all select entity_id, timestamp_range, fixed_fees from custom_fee_history
+    ) f
+    join topic t on t.id = f.entity_id
+    where jsonb_typeof(f.fixed_fees) = 'array' and f.fixed_fees <> '[]'"""
+
+
 def mark(cursor: CursorWrapper, piece: Piece) -> int:
     return changed(cursor, _MARK, piece, transfer=TRANSFER)
 
@@ -43,4 +74,26 @@ DUPLICATES = Backfill(
     table="contract_log",
     change=delete_duplicates,
     oldest=lambda _: _NODES_LOG_SINCE,
+)
+
+
+# HASHES
+
+
+def add_hashes(cursor: CursorWrapper, piece: Piece) -> int:
+    return changed(cursor, _INSERT_HASHES, piece, type=SUBMIT_MESSAGE)
+
+
+def _first_fee(cursor: CursorWrapper) -> int | None:
+    cursor.execute(_FIRST_FEE)
+    (first,) = cursor.fetchone()
+    return None if first is None else int(first)
+
+
+def _needs_hashes(cursor: CursorWrapper) -> bool:
+    return Persist().transaction_hash and _first_fee(cursor) is not None
+
+
+HASHES = Backfill(
+    name="message_hashes", table="contract_log", change=add_hashes, oldest=_first_fee, is_needed=_needs_hashes
 )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
-from contracts.backfills import messages
+from contracts.backfills.logs import add_hashes
 from contracts.handlers.blooms import bloom_of, united
 from contracts.handlers.results import NODE_LOGS_SINCE
 from contracts.handlers.synthetic import (
@@ -150,7 +150,7 @@ def add(cursor: CursorWrapper, piece: Piece) -> int:
         return 0
     _add_blooms(cursor, added)
     count = _insert(cursor, piece, added)
-    messages.add(cursor, piece)
+    add_hashes(cursor, piece)
     return count
 
 

@@ -7,12 +7,12 @@ A transaction is about the contract of its receipt, or else of its body. Results
 from typing import Any
 
 from contracts.models import Contract
-from ledger.handlers.columns import changed_staking, keys, staking, text
+from ledger.handlers.columns import changed_staking, given, keys, staking, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import at_genesis, handles, names_entity
 from ledger.stream.block.records.genesis import GenesisState
 from ledger.stream.record.item import RecordItem
-from mirror.core.values import entity_id, timestamp
+from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ContractID, Key
 from mirror.core.values.hapi.transaction_types import NUMBERS
 
@@ -20,9 +20,10 @@ CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
 ETHEREUM = NUMBERS["ETHEREUMTRANSACTION"]
 
 
-@names_entity("CONTRACTCALL")
-def called_contract(item: RecordItem, batch: Batch) -> int:
-    return created_contract(item, batch) or batch.lookup.contract(item.body.contractCall.contractID)
+@names_entity("CONTRACTCALL", "CONTRACTUPDATEINSTANCE", "CONTRACTDELETEINSTANCE")
+def named_contract(item: RecordItem, batch: Batch) -> int:
+    body = getattr(item.body, item.body.WhichOneof("data"))
+    return created_contract(item, batch) or batch.lookup.contract(body.contractID)
 
 
 @names_entity("CONTRACTCREATEINSTANCE")
@@ -72,11 +73,6 @@ def first_contracts(state: GenesisState, at: int, batch: Batch) -> None:
             batch.upsert(Contract, id=contract, runtime_bytecode=code)
 
 
-@names_entity("CONTRACTUPDATEINSTANCE")
-def updated_contract(item: RecordItem, batch: Batch) -> int:
-    return created_contract(item, batch) or batch.lookup.contract(item.body.contractUpdateInstance.contractID)
-
-
 @handles("CONTRACTUPDATEINSTANCE")
 def contract_update(item: RecordItem, batch: Batch) -> None:
     """Change what the body sets of a contract; its code never changes.
@@ -86,24 +82,11 @@ def contract_update(item: RecordItem, batch: Batch) -> None:
     # BODY
     body = item.body.contractUpdateInstance
     columns = _common(item, body, batch)
-    if body.HasField("adminKey"):
-        columns |= keys(body.adminKey.SerializeToString())
-    if body.HasField("expirationTime"):
-        columns["expiration_timestamp"] = timestamp.of(body.expirationTime)
-    if body.HasField("max_automatic_token_associations"):
-        columns["max_automatic_token_associations"] = body.max_automatic_token_associations.value
-    if body.HasField("memoWrapper"):
-        columns["memo"] = text(body.memoWrapper.value)
-    elif body.memo:
-        columns["memo"] = text(body.memo)
+    columns |= given(item, batch, body, "adminKey", "expirationTime", "max_automatic_token_associations")
+    columns |= given(item, batch, body, "memoWrapper") or ({"memo": text(body.memo)} if body.memo else {})
     columns |= changed_staking(item, body, batch)
     # ROWS
     batch.change_entity(item, id=item.entity_id, type="CONTRACT", deleted=False, **columns)
-
-
-@names_entity("CONTRACTDELETEINSTANCE")
-def deleted_contract(item: RecordItem, batch: Batch) -> int:
-    return created_contract(item, batch) or batch.lookup.contract(item.body.contractDeleteInstance.contractID)
 
 
 @handles("CONTRACTDELETEINSTANCE")
@@ -147,12 +130,7 @@ def _common(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]:
         if account is not None:
             columns["auto_renew_account_id"] = account
             batch.mention(account)
-    if body.HasField("autoRenewPeriod"):
-        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
-    if body.HasField("proxyAccountID"):
-        columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
-        batch.mention(columns["proxy_account_id"] or 0)
-    return columns
+    return columns | given(item, batch, body, "autoRenewPeriod", "proxyAccountID")
 
 
 def _code(item: RecordItem, batch: Batch) -> dict[str, Any]:

@@ -16,6 +16,13 @@ from mirror.core.values.ethereum import EthereumData, InvalidEthereumData
 SIGNER_NONCE_SINCE = (0, 47, 0)
 CONTRACT_REVERT_EXECUTED, MAX_CHILD_RECORDS_EXCEEDED = 33, 328
 
+# Columns with the names of what is decoded.
+_SAME = (
+    *("type", "chain_id", "nonce", "gas_price", "max_priority_fee_per_gas", "max_fee_per_gas", "gas_limit"),
+    *("to_address", "call_data", "access_list", "authorization_list", "recovery_id", "signature_v"),
+    *("signature_r", "signature_s", "hash"),
+)
+
 
 @names_entity("ETHEREUMTRANSACTION")
 def ethereum_contract(item: RecordItem, batch: Batch) -> int:
@@ -65,25 +72,8 @@ def ethereum_transaction(item: RecordItem, batch: Batch) -> None:
 
 
 def _columns(decoded: EthereumData) -> dict[str, Any]:
-    return {
-        "type": decoded.type,
-        "chain_id": decoded.chain_id,
-        "nonce": decoded.nonce,
-        "gas_price": decoded.gas_price,
-        "max_priority_fee_per_gas": decoded.max_priority_fee_per_gas,
-        "max_fee_per_gas": decoded.max_fee_per_gas,
-        "gas_limit": decoded.gas_limit,
-        "to_address": decoded.to_address,
-        "value": ethereum.signed_bytes(decoded.value),
-        "call_data": decoded.call_data,
-        "access_list": decoded.access_list,
-        "authorization_list": decoded.authorization_list,
-        "recovery_id": decoded.recovery_id,
-        "signature_v": decoded.signature_v,
-        "signature_r": decoded.signature_r,
-        "signature_s": decoded.signature_s,
-        "hash": decoded.hash,
-    }
+    columns = {name: getattr(decoded, name) for name in _SAME}
+    return columns | {"value": ethereum.signed_bytes(decoded.value)}
 
 
 def _hash(item: RecordItem, batch: Batch, decoded: EthereumData, call_data_file: int) -> bytes:

@@ -6,7 +6,6 @@ Any transaction whose record has a function result has them, whatever its own re
 from typing import Any
 
 from contracts.handlers.blooms import Blooms
-from contracts.handlers.gas import gas_consumed
 from contracts.handlers.positions import (
     CONTRACT_CALL,
     CONTRACT_CREATE,
@@ -23,12 +22,11 @@ from contracts.models import (
     ContractTransaction,
     ContractTransactionHash,
 )
-from ledger.handlers.columns import keys, text
+from ledger.handlers.columns import given, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item
 from ledger.models import Entity
 from ledger.stream.record.item import RecordItem
-from mirror.core.db.writing.copy import RowOrder
 from mirror.core.values import entity_id
 from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR, EthereumData
 
@@ -39,37 +37,11 @@ NODE_LOGS_SINCE = (0, 71, 0)
 
 MAX_INT64 = (1 << 63) - 1
 
-_LOG = RowOrder(
-    ContractLog,
-    "bloom",
-    "consensus_timestamp",
-    "contract_id",
-    "data",
-    "index",
-    "topic0",
-    "topic1",
-    "topic2",
-    "topic3",
-    "payer_account_id",
-    "root_contract_id",
-    "transaction_hash",
-    "transaction_index",
-    "synthetic",
-)
-_TRANSACTION = RowOrder(
-    ContractTransaction, "consensus_timestamp", "entity_id", "contract_ids", "payer_account_id"
-)
-_HASH = RowOrder(
-    ContractTransactionHash,
-    "consensus_timestamp",
-    "hash",
-    "payer_account_id",
-    "entity_id",
-    "transaction_result",
-)
 _NO_TOPICS = (None,) * 4
 
 _EMPTY_BLOOM = bytes(256)
+# The intrinsic gas of a transaction, of a creation, and of the bytes of its call data.
+_TRANSACTION_GAS, _CREATION_GAS, _ZERO_BYTE_GAS, _OTHER_BYTE_GAS = 21_000, 32_000, 4, 16
 _NO_FACTS = SidecarFacts()
 
 
@@ -122,13 +94,7 @@ def _add_result(
             "error_message": text(result.errorMessage),
             "function_result": result.SerializeToString(),
             "gas_used": result.gasUsed,
-            "gas_consumed": gas_consumed(
-                item,
-                batch,
-                gas_used=result.gasUsed,
-                facts=facts,
-                function_parameters=columns["function_parameters"],
-            ),
+            "gas_consumed": _gas_consumed(item, batch, result.gasUsed, facts, columns["function_parameters"]),
         }
     if not batch.persist.contract_results:
         return
@@ -165,7 +131,7 @@ def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any)
     if item.hapi_version < NODE_LOGS_SINCE:
         batch.state(Blooms).results[item.consensus_timestamp] = row
     if batch.persist.contract_transaction_hash:
-        batch.rows_of(_HASH).append(
+        batch.rows_of(ContractTransactionHash).append(
             (item.consensus_timestamp, hash, item.payer_account_id, contract, item.result)
         )
     return row
@@ -205,6 +171,26 @@ def _requested_by_ethereum(
     return {"amount": amount, "gas_limit": ethereum.gas_limit, "function_parameters": parameters}
 
 
+def _gas_consumed(
+    item: RecordItem, batch: Batch, gas_used: int, facts: SidecarFacts, parameters: bytes
+) -> int | None:
+    """Return the gas consumed: since HAPI 0.69 the gas used.
+
+    Before, it is the gas of the outermost call and the intrinsic gas of the transaction (g0 in the yellow
+    paper), or None if no sidecar has the former.
+    """
+    if item.hapi_version >= batch.persist.smart_contract_throttling_version:
+        return gas_used
+    if facts.gas_used is None:
+        return None
+    payload = parameters
+    if facts.has_bytecode and item.transaction_type == CONTRACT_CREATE:
+        payload = item.body.contractCreateInstance.initcode or facts.initcode
+    zeros = payload.count(0)
+    intrinsic = _TRANSACTION_GAS + _ZERO_BYTE_GAS * zeros + _OTHER_BYTE_GAS * (len(payload) - zeros)
+    return facts.gas_used + intrinsic + (_CREATION_GAS if facts.creation else 0)
+
+
 def _sender(item: RecordItem, batch: Batch, result: Any | None) -> int | None:
     if result is None or not result.HasField("sender_id"):
         return item.payer_account_id
@@ -229,11 +215,15 @@ def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: An
     created = [entity for entity in listed if entity]
     if not item.successful or item.hapi_version >= CHILD_RECORDS_SINCE:
         return created
-    at = item.consensus_timestamp
+    at, columns = item.consensus_timestamp, dict[str, Any]()
+    body = item.body.contractCreateInstance if item.transaction_type == CONTRACT_CREATE else None
+    if body is not None:
+        # What a contract's own creations share with it.
+        columns = given(item, batch, body, "adminKey", "autoRenewPeriod", "proxyAccountID")
+        columns["memo"] = text(body.memo)
     for entity in created:
         if entity == contract:
             continue
-        columns, code = _of_create_body(item) if item.transaction_type == CONTRACT_CREATE else ({}, None)
         batch.change_entity(
             item,
             id=entity,
@@ -246,22 +236,9 @@ def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: An
             **columns,
         )
         batch.mention(entity)
-        if code is not None:
-            batch.upsert(Contract, id=entity, **code)
+        if body is not None:
+            batch.upsert(Contract, id=entity, file_id=entity_id.of_file(body.fileID) or None)
     return created
-
-
-def _of_create_body(item: RecordItem) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return columns of entity and of contract that a contract's own creations share with it."""
-    body = item.body.contractCreateInstance
-    columns: dict[str, Any] = {"memo": text(body.memo)}
-    if body.HasField("autoRenewPeriod"):
-        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
-    if body.HasField("adminKey"):
-        columns |= keys(body.adminKey.SerializeToString())
-    if body.HasField("proxyAccountID"):
-        columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
-    return columns, {"file_id": entity_id.of_file(body.fileID) or None}
 
 
 def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts: set[int]) -> list[list[Any]]:
@@ -291,7 +268,7 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
                 False,  # synthetic
             ]
         )
-    batch.rows_of(_LOG).extend(rows)
+    batch.rows_of(ContractLog).extend(rows)
     return rows
 
 
@@ -315,4 +292,4 @@ def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:
 def _add_contract_transactions(item: RecordItem, batch: Batch, contracts: list[int]) -> None:
     """Store one row per contract that takes part, and one for the payer; each lists all contracts."""
     at, payer = item.consensus_timestamp, item.payer_account_id
-    batch.rows_of(_TRANSACTION).extend([(at, entity, contracts, payer) for entity in contracts])
+    batch.rows_of(ContractTransaction).extend([(at, entity, contracts, payer) for entity in contracts])

@@ -1,6 +1,5 @@
 """Contract sidecars of a transaction, whatever its result: state changes, actions, bytecode."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -12,23 +11,12 @@ from contracts.handlers.hooks.storage import StorageChanges
 from contracts.models import Contract, ContractAction, ContractState, ContractStateChange
 from ledger.ingest.rows.batch import Batch
 from ledger.stream.record.item import RecordItem
-from mirror.core.db.writing.copy import RowOrder
 from mirror.core.values import entity_id
 from mirror.core.values.entity_id import OutOfRangeEntityId
 from mirror.core.values.hapi.messages import ContractAction as ActionMessage
 
 SLOT_LENGTH = 32
 
-_STATE_CHANGE = RowOrder(
-    ContractStateChange,
-    "consensus_timestamp",
-    "contract_id",
-    "payer_account_id",
-    "slot",
-    "value_read",
-    "value_written",
-    "migration",
-)
 
 _CREATE_CALL = 2  # enum CallType
 _RESULT_DATA = {
@@ -86,7 +74,7 @@ def _state_changes(
 ) -> None:
     at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
     hook_call = item.calls_hook
-    add, upsert = batch.rows_of(_STATE_CHANGE).append, batch.upsert
+    add, upsert = batch.rows_of(ContractStateChange).append, batch.upsert
     for changes in sidecar.state_changes.contract_state_changes:
         contract = batch.lookup.contract(changes.contract_id)
         if hook_call and contract == item.entity_id:
@@ -142,40 +130,31 @@ def _actions(item: RecordItem, batch: Batch, actions: Any, facts: SidecarFacts) 
 
 
 def _caller(item: RecordItem, batch: Batch, action: Any) -> dict[str, Any]:
-    kind = action.WhichOneof("caller")
-    columns: dict[str, Any] = {"caller": None, "caller_type": None}
-    if kind == "calling_contract":
-        caller = _known(item, batch, "caller", entity_id.of_contract, action.calling_contract)
-        columns = {"caller": caller, "caller_type": "CONTRACT"}
-    elif kind == "calling_account":
-        caller = _known(item, batch, "caller", entity_id.of_account, action.calling_account)
-        columns = {"caller": caller, "caller_type": "ACCOUNT"}
-    else:
+    kind, caller = _party(item, batch, action, "caller")
+    if kind is None:
         batch.recoverable(item, "a contract action has no caller")
-    return columns
+    return {"caller": caller, "caller_type": kind and kind.removeprefix("calling_").upper()}
 
 
 def _recipient(item: RecordItem, batch: Batch, action: Any) -> dict[str, Any]:
-    kind = action.WhichOneof("recipient")
-    if kind == "recipient_contract":
-        return {kind: _known(item, batch, "recipient", entity_id.of_contract, action.recipient_contract)}
-    if kind == "recipient_account":
-        return {kind: _known(item, batch, "recipient", entity_id.of_account, action.recipient_account)}
+    kind, recipient = _party(item, batch, action, "recipient")
     if kind == "targeted_address":
         return {"recipient_address": action.targeted_address}
     # A contract whose creation failed has no address.
-    return {}
+    return {kind: recipient} if kind else {}
 
 
-def _known(
-    item: RecordItem, batch: Batch, role: str, encoded: Callable[[Any], int], message: Any
-) -> int | None:
-    """Return and mention the id of an account or contract; None, and a problem, if it is out of range."""
-    entity = encoded(message)
+def _party(item: RecordItem, batch: Batch, action: Any, role: str) -> tuple[str | None, int | None]:
+    """Return the field of a caller or recipient, and its id; None, and a problem, for one out of range."""
+    kind = action.WhichOneof(role)
+    if kind is None or kind == "targeted_address":
+        return kind, None
+    encoded = entity_id.of_contract if kind.endswith("contract") else entity_id.of_account
+    entity = encoded(getattr(action, kind))
     if isinstance(entity, OutOfRangeEntityId):
         batch.recoverable(item, f"the {role} of a contract action is impossible: {entity.problem}")
     batch.mention(entity)
-    return entity or None
+    return kind, entity or None
 
 
 def _migrate(batch: Batch, bytecode: Any) -> int:

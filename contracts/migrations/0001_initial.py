@@ -1,25 +1,30 @@
 import django.contrib.postgres.fields
 import django.contrib.postgres.fields.ranges
 from django.db import migrations, models
+from django.db.models.functions import Substr
+from django.db.models.lookups import IsNull
 
 import mirror.core.db.schema.fields
 import mirror.core.db.schema.indexes
 import mirror.core.db.schema.tables
-from mirror.core.db.schema.operations import VacuumAfterInserts
+
+# Index-only scans read the table, too, until a vacuum has marked its pages as visible to all. By default it
+# waits until a fifth of the table is new, which takes ever longer as a table grows.
+VACUUM_AFTER_INSERTS = """
+    ALTER TABLE {table} SET (
+        autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = {rows}
+    )"""
 
 
 class Migration(migrations.Migration):
     initial = True
-
-    dependencies = [
-        ("ledger", "0001_initial"),
-    ]
+    dependencies = [("ledger", "0001_initial")]
 
     operations = [
         migrations.RunSQL(
             """
 CREATE TYPE hook_extension_point AS ENUM ('ACCOUNT_ALLOWANCE_HOOK');
-CREATE TYPE hook_type AS ENUM ('LAMBDA');
+CREATE TYPE hook_type AS ENUM ('EVM');
 """,
             reverse_sql="""
 DROP TYPE hook_extension_point;
@@ -171,6 +176,7 @@ DROP TYPE hook_type;
                 ("root_contract_id", models.BigIntegerField(null=True)),
                 ("transaction_hash", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("transaction_index", models.IntegerField(null=True)),
+                ("synthetic", models.BooleanField(null=True)),
             ],
             options={
                 "db_table": "contract_log",
@@ -178,7 +184,40 @@ DROP TYPE hook_type;
                     mirror.core.db.schema.indexes.Index(
                         fields=["contract_id", "-consensus_timestamp", "index"],
                         name="contract_log__contract_id_timestamp_index",
-                    )
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        condition=models.Q(("synthetic", True)),
+                        fields=["-consensus_timestamp", "-index"],
+                        name="contract_log__synthetic_timestamp",
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        Substr("topic0", 1, 8),
+                        models.F("consensus_timestamp"),
+                        models.F("index"),
+                        condition=models.Q(IsNull(Substr("topic0", 1, 8), False)),
+                        name="contract_log__topic0_timestamp",
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        Substr("topic1", 1, 8),
+                        models.F("consensus_timestamp"),
+                        models.F("index"),
+                        condition=models.Q(IsNull(Substr("topic1", 1, 8), False)),
+                        name="contract_log__topic1_timestamp",
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        Substr("topic2", 1, 8),
+                        models.F("consensus_timestamp"),
+                        models.F("index"),
+                        condition=models.Q(IsNull(Substr("topic2", 1, 8), False)),
+                        name="contract_log__topic2_timestamp",
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        Substr("topic3", 1, 8),
+                        models.F("consensus_timestamp"),
+                        models.F("index"),
+                        condition=models.Q(IsNull(Substr("topic3", 1, 8), False)),
+                        name="contract_log__topic3_timestamp",
+                    ),
                 ],
             },
         ),
@@ -276,7 +315,6 @@ DROP TYPE hook_type;
         migrations.CreateModel(
             name="EthereumTransaction",
             fields=[
-                ("access_list", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("call_data_id", models.BigIntegerField(null=True)),
                 ("call_data", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("chain_id", mirror.core.db.schema.fields.BytesField(null=True)),
@@ -297,6 +335,9 @@ DROP TYPE hook_type;
                 ("to_address", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("type", models.SmallIntegerField()),
                 ("value", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("authorization_list", models.JSONField(null=True)),
+                ("access_list", models.JSONField(null=True)),
+                ("in_weibars", models.BooleanField(db_default=True)),
             ],
             options={
                 "db_table": "ethereum_transaction",
@@ -322,7 +363,7 @@ DROP TYPE hook_type;
                         "hook_extension_point", db_default="ACCOUNT_ALLOWANCE_HOOK"
                     ),
                 ),
-                ("type", mirror.core.db.schema.fields.EnumField("hook_type", db_default="LAMBDA")),
+                ("type", mirror.core.db.schema.fields.EnumField("hook_type", db_default="EVM")),
                 ("deleted", models.BooleanField(db_default=False)),
                 ("admin_key", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
@@ -356,7 +397,7 @@ DROP TYPE hook_type;
                         "hook_extension_point", db_default="ACCOUNT_ALLOWANCE_HOOK"
                     ),
                 ),
-                ("type", mirror.core.db.schema.fields.EnumField("hook_type", db_default="LAMBDA")),
+                ("type", mirror.core.db.schema.fields.EnumField("hook_type", db_default="EVM")),
                 ("deleted", models.BooleanField(db_default=False)),
                 ("admin_key", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
@@ -421,13 +462,16 @@ DROP TYPE hook_type;
                 "db_table": "hook_storage_change",
             },
         ),
-        VacuumAfterInserts(
-            {
-                "contract_result": 180_000,
-                "contract_log": 540_000,
-                "contract_action": 2_160_000,
-                "contract_state_change": 1_800_000,
-            }
+        *(
+            migrations.RunSQL(
+                VACUUM_AFTER_INSERTS.format(table=table, rows=rows), reverse_sql=migrations.RunSQL.noop
+            )
+            for table, rows in (
+                ("contract_result", 180_000),
+                ("contract_log", 540_000),
+                ("contract_action", 2_160_000),
+                ("contract_state_change", 1_800_000),
+            )
         ),
         migrations.RunSQL(
             "ALTER TABLE ethereum_transaction SET (autovacuum_vacuum_insert_scale_factor = 0.1)",

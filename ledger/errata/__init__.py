@@ -6,6 +6,9 @@ Nothing of it is bundled: an operator names a folder with files. How many there 
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mirror.core import config
+from mirror.core.db import statements
+
 NETWORK = "mainnet"
 
 
@@ -21,6 +24,12 @@ class Part(StrEnum):
 
 #: How many there are, of those parts of which it is known.
 KNOWN = {Part.TRANSACTIONS: 113, Part.ACCOUNTS: 15_380, Part.CONTRACTS: 89}
+# The first transactions of mainnet are of September 2019; transfers that did not happen are of that year.
+_CONCERNED_BEFORE = 1_577_836_800 * 10**9
+
+# Index: the primary key (consensus_end).
+_FIRST = "select consensus_start from record_file order by consensus_end limit 1"
+_APPLIED = "select part, cardinality(applied) from loaded_errata"
 
 
 @dataclass(frozen=True)
@@ -31,3 +40,22 @@ class Done:
     loaded: int
     added: int
     outside: int = 0
+
+
+def sentence() -> str:
+    """Return what is applied, or that nothing is; empty where the history has no errata."""
+    if config.value("network") != NETWORK:
+        return ""
+    applied = dict(statements.rows(_APPLIED))
+    if applied:
+        counts = (
+            f"{applied.get(part.value, 0):,} of {known:,} {part.value}" for part, known in KNOWN.items()
+        )
+        return f"{', '.join(counts)} of mainnet's errata are applied"
+    first = statements.value(_FIRST)
+    if first is None or first >= _CONCERNED_BEFORE:
+        return ""
+    return (
+        "none of mainnet's errata are applied, so transactions are missing and balances are wrong: see "
+        "`manage.py errata --help`"
+    )

@@ -14,14 +14,14 @@ from django.db.backends.utils import CursorWrapper
 from ledger.errata.folder import MissingTransaction
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
-from ledger.ingest.rows.batch import TRANSACTION, Batch
+from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.file_rows import FileRows
 from ledger.ingest.rows.persist import Persist
-from ledger.models import CryptoTransfer, Entity
+from ledger.models import CryptoTransfer, Entity, Transaction
 from mirror.core.db.schema.enums import ErrataType
 from mirror.core.db.writing.copy import names_of
 
-_ERRATA, _INDEX = TRANSACTION.position("errata"), TRANSACTION.position("index")
+_ERRATA, _INDEX = map(names_of(Transaction).index, ("errata", "index"))
 # Index: the primary key (consensus_timestamp).
 _PRESENT = "select consensus_timestamp from transaction where consensus_timestamp = any(%s)"
 

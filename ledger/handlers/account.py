@@ -5,13 +5,13 @@ The hooks of accounts are in `contracts`.
 
 from typing import Any
 
-from ledger.handlers.columns import changed_staking, keys, staking, text
+from ledger.handlers.columns import changed_staking, given, keys, staking, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import Entity, LiveHash
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import alias as aliases
-from mirror.core.values import entity_id, timestamp
+from mirror.core.values import entity_id
 
 names_entities(
     entity_id.of_account,
@@ -49,11 +49,7 @@ def crypto_create(item: RecordItem, batch: Batch) -> None:
     }
     if key:
         columns |= keys(key)
-    if body.HasField("autoRenewPeriod"):
-        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
-    if body.HasField("proxyAccountID"):
-        columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
-        batch.mention(columns["proxy_account_id"] or 0)
+    columns |= given(item, batch, body, "autoRenewPeriod", "proxyAccountID")
     if body.delegation_address:
         columns["delegation_address"] = body.delegation_address
     columns |= staking(item, body, batch)
@@ -71,23 +67,11 @@ def crypto_update(item: RecordItem, batch: Batch) -> None:
     """
     # BODY
     body = item.body.cryptoUpdateAccount
-    columns: dict[str, Any] = {}
-    if body.HasField("autoRenewPeriod"):
-        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
+    columns = given(item, batch, body, "autoRenewPeriod", "expirationTime", "key", "memo", "proxyAccountID")
+    columns |= given(item, batch, body, "max_automatic_token_associations")
     if body.delegation_address:
         # The zero address stands for no delegation.
         columns["delegation_address"] = body.delegation_address
-    if body.HasField("expirationTime"):
-        columns["expiration_timestamp"] = timestamp.of(body.expirationTime)
-    if body.HasField("key"):
-        columns |= keys(body.key.SerializeToString())
-    if body.HasField("max_automatic_token_associations"):
-        columns["max_automatic_token_associations"] = body.max_automatic_token_associations.value
-    if body.HasField("memo"):
-        columns["memo"] = text(body.memo.value)
-    if body.HasField("proxyAccountID"):
-        columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
-        batch.mention(columns["proxy_account_id"] or 0)
     if body.HasField("receiverSigRequiredWrapper"):
         columns["receiver_sig_required"] = body.receiverSigRequiredWrapper.value
     elif body.receiverSigRequired:

@@ -1,10 +1,11 @@
 """Columns of `entity` that bodies of several services set by the same rules."""
 
+from collections.abc import Callable
 from typing import Any
 
 from ledger.ingest.rows.batch import Batch
 from ledger.stream.record.item import RecordItem
-from mirror.core.values import entity_id
+from mirror.core.values import entity_id, timestamp
 from mirror.core.values.keys import public_key
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
@@ -55,3 +56,53 @@ def _staked_id(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]:
 def text(text: str) -> str:
     """Return text without NUL characters, which PostgreSQL can't store."""
     return text.replace("\0", "\ufffd")
+
+
+def given(item: RecordItem, batch: Batch, body: Any, *fields: str) -> dict[str, Any]:
+    """Return the columns of those of these fields that a body sets."""
+    columns: dict[str, Any] = {}
+    for field in fields:
+        if body.HasField(field):
+            columns |= _COLUMNS[field](getattr(body, field), item, batch)
+    return columns
+
+
+def _renewing(account: Any, item: RecordItem, batch: Batch) -> dict[str, Any]:
+    renewing = batch.account(item, account, "auto renew account")
+    batch.mention(renewing or 0)
+    return {"auto_renew_account_id": renewing}
+
+
+def _proxy(account: Any, item: RecordItem, batch: Batch) -> dict[str, Any]:
+    proxy = entity_id.of_account(account)
+    batch.mention(proxy)
+    return {"proxy_account_id": proxy or None}
+
+
+def _key(key: Any, item: RecordItem, batch: Batch) -> dict[str, Any]:
+    return keys(key.SerializeToString())
+
+
+def _expiration(time: Any, item: RecordItem, batch: Batch) -> dict[str, Any]:
+    return {"expiration_timestamp": timestamp.of(time)}
+
+
+def _memo(memo: Any, item: RecordItem, batch: Batch) -> dict[str, Any]:
+    return {"memo": text(memo.value)}
+
+
+_Columns = Callable[[Any, RecordItem, Batch], dict[str, Any]]
+# The fields of the bodies of all services, whose names differ, and the columns of `entity` that they set.
+_COLUMNS: dict[str, _Columns] = {
+    "adminKey": _key,
+    "key": _key,
+    "keys": _key,
+    "autoRenewAccount": _renewing,
+    "autoRenewPeriod": lambda period, *_: {"auto_renew_period": period.seconds},
+    "expirationTime": _expiration,
+    "expiry": _expiration,
+    "max_automatic_token_associations": lambda most, *_: {"max_automatic_token_associations": most.value},
+    "memo": _memo,
+    "memoWrapper": _memo,
+    "proxyAccountID": _proxy,
+}

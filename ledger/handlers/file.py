@@ -1,14 +1,15 @@
-"""Files (file service): created, appended to, updated, deleted."""
+"""Files (file service): created, appended to, updated, deleted.
 
-from typing import Any
+The key of a file is a serialized KeyList, not a Key.
+"""
 
-from ledger.handlers.columns import keys, text
+from ledger.handlers.columns import given, text
 from ledger.ingest.lookup.file_contents import Chunk
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import FileData
 from ledger.stream.record.item import RecordItem
-from mirror.core.values import entity_id, timestamp
+from mirror.core.values import entity_id
 
 LAST_SYSTEM_FILE = 999
 # No stream can be verified without these, so they are stored whatever is configured.
@@ -35,7 +36,7 @@ def file_create(item: RecordItem, batch: Batch) -> None:
         created_timestamp=item.consensus_timestamp,
         deleted=False,
         memo=text(body.memo),
-        **_columns(body),
+        **given(item, batch, body, "expirationTime", "keys"),
     )
     _store_content(item, batch, body.contents)
 
@@ -53,9 +54,7 @@ def file_update(item: RecordItem, batch: Batch) -> None:
     Source: body.fileUpdate. Rows: entity version, file_data insert (also of empty content).
     """
     body = item.body.fileUpdate
-    columns = _columns(body)
-    if body.HasField("memo"):
-        columns["memo"] = text(body.memo.value)
+    columns = given(item, batch, body, "expirationTime", "keys", "memo")
     batch.change_entity(item, id=item.entity_id, type="FILE", deleted=False, **columns)
     _store_content(item, batch, body.contents)
 
@@ -64,16 +63,6 @@ def file_update(item: RecordItem, batch: Batch) -> None:
 def file_delete(item: RecordItem, batch: Batch) -> None:
     """Delete a file; its content stays. Rows: entity version."""
     batch.change_entity(item, id=item.entity_id, type="FILE", deleted=True)
-
-
-def _columns(body: Any) -> dict[str, Any]:
-    """Return expiration and key; the key of a file is a serialized KeyList, not a Key."""
-    columns: dict[str, Any] = {}
-    if body.HasField("expirationTime"):
-        columns["expiration_timestamp"] = timestamp.of(body.expirationTime)
-    if body.HasField("keys"):
-        columns |= keys(body.keys.SerializeToString())
-    return columns
 
 
 def stores_content(file: int, batch: Batch) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from ledger.handlers.columns import keys, text
+from ledger.handlers.columns import given, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item, handles, names_entities
 from ledger.models import Schedule, TransactionSignature
@@ -37,7 +37,6 @@ def schedule_create(item: RecordItem, batch: Batch) -> None:
     """
     # BODY
     body, at = item.body.scheduleCreate, item.consensus_timestamp
-    columns = keys(body.adminKey.SerializeToString()) if body.HasField("adminKey") else {}
     creator = _creator(item)
     payer = entity_id.of_account(body.payerAccountID) if body.HasField("payerAccountID") else creator
     # ROWS
@@ -48,7 +47,7 @@ def schedule_create(item: RecordItem, batch: Batch) -> None:
         created_timestamp=at,
         deleted=False,
         memo=text(body.memo),
-        **columns,
+        **given(item, batch, body, "adminKey"),
     )
     batch.mention(payer)
     if batch.persist.schedules:

@@ -1,7 +1,5 @@
 """Network administration: freezes and upgrades, system delete and undelete."""
 
-from typing import Any
-
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entity
 from ledger.models import NetworkFreeze
@@ -46,35 +44,20 @@ def freeze(item: RecordItem, batch: Batch) -> None:
     )
 
 
-@names_entity("SYSTEMDELETE")
-def system_deleted(item: RecordItem, batch: Batch) -> int:
-    return _file_or_contract(item.body.systemDelete, batch)
-
-
-@handles("SYSTEMDELETE")
-def system_delete(item: RecordItem, batch: Batch) -> None:
-    """Delete a file or contract on behalf of the network. Source: body.systemDelete. Rows: entity version."""
-    _mark_deleted(item, batch, item.body.systemDelete, deleted=True)
-
-
-@names_entity("SYSTEMUNDELETE")
-def system_undeleted(item: RecordItem, batch: Batch) -> int:
-    return _file_or_contract(item.body.systemUndelete, batch)
-
-
-@handles("SYSTEMUNDELETE")
-def system_undelete(item: RecordItem, batch: Batch) -> None:
-    """Undo a system delete. Source: body.systemUndelete. Rows: entity version."""
-    _mark_deleted(item, batch, item.body.systemUndelete, deleted=False)
-
-
-def _mark_deleted(item: RecordItem, batch: Batch, body: Any, *, deleted: bool) -> None:
-    kind = "CONTRACT" if body.WhichOneof("id") == "contractID" else "FILE"
-    batch.change_entity(item, id=item.entity_id, type=kind, deleted=deleted)
-
-
-def _file_or_contract(body: Any, batch: Batch) -> int:
-    kind = body.WhichOneof("id")
-    if kind == "contractID":
+@names_entity("SYSTEMDELETE", "SYSTEMUNDELETE")
+def file_or_contract(item: RecordItem, batch: Batch) -> int:
+    body = getattr(item.body, item.body.WhichOneof("data"))
+    if body.WhichOneof("id") == "contractID":
         return batch.lookup.contract(body.contractID)
-    return entity_id.of_file(body.fileID) if kind == "fileID" else 0
+    return entity_id.of_file(body.fileID)
+
+
+@handles("SYSTEMDELETE", "SYSTEMUNDELETE")
+def system_delete(item: RecordItem, batch: Batch) -> None:
+    """Delete a file or contract on behalf of the network, or undo that.
+
+    Source: body.systemDelete, systemUndelete. Rows: entity version.
+    """
+    name = item.body.WhichOneof("data")
+    kind = "CONTRACT" if getattr(item.body, name).WhichOneof("id") == "contractID" else "FILE"
+    batch.change_entity(item, id=item.entity_id, type=kind, deleted=name == "systemDelete")

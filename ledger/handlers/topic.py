@@ -6,33 +6,17 @@ The keys of a topic are in `topic`, the admin key there alone; what it shares wi
 
 from typing import Any
 
-from ledger.handlers.columns import text
+from ledger.handlers.columns import given, text
 from ledger.handlers.custom_fees import replace_topic_fees
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import Topic, TopicMessage
 from ledger.stream.record.item import RecordItem
-from mirror.core.db.writing.copy import RowOrder
-from mirror.core.values import entity_id, timestamp
+from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import FeeExemptKeyList
 
 # The column is null for this version, which nearly all messages have.
 USUAL_RUNNING_HASH_VERSION = 3
-
-_MESSAGE = RowOrder(
-    TopicMessage,
-    "consensus_timestamp",
-    "message",
-    "running_hash",
-    "sequence_number",
-    "running_hash_version",
-    "chunk_num",
-    "chunk_total",
-    "payer_account_id",
-    "valid_start_timestamp",
-    "topic_id",
-    "initial_transaction_id",
-)
 
 
 names_entities(
@@ -57,8 +41,7 @@ def topic_create(item: RecordItem, batch: Batch) -> None:
     if body.HasField("autoRenewAccount"):
         columns["auto_renew_account_id"] = entity_id.of_account(body.autoRenewAccount)
         batch.mention(columns["auto_renew_account_id"])
-    if body.HasField("autoRenewPeriod"):
-        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
+    columns |= given(item, batch, body, "autoRenewPeriod")
     exempt = FeeExemptKeyList(keys=body.fee_exempt_key_list)
     # ROWS
     batch.change_entity(item, id=item.entity_id, type="TOPIC", created_timestamp=at, deleted=False, **columns)
@@ -82,16 +65,7 @@ def topic_update(item: RecordItem, batch: Batch) -> None:
     """
     # BODY
     body = item.body.consensusUpdateTopic
-    columns: dict[str, Any] = {}
-    if body.HasField("autoRenewAccount"):
-        columns["auto_renew_account_id"] = batch.account(item, body.autoRenewAccount, "auto renew account")
-        batch.mention(columns["auto_renew_account_id"] or 0)
-    if body.HasField("autoRenewPeriod"):
-        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
-    if body.HasField("expirationTime"):
-        columns["expiration_timestamp"] = timestamp.of(body.expirationTime)
-    if body.HasField("memo"):
-        columns["memo"] = text(body.memo.value)
+    columns = given(item, batch, body, "autoRenewAccount", "autoRenewPeriod", "expirationTime", "memo")
     keys = _keys(body)
     if body.HasField("fee_exempt_key_list"):
         keys["fee_exempt_key_list"] = body.fee_exempt_key_list.SerializeToString()
@@ -128,7 +102,7 @@ def submit_message(item: RecordItem, batch: Batch) -> None:
         if info.HasField("initialTransactionID"):
             initial = info.initialTransactionID.SerializeToString()
     # ROWS
-    batch.rows_of(_MESSAGE).append(
+    batch.rows_of(TopicMessage).append(
         (
             item.consensus_timestamp,
             body.message,

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ledger.ingest.rows.batch import TRANSACTION, Batch
+from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item
-from ledger.models import EntityTransaction, TransactionHash
+from ledger.models import EntityTransaction, Transaction, TransactionHash
 from ledger.stream.record.item import RecordItem
-from mirror.core.db.writing.copy import RowOrder
+from mirror.core.db.writing.copy import names_of
 from mirror.core.values import entity_id
 from mirror.core.values.entity_id import OutOfRangeEntityId
 from mirror.core.values.hapi.transaction_types import NUMBERS
@@ -20,10 +20,7 @@ NODE_TYPES = frozenset(NUMBERS[name] for name in ("NODECREATE", "NODEUPDATE", "N
 
 HASH_LENGTH, FULL_HASH_LENGTH = 32, 48
 
-_TRANSACTION_HASH = RowOrder(
-    TransactionHash, "consensus_timestamp", "hash", "payer_account_id", "hash_suffix"
-)
-_INNER = TRANSACTION.position("inner_transactions")
+_INNER = names_of(Transaction).index("inner_transactions")
 
 
 class TransactionsWithLogs(set[int]):
@@ -85,7 +82,7 @@ def transaction(item: RecordItem, batch: Batch) -> None:
         item.congestion_pricing_multiplier,
         _signed(record.high_volume_pricing_multiplier),
     ]
-    batch.rows_of(TRANSACTION).append(row)
+    batch.rows_of(Transaction).append(row)
     if item.transaction_type == ATOMIC_BATCH:
         batch.state(AtomicBatches)[item.consensus_timestamp] = row
     elif batch_key is not None and item.nonce == 0:
@@ -138,7 +135,7 @@ def transaction_hash(item: RecordItem, batch: Batch) -> None:
     digest = item.record.transactionHash
     if len(digest) not in (HASH_LENGTH, FULL_HASH_LENGTH):
         return
-    batch.rows_of(_TRANSACTION_HASH).append(
+    batch.rows_of(TransactionHash).append(
         (
             item.consensus_timestamp,
             digest[:HASH_LENGTH],

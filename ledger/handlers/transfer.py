@@ -1,6 +1,6 @@
-"""Hbar that moves: the transfers in records, the transfers that bodies request, and staking rewards.
+"""Hbar that moves: transfers of records, allowances and the transfers that use them up, staking rewards.
 
-Amounts are in tinybars.
+Amounts are in tinybars. Allowances of tokens and NFTs, which the same transactions grant, are in `tokens`.
 """
 
 from typing import Any
@@ -9,7 +9,6 @@ from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item, handles
 from ledger.models import CryptoAllowance, CryptoTransfer, Entity, StakingRewardTransfer
 from ledger.stream.record.item import RecordItem
-from mirror.core.db.writing.copy import RowOrder
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from mirror.core.values.timestamp import NANOS_PER_DAY
@@ -19,9 +18,36 @@ CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
 # Until the end of 2019 records of failed transfers listed the transfers that were requested.
 SPURIOUS_TRANSFERS_BEFORE = 1_577_836_799_000_000_000
 
-_CRYPTO_TRANSFER = RowOrder(
-    CryptoTransfer, "entity_id", "consensus_timestamp", "amount", "payer_account_id", "is_approval", "errata"
-)
+
+@handles("CRYPTOAPPROVEALLOWANCE")
+def approve_hbar_allowances(item: RecordItem, batch: Batch) -> None:
+    """Grant hbar allowances; an amount of 0 revokes. The last entry of an owner and spender counts.
+
+    Source: body.cryptoApproveAllowance.cryptoAllowances; without an owner the payer grants.
+    Rows: crypto_allowance version.
+    """
+    granted = set()
+    for allowance in reversed(item.body.cryptoApproveAllowance.cryptoAllowances):
+        # BODY
+        owner = batch.account(item, allowance.owner, "owner of an hbar allowance")
+        if owner is None:
+            continue
+        owner = owner or item.payer_account_id
+        spender = entity_id.of_account(allowance.spender)
+        if (owner, spender) in granted:
+            continue
+        granted.add((owner, spender))
+        # ROWS
+        batch.mention(owner, spender)
+        batch.upsert(
+            CryptoAllowance,
+            since=item.consensus_timestamp,
+            owner=owner,
+            spender=spender,
+            amount=allowance.amount,
+            amount_granted=allowance.amount,
+            payer_account_id=item.payer_account_id,
+        )
 
 
 @handles("CRYPTOTRANSFER")
@@ -75,7 +101,7 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
     matters = item.transaction_type == CRYPTO_TRANSFER and (spurious_time or item.spends_allowances)
     requested = _approvals(item) if matters else None
     track_balance, mentions = batch.persist.track_balance, batch.mentioned is not None
-    add, move = batch.rows_of(_CRYPTO_TRANSFER).append, batch.changes_of(Entity).move
+    add, move = batch.rows_of(CryptoTransfer).append, batch.changes_of(Entity).move
     for transfer in item.record.transferList.accountAmounts:
         account, amount = entity_id.of_account(transfer.accountID), transfer.amount
         is_approval, errata = False, None

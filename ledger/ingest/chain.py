@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
-from django.db import connection
-
 from ledger.ingest.errors import IngestError
 from ledger.stream.block import block_file
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.metrics import ingest
 from mirror.core.values.hashes import where_they_differ
 
@@ -65,29 +64,22 @@ class Position:
 
     @classmethod
     def stored(cls) -> "Position | None":
-        with connection.cursor() as cursor:
-            cursor.execute(_LAST)
-            row = cursor.fetchone()
-        return cls._of_row(row) if row else None
+        return cls._of_row(statements.row(_LAST))
 
     @classmethod
     def before(cls, file: RecordFile) -> "Position | None":
         """Return the stored file before another one."""
-        with connection.cursor() as cursor:
-            cursor.execute(_LAST_BEFORE, [file.consensus_end])
-            row = cursor.fetchone()
-        return cls._of_row(row) if row else None
+        return cls._of_row(statements.row(_LAST_BEFORE, [file.consensus_end]))
 
     @classmethod
     def of_number(cls, number: int) -> "Position | None":
         """Return the stored file with a block number, which may be counted."""
-        with connection.cursor() as cursor:
-            cursor.execute(_OF_NUMBER, [number])
-            row = cursor.fetchone()
-        return cls._of_row(row) if row else None
+        return cls._of_row(statements.row(_OF_NUMBER, [number]))
 
     @classmethod
-    def _of_row(cls, row: tuple[Any, ...]) -> "Position":
+    def _of_row(cls, row: tuple[Any, ...] | None) -> "Position | None":
+        if row is None:
+            return None
         name, consensus_end, hash, index, version, wrapper = row
         return cls(name, consensus_end, hash, index, version, bytes(wrapper).hex() if wrapper else None)
 
@@ -131,22 +123,14 @@ class Position:
         """Return the error for a file that has another previous hash than the hash of this one."""
         previous, own = where_they_differ(file.previous_hash, self.hash)
         hashes = f"its previous hash {previous} is not the hash {own} of {self.name}"
+        cause = f"{hashes}, the last file loaded (block {self.index}): the chain is broken"
+        cure = "Load the files between the two first; if they are lost for good, use --allow-gap."
         if self.is_right_before(file):
-            return IngestError(
-                file.name,
-                "header",
-                f"{hashes}, the last file loaded (block {self.index}): the chain is broken, and as no block "
-                "is between the two, they are not of the same history of the same network",
-                _OTHERS,
-                kind=ingest.CHAIN,
+            cause += (
+                ", and as no block is between the two, they are not of the same history of the same network"
             )
-        return IngestError(
-            file.name,
-            "header",
-            f"{hashes}, the last file loaded (block {self.index}): the chain is broken",
-            "Load the files between the two first; if they are lost for good, use --allow-gap.",
-            kind=ingest.CHAIN,
-        )
+            cure = _OTHERS
+        return IngestError(file.name, "header", cause, cure, kind=ingest.CHAIN)
 
     def is_right_before(self, file: RecordFile) -> bool:
         """Return whether a file has the next block number, as far as neither number was counted."""
@@ -257,9 +241,7 @@ class LoadedFiles:
         """Return whether the database has this very file."""
         if (file.consensus_end, file.hash) == (last.consensus_end, last.hash):
             return True
-        with connection.cursor() as cursor:
-            cursor.execute(_STORED, [file.consensus_end, file.hash])
-            return cursor.fetchone() is not None
+        return statements.row(_STORED, [file.consensus_end, file.hash]) is not None
 
     def _has_name(self, source: StreamFile) -> bool:
         if source.number is None:
@@ -279,9 +261,7 @@ class _Window:
     def first(self, at_least: int) -> tuple[int, int]:
         """Return the first pair that begins with this number or a greater one, else (-1, -1)."""
         if not self._rows or not self._start <= at_least <= self._rows[-1][0]:
-            with connection.cursor() as cursor:
-                cursor.execute(self._statement, [at_least, _WINDOW])
-                self._rows, self._start = cursor.fetchall(), at_least
+            self._rows, self._start = statements.rows(self._statement, [at_least, _WINDOW]), at_least
         index = bisect_left(self._rows, at_least, key=itemgetter(0))
         return self._rows[index] if index < len(self._rows) else (-1, -1)
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
-from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.balances.start import Start
@@ -16,6 +15,7 @@ from ledger.ingest.chain import NO_HASH, ChainedFile, Position
 from ledger.stream.record.record_file import RecordFile
 from mirror.core import config
 from mirror.core.config.settings import SETTINGS
+from mirror.core.db import statements
 from mirror.core.values import timestamp
 from mirror.models import LoadedRange
 
@@ -65,9 +65,7 @@ class Range:
         """Return the range that ends with the last file, None if there is none."""
         if position is None:
             return None
-        with connection.cursor() as cursor:
-            cursor.execute(_ENDS_AT, [position.index, position.consensus_end])
-            row = cursor.fetchone()
+        row = statements.row(_ENDS_AT, [position.index, position.consensus_end])
         if row is None:
             return None
         by_name = dict(zip(_COLUMNS.split(", "), row, strict=True))

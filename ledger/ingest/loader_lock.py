@@ -7,32 +7,21 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from django.db import InterfaceError, OperationalError, connection
-from django.db.backends.utils import CursorWrapper
+from django.db import InterfaceError, OperationalError
 
 from ledger.ingest.errors import IngestError, TableSwapRequested
+from mirror.core.db import statements
 from mirror.models import LOADER_LOCK, REPLACING_LOCK
 
 LOADER_LOCK_SECONDS = 5.0
 
-_REPLACING = """
-    select exists (
-        select from pg_locks l join pg_database d on d.oid = l.database
-        where l.locktype = 'advisory' and d.datname = current_database() and l.granted
-            and l.classid = %s and l.objid = %s and l.objsubid = 1 and l.pid <> pg_backend_pid())"""
-
-_HELD_HERE = """
-    select exists (
-        select from pg_locks
-        where locktype = 'advisory' and pid = pg_backend_pid() and granted
-            and classid = %s and objid = %s and objsubid = 1)"""
-
-_HOLDER = """
-    select a.application_name from pg_locks l
+# The sessions that hold a lock: whether it is this one, and its name.
+_HOLDERS = """
+    select l.pid = pg_backend_pid(), a.application_name from pg_locks l
     join pg_database d on d.oid = l.database
     left join pg_stat_activity a on a.pid = l.pid
-    where l.locktype = 'advisory' and d.datname = current_database() and l.granted
-        and l.classid = %s and l.objid = %s and l.objsubid = 1"""
+    where l.locktype = 'advisory' and d.datname = current_database() and l.granted and l.objsubid = 1
+        and (l.classid::bigint << 32) | l.objid::bigint = %s"""
 
 
 @contextmanager
@@ -43,52 +32,43 @@ def loader_lock(lock: int = LOADER_LOCK, stopping: threading.Event | None = None
     a refused loader never reports; a session may take it twice. While a backfill swaps its tables in, this
     waits, and raises TableSwapRequested once `stopping` is set. A backfill has a `lock` of its own.
     """
-    with connection.cursor() as cursor:
-        deadline = time.monotonic() + LOADER_LOCK_SECONDS
-        while True:
-            # The backfill waits for a session that has the lock already.
-            if lock == LOADER_LOCK and swap_requested(cursor) and not _is_held_here(cursor):
-                if stopping and stopping.is_set():
-                    raise TableSwapRequested
-                deadline = time.monotonic() + LOADER_LOCK_SECONDS
-                time.sleep(0.1)
-                continue
-            cursor.execute("select pg_try_advisory_lock(%s)", [lock])
-            if cursor.fetchone()[0]:
-                break
-            if time.monotonic() > deadline:
-                raise _held(cursor, lock)
-            time.sleep(0.1)
-        cursor.execute("select set_config('application_name', %s, false)", [_session_name()])
+    deadline = time.monotonic() + LOADER_LOCK_SECONDS
+    while True:
+        # The backfill waits for a session that has the lock already.
+        if lock == LOADER_LOCK and swap_requested() and not _is_held_here():
+            if stopping and stopping.is_set():
+                raise TableSwapRequested
+            deadline = time.monotonic() + LOADER_LOCK_SECONDS
+        elif statements.value("select pg_try_advisory_lock(%s)", [lock]):
+            break
+        elif time.monotonic() > deadline:
+            raise _held(lock)
+        time.sleep(0.1)
+    # The name that other loaders see when they are refused.
+    name = f"process {os.getpid()} on {socket.gethostname()}"
+    statements.execute("select set_config('application_name', %s, false)", [name])
     try:
         yield
     finally:
         # A session that was lost has lost its lock too.
-        with suppress(OperationalError, InterfaceError), connection.cursor() as cursor:
-            cursor.execute("select pg_advisory_unlock(%s)", [lock])
-            cursor.execute("reset application_name")
+        with suppress(OperationalError, InterfaceError):
+            statements.execute("select pg_advisory_unlock(%s)", [lock])
+            statements.execute("reset application_name")
 
 
-def swap_requested(cursor: CursorWrapper) -> bool:
+def swap_requested() -> bool:
     """Return whether a backfill in another session waits to swap its tables in."""
-    cursor.execute(_REPLACING, [REPLACING_LOCK >> 32, REPLACING_LOCK & 0xFFFFFFFF])
-    return bool(cursor.fetchone()[0])
+    return any(not is_own for is_own, _ in statements.rows(_HOLDERS, [REPLACING_LOCK]))
 
 
-def _is_held_here(cursor: CursorWrapper) -> bool:
-    cursor.execute(_HELD_HERE, [LOADER_LOCK >> 32, LOADER_LOCK & 0xFFFFFFFF])
-    return bool(cursor.fetchone()[0])
+def _is_held_here() -> bool:
+    return any(is_own for is_own, _ in statements.rows(_HOLDERS, [LOADER_LOCK]))
 
 
-def _session_name() -> str:
-    """Return the name of the loader's session, which other loaders see when they are refused."""
-    return f"process {os.getpid()} on {socket.gethostname()}"
-
-
-def _held(cursor: CursorWrapper, lock: int) -> IngestError:
+def _held(lock: int) -> IngestError:
     """Return the error that says who holds the lock."""
-    cursor.execute(_HOLDER, [lock >> 32, lock & 0xFFFFFFFF])
-    holder = next((name for (name,) in cursor.fetchall() if name), "of another user of the database")
+    names = (name for _, name in statements.rows(_HOLDERS, [lock]) if name)
+    holder = next(names, "of another user of the database")
     return IngestError(
         "database",
         "",

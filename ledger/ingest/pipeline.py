@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
-from django.db import connection
-
 from ledger.ingest.chain import Position
 from ledger.ingest.coverage import Range
 from ledger.ingest.errors import IngestError, TableSwapRequested
@@ -149,9 +147,8 @@ class Pipeline:
         if not self._options.yield_to_backfill or time.monotonic() < self._next_swap_check:
             return
         self._next_swap_check = time.monotonic() + _SECONDS_BETWEEN_SWAP_CHECKS
-        with connection.cursor() as cursor:
-            if swap_requested(cursor):
-                raise TableSwapRequested
+        if swap_requested():
+            raise TableSwapRequested
 
     def _finish_writing(self, writer: Writer) -> None:
         if writer.finish():

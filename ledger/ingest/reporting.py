@@ -12,11 +12,12 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from django.db import Error, connection
 
 from ledger.ingest.errors import IngestError
+from ledger.ingest.stages.options import Progress
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import NoQuorum
 from ledger.stream.source import incidents
@@ -39,20 +40,6 @@ _SECONDS_BETWEEN_SAMPLES = 0.5
 Activity = LoaderState.Activity
 
 
-class _Position(Protocol):
-    @property
-    def consensus_end(self) -> int: ...
-
-
-class _Progress(Protocol):
-    @property
-    def files(self) -> int: ...
-    @property
-    def transactions(self) -> int: ...
-    @property
-    def last(self) -> _Position | None: ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class Signatures:
     """The signers of a file that too few nodes signed, and what is wrong with every other node.
@@ -65,6 +52,16 @@ class Signatures:
     stake: int
     required: int
     counted: bool = False
+
+    @classmethod
+    def of(cls, error: NoQuorum) -> Self:
+        return cls(
+            signed=error.signed,
+            others=error.others,
+            stake=error.stake,
+            required=error.required,
+            counted=error.quorum.counted,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,25 +77,16 @@ class Problem:
     @classmethod
     def of(cls, error: BaseException) -> "Problem":
         """Return the problem that an exception describes; of a foreign exception its type and text."""
-        if isinstance(error, IngestError):
-            return cls(file=error.file, position=error.position, cause=error.cause, cure=error.cure)
-        if isinstance(error, StreamFileError):
-            signatures = None
-            if isinstance(error, NoQuorum):
-                signatures = Signatures(
-                    signed=error.signed,
-                    others=error.others,
-                    stake=error.stake,
-                    required=error.required,
-                    counted=error.quorum.counted,
-                )
-            position = f"byte {error.position}" if error.position else ""
+        if isinstance(error, IngestError | StreamFileError):
+            position = str(error.position)
+            if isinstance(error, StreamFileError):
+                position = f"byte {position}" if error.position else ""
             return cls(
                 file=error.file,
                 position=position,
                 cause=error.cause,
                 cure=error.cure,
-                signatures=signatures,
+                signatures=Signatures.of(error) if isinstance(error, NoQuorum) else None,
             )
         if isinstance(error, OperatorError):
             return cls(file="", cause=str(error))
@@ -148,7 +136,7 @@ class Reporting:
             self._news.notify()
         self._thread.join()
 
-    def loading(self, progress: _Progress) -> None:
+    def loading(self, progress: Progress) -> None:
         """Report that files are being loaded and any problem is over; fit to be the pipeline's `report`."""
         now = time.monotonic()
         with self._news:

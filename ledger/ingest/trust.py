@@ -2,8 +2,6 @@
 
 from fractions import Fraction
 
-from django.db import connection
-
 from ledger.proofs.threshold import identity
 from ledger.proofs.threshold.identity import FIRST_LEDGER, LedgerIdentity, named_ledger
 from ledger.stream.record.item import RecordItem
@@ -12,6 +10,7 @@ from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.stream_settings import PUBLIC_BUCKETS
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import statements
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from mirror.core.values.timestamp import MAX
@@ -85,11 +84,8 @@ class Trust:
         file = entity_id.encode(
             config.value("common.shard"), config.value("common.realm"), _CURRENT_BOOK_FILE
         )
-        with connection.cursor() as cursor:
-            cursor.execute(_NODES, [file, at])
-            nodes = [AddressBookNode(*row) for row in cursor.fetchall()]
-            cursor.execute(_STAKES, [at])
-            stakes = dict(cursor.fetchall())
+        nodes = [AddressBookNode(*row) for row in statements.rows(_NODES, [file, at])]
+        stakes = dict(statements.rows(_STAKES, [at]))
         if not nodes and self._first_book:
             nodes = read_address_book("first address book", self._first_book)
         if self._key:
@@ -113,9 +109,8 @@ class Trust:
 
 def _require_loaded(named: LedgerIdentity) -> None:
     """Require that blocks of no other ledger are loaded. Errors: OperatorError."""
-    with connection.cursor() as cursor:
-        cursor.execute("select ledger_id from ledger order by consensus_timestamp desc")
-        loaded = [bytes(row[0]) for row in cursor.fetchall()]
+    ledgers = statements.rows("select ledger_id from ledger order by consensus_timestamp desc")
+    loaded = [bytes(ledger_id) for (ledger_id,) in ledgers]
     if loaded and named.ledger_id not in loaded:
         variable, other = config.described(FIRST_LEDGER).variable, loaded[0].hex()
         raise OperatorError(
@@ -126,9 +121,7 @@ def _require_loaded(named: LedgerIdentity) -> None:
 
 def _published(at: int, *, before: bool) -> LedgerIdentity | None:
     """Return the publication that is the closest one before a time (ns), or after it."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LEDGER, {"at": at, "before": before})
-        row = cursor.fetchone()
+    row = statements.row(_LEDGER, {"at": at, "before": before})
     return identity.of_row(*row) if row else None
 
 

@@ -5,19 +5,160 @@ from django.db import migrations, models
 import mirror.core.db.schema.fields
 import mirror.core.db.schema.indexes
 import mirror.core.db.schema.tables
-from mirror.core.db.schema.operations import CreateExtensionIfAllowed, VacuumAfterInserts
-from mirror.core.db.schema.routines import (
-    DROP_LOOKUPS,
-    DROP_TIME_PARTITIONS,
-    HASH_PARTITIONS,
-    LOOKUPS,
-    TIME_PARTITIONS,
-)
+
+# No CreateModel of the migration, as --fake-initial looks for the tables of those: the original lacks this
+# table, and the migration of `mirror` makes it in its dumps.
+_LATER = [
+    migrations.CreateModel(
+        name="BalanceDifference",
+        fields=[
+            (
+                "pk",
+                models.CompositePrimaryKey(
+                    "consensus_timestamp",
+                    "account_id",
+                    "token_id",
+                    blank=True,
+                    editable=False,
+                    primary_key=True,
+                    serialize=False,
+                ),
+            ),
+            ("consensus_timestamp", models.BigIntegerField()),
+            ("account_id", models.BigIntegerField()),
+            ("token_id", models.BigIntegerField()),
+            ("ours", models.BigIntegerField()),
+            ("theirs", models.BigIntegerField()),
+            ("file", models.TextField()),
+        ],
+        options={
+            "db_table": "balance_difference",
+        },
+    ),
+]
+# Index-only scans read the table, too, until a vacuum has marked its pages as visible to all. By default it
+# waits until a fifth of the table is new, which takes ever longer as a table grows.
+VACUUM_AFTER_INSERTS = """
+    ALTER TABLE {table} SET (
+        autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = {rows}
+    )"""
+TIME_PARTITIONS = """
+-- The partitions of tables divided by time; from_timestamp is in the partition, to_timestamp is not (ns).
+CREATE VIEW mirror_node_time_partitions AS
+SELECT
+    child.relname AS name,
+    parent.relname AS parent,
+    substring(bounds FROM $$FROM \\('?(-?\\d+)$$)::bigint AS from_timestamp,
+    substring(bounds FROM $$TO \\('?(-?\\d+)$$)::bigint AS to_timestamp
+FROM pg_partitioned_table divided
+JOIN pg_class parent ON parent.oid = divided.partrelid
+JOIN pg_inherits ON pg_inherits.inhparent = parent.oid
+JOIN pg_class child ON child.oid = pg_inherits.inhrelid
+CROSS JOIN LATERAL pg_get_expr(child.relpartbound, child.oid) bounds
+WHERE divided.partstrat = 'r' AND pg_table_is_visible(parent.oid)
+ORDER BY parent.relname, from_timestamp;
+
+-- One partition per calendar month (UTC), from the end of the last one until a year from now.
+CREATE PROCEDURE create_time_partition_for_table(target regclass) LANGUAGE plpgsql AS $$
+DECLARE
+    final_month CONSTANT timestamp := date_trunc('month', now() AT TIME ZONE 'UTC') + interval '12 months';
+    space text;
+    parent_name text;
+    start bigint;
+    month timestamp;
+    next_month timestamp;
+BEGIN
+    -- Processes that start together must not create the same partition twice.
+    PERFORM pg_advisory_xact_lock(hashtextextended('create_time_partition_for_table', 0));
+    SELECT nspname, relname INTO space, parent_name
+        FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = target;
+    SELECT max(to_timestamp) INTO start FROM mirror_node_time_partitions WHERE parent = parent_name;
+    start := coalesce(start, extract(epoch FROM timestamp '2019-09-01')::bigint * 1000000000);
+    month := date_trunc('month', timestamp 'epoch' + start / 1000000000 * interval '1 second');
+    WHILE month <= final_month LOOP
+        next_month := month + interval '1 month';
+        EXECUTE format(
+            'CREATE TABLE %I.%I PARTITION OF %s FOR VALUES FROM (%s) TO (%s)',
+            space, parent_name || to_char(month, '"_p"YYYY"_"MM'), target,
+            start, extract(epoch FROM next_month)::bigint * 1000000000
+        );
+        month := next_month;
+        start := extract(epoch FROM month)::bigint * 1000000000;
+    END LOOP;
+END $$;
+
+-- Balances have a year of months ahead. The months of other tables are made as they are loaded.
+CREATE PROCEDURE create_mirror_node_time_partitions() LANGUAGE plpgsql AS $$
+        DECLARE
+            target regclass;
+        BEGIN
+            FOREACH target IN ARRAY ARRAY['account_balance', 'token_balance']::regclass[] LOOP
+                CALL create_time_partition_for_table(target);
+            END LOOP;
+        END $$;
+"""
+
+DROP_TIME_PARTITIONS = """
+DROP PROCEDURE create_mirror_node_time_partitions();
+DROP PROCEDURE create_time_partition_for_table(regclass);
+DROP VIEW mirror_node_time_partitions;
+"""
+
+HASH_PARTITIONS = """
+DO $$ BEGIN
+    FOR remainder IN 0..31 LOOP
+        EXECUTE format(
+            'CREATE TABLE %I PARTITION OF transaction_hash FOR VALUES IN (%s)',
+            'transaction_hash_' || lpad(remainder::text, 2, '0'), remainder
+        );
+    END LOOP;
+END $$;
+"""
+
+LOOKUPS = """
+-- The whole hash of each transaction whose hash starts with the first 32 bytes of the one given. The first
+-- condition leads to a single partition; the byte appended to the argument answers an empty one with no rows.
+CREATE FUNCTION get_transaction_info_by_hash(bytea)
+RETURNS TABLE (consensus_timestamp bigint, hash bytea, payer_account_id bigint) LANGUAGE sql STABLE AS $$
+    SELECT t.consensus_timestamp, t.hash || coalesce(t.hash_suffix, ''), t.payer_account_id
+    FROM transaction_hash t
+    WHERE mod(get_byte(t.hash, 0), 32) = mod(get_byte($1 || '\\x00', 0), 32)
+        AND substring(t.hash FROM 1 FOR 32) = substring($1 FROM 1 FOR 32)
+$$;
+
+CREATE FUNCTION updateentitytypefromint(integer) RETURNS entity_type LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce((enum_range(NULL::entity_type))[$1 + 1], 'UNKNOWN')
+$$;
+
+-- temporary.<name>_temp: an unlogged table with the columns of a table, for rows on their way in.
+CREATE PROCEDURE create_temp_table_safe(text, VARIADIC text[]) LANGUAGE plpgsql AS $$
+DECLARE
+    staging CONSTANT text := $1 || '_temp';
+BEGIN
+    EXECUTE format(
+        'CREATE UNLOGGED TABLE IF NOT EXISTS temporary.%I WITH (autovacuum_enabled = false) '
+            'AS TABLE %I WITH NO DATA',
+        staging, $1
+    );
+    IF cardinality($2) > 0 THEN
+        EXECUTE format(
+            'CREATE INDEX IF NOT EXISTS %I ON temporary.%I (%s)', staging || '_idx', staging,
+            (SELECT string_agg(quote_ident(name), ', ' ORDER BY position)
+             FROM unnest($2) WITH ORDINALITY AS key (name, position))
+        );
+    END IF;
+END $$;
+"""
+
+DROP_LOOKUPS = """
+DROP PROCEDURE create_temp_table_safe(text, text[]);
+DROP FUNCTION updateentitytypefromint(integer);
+DROP FUNCTION get_transaction_info_by_hash(bytea);
+"""
 
 
 class Migration(migrations.Migration):
     initial = True
-
     dependencies = []
 
     operations = [
@@ -57,7 +198,19 @@ DROP TYPE entity_type;
 DROP TYPE errata_type;
 """,
         ),
-        CreateExtensionIfAllowed("pg_stat_statements"),
+        # This extension only serves the operator, and only a superuser may create it.
+        migrations.RunSQL(
+            """
+            DO $$ BEGIN
+                IF EXISTS (
+                    SELECT FROM pg_available_extension_versions WHERE name = 'pg_stat_statements'
+                        AND (trusted OR NOT superuser OR current_setting('is_superuser')::boolean)
+                ) THEN
+                    CREATE EXTENSION IF NOT EXISTS pg_stat_statements;
+                END IF;
+            END $$""",
+            reverse_sql="DROP EXTENSION IF EXISTS pg_stat_statements",
+        ),
         migrations.CreateModel(
             name="Entity",
             fields=[
@@ -89,6 +242,7 @@ DROP TYPE errata_type;
                 ("permanent_removal", models.BooleanField(null=True)),
                 ("balance", models.BigIntegerField(null=True)),
                 ("balance_timestamp", models.BigIntegerField(null=True)),
+                ("delegation_address", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
             options={
                 "verbose_name_plural": "entities",
@@ -108,6 +262,11 @@ DROP TYPE errata_type;
                         name="entity__public_key_type",
                     ),
                     mirror.core.db.schema.indexes.Index(fields=["type", "id"], name="entity__type_id"),
+                    mirror.core.db.schema.indexes.Index(
+                        condition=models.Q(("type__in", ["ACCOUNT", "CONTRACT"])),
+                        fields=["balance", "id"],
+                        name="entity__balance",
+                    ),
                 ],
             },
         ),
@@ -148,6 +307,7 @@ DROP TYPE errata_type;
                 ("permanent_removal", models.BooleanField(null=True)),
                 ("balance", models.BigIntegerField(null=True)),
                 ("balance_timestamp", models.BigIntegerField(null=True)),
+                ("delegation_address", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
             options={
                 "verbose_name_plural": "entity history",
@@ -245,6 +405,11 @@ DROP TYPE errata_type;
             ],
             options={
                 "db_table": "entity_transaction",
+                "indexes": [
+                    mirror.core.db.schema.indexes.Index(
+                        fields=["consensus_timestamp"], name="entity_transaction__consensus_timestamp"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -285,6 +450,9 @@ DROP TYPE errata_type;
                         base_field=models.BigIntegerField(), null=True, size=None
                     ),
                 ),
+                ("high_volume", models.BooleanField(db_default=False)),
+                ("congestion_pricing_multiplier", models.BigIntegerField(null=True)),
+                ("high_volume_pricing_multiplier", models.BigIntegerField(null=True)),
             ],
             options={
                 "db_table": "transaction",
@@ -298,6 +466,16 @@ DROP TYPE errata_type;
                     ),
                     mirror.core.db.schema.indexes.Index(
                         fields=["type", "consensus_timestamp"], name="transaction__type_consensus_timestamp"
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        condition=models.Q(("result__in", (22, 104, 220)), _negated=True),
+                        fields=["consensus_timestamp"],
+                        name="transaction__failed",
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        condition=models.Q(("result__in", (22, 104, 220)), _negated=True),
+                        fields=["type", "consensus_timestamp"],
+                        name="transaction__failed_type",
                     ),
                 ],
             },
@@ -399,6 +577,18 @@ DROP TYPE errata_type;
                         condition=models.Q(("entity_id__ne", 98)),
                         fields=["entity_id", "consensus_timestamp"],
                         name="crypto_transfer__entity_id_consensus_timestamp",
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        condition=models.Q(("amount__gt", 0), ("entity_id__gt", 1000)),
+                        fields=["entity_id", "consensus_timestamp"],
+                        name="crypto_transfer__credit",
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        condition=models.Q(
+                            ("amount__lt", 0), ("entity_id__ne", models.F("payer_account_id"))
+                        ),
+                        fields=["entity_id", "consensus_timestamp"],
+                        name="crypto_transfer__debit_of_others",
                     ),
                 ],
             },
@@ -543,6 +733,11 @@ DROP TYPE errata_type;
             ],
             options={
                 "db_table": "account_balance",
+                "indexes": [
+                    mirror.core.db.schema.indexes.Index(
+                        fields=["balance", "account_id"], name="account_balance__balance_account"
+                    )
+                ],
             },
             bases=(mirror.core.db.schema.tables.MonthlyPartitions, models.Model),
         ),
@@ -557,7 +752,6 @@ DROP TYPE errata_type;
                 ("name", models.CharField(max_length=250)),
                 ("bytes", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("time_offset", models.IntegerField(db_default=0)),
-                ("node_id", models.BigIntegerField()),
                 ("synthetic", models.BooleanField(db_default=False)),
             ],
             options={
@@ -590,12 +784,14 @@ DROP TYPE errata_type;
                 ("logs_bloom", mirror.core.db.schema.fields.BytesField(null=True)),
                 ("size", models.IntegerField(null=True)),
                 ("sidecar_count", models.IntegerField(db_default=0)),
-                ("node_id", models.BigIntegerField()),
                 ("software_version_major", models.IntegerField(null=True)),
                 ("software_version_minor", models.IntegerField(null=True)),
                 ("software_version_patch", models.IntegerField(null=True)),
                 ("round_start", models.BigIntegerField(null=True)),
                 ("round_end", models.BigIntegerField(null=True)),
+                ("previous_wrapped_record_block_hash", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("wrapped_record_block_hash", mirror.core.db.schema.fields.BytesField(null=True)),
+                ("receipts_root", mirror.core.db.schema.fields.BytesField(null=True)),
             ],
             options={
                 "db_table": "record_file",
@@ -760,7 +956,10 @@ DROP TYPE errata_type;
                 "indexes": [
                     mirror.core.db.schema.indexes.Index(
                         fields=["-creator_account_id"], name="schedule__creator_account_id"
-                    )
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        fields=["creator_account_id", "schedule_id"], name="schedule__creator_schedule"
+                    ),
                 ],
             },
         ),
@@ -844,16 +1043,69 @@ DROP TYPE errata_type;
                 "db_table": "reconciliation_job",
             },
         ),
-        VacuumAfterInserts(
-            {
-                "transaction": 6_000_000,
-                "crypto_transfer": 24_000_000,
-                "staking_reward_transfer": 4_000,
-                "account_balance_file": 96,
-                "record_file": 1_800,
-                "sidecar_file": 1_800,
-                "topic_message": 6_000_000,
-            }
+        migrations.CreateModel(
+            name="CustomFee",
+            fields=[
+                ("fixed_fees", models.JSONField(null=True)),
+                ("fractional_fees", models.JSONField(null=True)),
+                ("royalty_fees", models.JSONField(null=True)),
+                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+                ("entity_id", models.BigIntegerField(primary_key=True, serialize=False)),
+            ],
+            options={
+                "db_table": "custom_fee",
+            },
+        ),
+        migrations.CreateModel(
+            name="CustomFeeHistory",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "entity_id",
+                        "timestamp_range",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("fixed_fees", models.JSONField(null=True)),
+                ("fractional_fees", models.JSONField(null=True)),
+                ("royalty_fees", models.JSONField(null=True)),
+                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+                ("entity_id", models.BigIntegerField()),
+            ],
+            options={
+                "verbose_name_plural": "custom fee history",
+                "db_table": "custom_fee_history",
+                "indexes": [
+                    mirror.core.db.schema.indexes.GistIndex(
+                        fields=["timestamp_range"], name="custom_fee_history__timestamp_range"
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        models.F("entity_id"),
+                        models.F("timestamp_range__startswith"),
+                        name="custom_fee_history__token_id_timestamp_range",
+                    ),
+                ],
+            },
+            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
+        ),
+        migrations.SeparateDatabaseAndState(_LATER, _LATER),
+        *(
+            migrations.RunSQL(
+                VACUUM_AFTER_INSERTS.format(table=table, rows=rows), reverse_sql=migrations.RunSQL.noop
+            )
+            for table, rows in (
+                ("transaction", 6_000_000),
+                ("crypto_transfer", 24_000_000),
+                ("staking_reward_transfer", 4_000),
+                ("account_balance_file", 96),
+                ("record_file", 1_800),
+                ("sidecar_file", 1_800),
+                ("topic_message", 6_000_000),
+            )
         ),
         migrations.RunSQL(HASH_PARTITIONS, reverse_sql=migrations.RunSQL.noop),
         migrations.RunSQL(TIME_PARTITIONS, reverse_sql=DROP_TIME_PARTITIONS),

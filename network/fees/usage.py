@@ -7,6 +7,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from itertools import chain
 from typing import Any, NamedTuple
 
+from google.protobuf.message import Message
+
 from mirror.core.values import entity_id
 
 # Accounts, and the system files that they may update: the treasury and the administrators of the system all,
@@ -98,59 +100,37 @@ def _required(message: Any, name: str) -> Any:
     return getattr(message, name)
 
 
-def _keys(*names: str) -> Callable[[Any], int]:
-    """Return a function that counts the keys in these fields of a body."""
-    return lambda body: sum(count_keys(getattr(body, name)) for name in names if body.HasField(name))
+def _counts(**fields: str) -> _Count:
+    """Return a function that counts extras by fields of a body, each named by one text.
+
+    A message is counted by its keys, a list, text or bytes by its length, a number as it is.
+    """
+    extras = [(extra, names.split()) for extra, names in fields.items()]
+    return lambda body, state: [(extra, sum(_count(body, name) for name in names)) for extra, names in extras]
 
 
-_keys_of_token = _keys(
-    *("adminKey", "kycKey", "freezeKey", "wipeKey", "supplyKey"),
-    *("fee_schedule_key", "pause_key", "metadata_key"),
-)
-_keys_of_topic = _keys("adminKey", "submitKey", "fee_schedule_key")
-_admin_key = _keys("adminKey")
+def _count(body: Any, name: str) -> int:
+    value = getattr(body, name)
+    if isinstance(value, int):
+        return value
+    if not isinstance(value, Message):
+        return len(value)
+    return count_keys(value) if body.HasField(name) else 0
 
 
-def _account_create(body: Any, state: State) -> Uses:
-    yield "KEYS", _keys("key")(body)
-    yield "HOOK_UPDATES", len(body.hook_creation_details)
-
-
-def _account_update(body: Any, state: State) -> Uses:
-    yield "KEYS", _keys("key")(body)
-    yield "HOOK_UPDATES", len(body.hook_creation_details) + len(body.hook_ids_to_delete)
-
-
-def _approve_allowance(body: Any, state: State) -> Uses:
-    yield "ALLOWANCES", len(body.cryptoAllowances) + len(body.tokenAllowances) + len(body.nftAllowances)
-
-
-def _delete_allowance(body: Any, state: State) -> Uses:
-    yield "ALLOWANCES", len(body.nftAllowances)
-
-
-def _contract_create(body: Any, state: State) -> Uses:
-    yield "KEYS", _admin_key(body)
-    yield "HOOK_UPDATES", len(body.hook_creation_details)
-    yield "GAS", body.gas
+_KEYS_OF_TOKEN = "adminKey kycKey freezeKey wipeKey supplyKey fee_schedule_key pause_key metadata_key"
+_token_keys = _counts(KEYS=_KEYS_OF_TOKEN)
+_topic_keys = _counts(KEYS="adminKey submitKey fee_schedule_key")
 
 
 def _contract_update(body: Any, state: State) -> Uses:
-    yield "KEYS", _admin_key(body)
+    yield "KEYS", _count(body, "adminKey")
     yield "HOOK_UPDATES", len(body.hook_creation_details)
     yield "HOOK_UPDATES", len(body.hook_ids_to_delete)
 
 
-def _gas(body: Any, state: State) -> Uses:
-    yield "GAS", body.gas
-
-
 def _file(body: Any, state: State) -> Uses:
     yield "KEYS", sum(map(count_keys, body.keys.keys))
-    yield "STATE_BYTES", len(body.contents)
-
-
-def _file_append(body: Any, state: State) -> Uses:
     yield "STATE_BYTES", len(body.contents)
 
 
@@ -161,18 +141,19 @@ def _hook_store(body: Any, state: State) -> Uses:
 
 
 def _schedule_create(body: Any, state: State) -> Uses:
-    yield "KEYS", _admin_key(body)
+    yield "KEYS", _count(body, "adminKey")
     scheduled = _required(body, "scheduledTransactionBody")
     yield "SCHEDULE_CREATE_CONTRACT_CALL_BASE", scheduled.HasField("contractCall")
 
 
 def _topic_create(body: Any, state: State) -> Uses:
-    yield "KEYS", _keys_of_topic(body)
+    yield from _topic_keys(body, state)
     yield "CONSENSUS_CREATE_TOPIC_WITH_CUSTOM_FEE", bool(body.custom_fees)
 
 
 def _topic_update(body: Any, state: State) -> Uses:
-    yield "KEYS", _keys_of_topic(body) + sum(map(count_keys, body.fee_exempt_key_list.keys))
+    ((_, count),) = _topic_keys(body, state)
+    yield "KEYS", count + sum(map(count_keys, body.fee_exempt_key_list.keys))
 
 
 def _submit_message(body: Any, state: State) -> Uses:
@@ -185,30 +166,14 @@ def _submit_message(body: Any, state: State) -> Uses:
 
 
 def _token_create(body: Any, state: State) -> Uses:
-    yield "KEYS", _keys_of_token(body)
+    yield from _token_keys(body, state)
     yield "TOKEN_CREATE_WITH_CUSTOM_FEE", bool(body.custom_fees) or body.HasField("fee_schedule_key")
-
-
-def _token_update(body: Any, state: State) -> Uses:
-    yield "KEYS", _keys_of_token(body)
 
 
 def _token_mint(body: Any, state: State) -> Uses:
     if body.metadata and not body.amount:
         yield "TOKEN_MINT_NFT_BASE", 1
         yield "TOKEN_MINT_NFT", len(body.metadata)
-
-
-def _serials(body: Any, state: State) -> Uses:
-    yield "NFT_SERIALS", len(body.serialNumbers)
-
-
-def _token_update_nfts(body: Any, state: State) -> Uses:
-    yield "NFT_UPDATE", len(body.serial_numbers)
-
-
-def _token_associate(body: Any, state: State) -> Uses:
-    yield "TOKEN_ASSOCIATE", len(body.tokens)
 
 
 def _airdrop(body: Any, state: State) -> Uses:
@@ -263,8 +228,10 @@ def _hook_calls(transfers: Iterable[Any], oneof: str) -> Iterator[tuple[int, int
 
 #: By the name of the body in TransactionBody.
 KINDS = {
-    "contractCall": Kind("ContractCall", _gas),
-    "contractCreateInstance": Kind("ContractCreate", _contract_create),
+    "contractCall": Kind("ContractCall", _counts(GAS="gas")),
+    "contractCreateInstance": Kind(
+        "ContractCreate", _counts(KEYS="adminKey", HOOK_UPDATES="hook_creation_details", GAS="gas")
+    ),
     "contractUpdateInstance": Kind("ContractUpdate", _contract_update),
     "contractDeleteInstance": Kind("ContractDelete"),
     "ethereumTransaction": Kind("EthereumTransaction"),
@@ -272,15 +239,19 @@ KINDS = {
     "hook_dispatch": Kind("HookDispatch", is_free=True),
     "cryptoAddLiveHash": Kind("CryptoAddLiveHash"),
     "cryptoDeleteLiveHash": Kind("CryptoDeleteLiveHash"),
-    "cryptoCreateAccount": Kind("CryptoCreate", _account_create),
-    "cryptoUpdateAccount": Kind("CryptoUpdate", _account_update),
+    "cryptoCreateAccount": Kind("CryptoCreate", _counts(KEYS="key", HOOK_UPDATES="hook_creation_details")),
+    "cryptoUpdateAccount": Kind(
+        "CryptoUpdate", _counts(KEYS="key", HOOK_UPDATES="hook_creation_details hook_ids_to_delete")
+    ),
     "cryptoDelete": Kind("CryptoDelete"),
     "cryptoTransfer": Kind("CryptoTransfer", _crypto_transfer),
-    "cryptoApproveAllowance": Kind("CryptoApproveAllowance", _approve_allowance),
-    "cryptoDeleteAllowance": Kind("CryptoDeleteAllowance", _delete_allowance),
+    "cryptoApproveAllowance": Kind(
+        "CryptoApproveAllowance", _counts(ALLOWANCES="cryptoAllowances tokenAllowances nftAllowances")
+    ),
+    "cryptoDeleteAllowance": Kind("CryptoDeleteAllowance", _counts(ALLOWANCES="nftAllowances")),
     "fileCreate": Kind("FileCreate", _file),
     "fileUpdate": Kind("FileUpdate", _file),
-    "fileAppend": Kind("FileAppend", _file_append),
+    "fileAppend": Kind("FileAppend", _counts(STATE_BYTES="contents")),
     "fileDelete": Kind("FileDelete"),
     "systemDelete": Kind("SystemDelete", is_free=True),
     "systemUndelete": Kind("SystemUndelete", is_free=True),
@@ -291,21 +262,21 @@ KINDS = {
     "consensusSubmitMessage": Kind("ConsensusSubmitMessage", _submit_message),
     "uncheckedSubmit": Kind("UncheckedSubmit"),
     "tokenCreation": Kind("TokenCreate", _token_create),
-    "tokenUpdate": Kind("TokenUpdate", _token_update),
+    "tokenUpdate": Kind("TokenUpdate", _token_keys),
     "tokenDeletion": Kind("TokenDelete"),
     "tokenFreeze": Kind("TokenFreezeAccount"),
     "tokenUnfreeze": Kind("TokenUnfreezeAccount"),
     "tokenGrantKyc": Kind("TokenGrantKycToAccount"),
     "tokenRevokeKyc": Kind("TokenRevokeKycFromAccount"),
     "tokenMint": Kind("TokenMint", _token_mint),
-    "tokenBurn": Kind("TokenBurn", _serials),
-    "tokenWipe": Kind("TokenAccountWipe", _serials),
-    "tokenAssociate": Kind("TokenAssociateToAccount", _token_associate),
+    "tokenBurn": Kind("TokenBurn", _counts(NFT_SERIALS="serialNumbers")),
+    "tokenWipe": Kind("TokenAccountWipe", _counts(NFT_SERIALS="serialNumbers")),
+    "tokenAssociate": Kind("TokenAssociateToAccount", _counts(TOKEN_ASSOCIATE="tokens")),
     "tokenDissociate": Kind("TokenDissociateFromAccount"),
     "token_fee_schedule_update": Kind("TokenFeeScheduleUpdate"),
     "token_pause": Kind("TokenPause"),
     "token_unpause": Kind("TokenUnpause"),
-    "token_update_nfts": Kind("TokenUpdateNfts", _token_update_nfts),
+    "token_update_nfts": Kind("TokenUpdateNfts", _counts(NFT_UPDATE="serial_numbers")),
     "tokenReject": Kind("TokenReject"),
     "tokenAirdrop": Kind("TokenAirdrop", _airdrop, prices="CryptoTransfer"),
     "tokenCancelAirdrop": Kind("TokenCancelAirdrop"),

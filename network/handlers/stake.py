@@ -1,4 +1,6 @@
-"""Stakes of the network and its nodes (HIP-406), which NODESTAKEUPDATE states once a day. In tinybars."""
+"""What the network states of itself: stakes (HIP-406), once a day, in tinybars; its ledger id (HIP-1200)."""
+
+from base64 import b64encode
 
 from django.db.backends.utils import CursorWrapper
 
@@ -9,7 +11,28 @@ from ledger.stream.record.item import RecordItem
 from mirror.core import config
 from mirror.core.values import timestamp
 from mirror.core.values.timestamp import NANOS_PER_DAY
-from network.models import NetworkStake, NodeStake
+from network.models import Ledger, NetworkStake, NodeStake
+
+# Columns with the names of the fields that they come from.
+_OF_NETWORK = (
+    *(
+        "max_stake_rewarded",
+        "max_staking_reward_rate_per_hbar",
+        "max_total_reward",
+        "reserved_staking_rewards",
+    ),
+    *("reward_balance_threshold", "staking_periods_stored", "staking_reward_rate", "staking_start_threshold"),
+    "unreserved_staking_reward_balance",
+)
+_OF_NODE = (
+    "node_id",
+    "max_stake",
+    "min_stake",
+    "reward_rate",
+    "stake",
+    "stake_not_rewarded",
+    "stake_rewarded",
+)
 
 
 @handles("NODESTAKEUPDATE")
@@ -30,36 +53,41 @@ def node_stake_update(item: RecordItem, batch: Batch) -> None:
     batch.insert(
         NetworkStake,
         **period,
-        max_stake_rewarded=body.max_stake_rewarded,
-        max_staking_reward_rate_per_hbar=body.max_staking_reward_rate_per_hbar,
-        max_total_reward=body.max_total_reward,
+        **{name: getattr(body, name) for name in _OF_NETWORK},
         node_reward_fee_denominator=body.node_reward_fee_fraction.denominator,
         node_reward_fee_numerator=body.node_reward_fee_fraction.numerator,
-        reserved_staking_rewards=body.reserved_staking_rewards,
-        reward_balance_threshold=body.reward_balance_threshold,
         stake_total=sum(node.stake_rewarded + node.stake_not_rewarded for node in body.node_stake),
         staking_period_duration=body.staking_period,
-        staking_periods_stored=body.staking_periods_stored,
         staking_reward_fee_denominator=body.staking_reward_fee_fraction.denominator,
         staking_reward_fee_numerator=body.staking_reward_fee_fraction.numerator,
-        staking_reward_rate=body.staking_reward_rate,
-        staking_start_threshold=body.staking_start_threshold,
-        unreserved_staking_reward_balance=body.unreserved_staking_reward_balance,
     )
     for node in body.node_stake:
-        batch.insert(
-            NodeStake,
-            **period,
-            node_id=node.node_id,
-            max_stake=node.max_stake,
-            min_stake=node.min_stake,
-            reward_rate=node.reward_rate,
-            stake=node.stake,
-            stake_not_rewarded=node.stake_not_rewarded,
-            stake_rewarded=node.stake_rewarded,
-        )
+        batch.insert(NodeStake, **period, **{name: getattr(node, name) for name in _OF_NODE})
     if body.node_stake and batch.persist.pending_reward:
         batch.after_file(compute_rewards)
+
+
+@handles("LEDGERIDPUBLICATION")
+def ledger_id_publication(item: RecordItem, batch: Batch) -> None:
+    """Store a ledger id with its key; the last publication of an id counts.
+
+    Source: body.ledger_id_publication. Rows: ledger upsert.
+    """
+    body = item.body.ledger_id_publication
+    batch.upsert(
+        Ledger,
+        ledger_id=body.ledger_id,
+        consensus_timestamp=item.consensus_timestamp,
+        history_proof_verification_key=body.history_proof_verification_key,
+        node_contributions=[
+            {
+                "history_proof_key": b64encode(contribution.history_proof_key).decode(),
+                "node_id": contribution.node_id,
+                "weight": contribution.weight,
+            }
+            for contribution in body.node_contributions
+        ],
+    )
 
 
 @at_start

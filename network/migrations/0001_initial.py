@@ -1,3 +1,4 @@
+import django.contrib.postgres.fields
 import django.contrib.postgres.fields.ranges
 from django.db import migrations, models
 
@@ -5,13 +6,94 @@ import mirror.core.db.schema.fields
 import mirror.core.db.schema.indexes
 import mirror.core.db.schema.tables
 
+# No CreateModel of the migration, as --fake-initial looks for the tables of those: dumps of the original's
+# release 0.145.1 lack these, and the migration of `mirror` makes them there.
+_LATER = [
+    migrations.CreateModel(
+        name="Ledger",
+        fields=[
+            ("ledger_id", mirror.core.db.schema.fields.BytesField(primary_key=True, serialize=False)),
+            ("consensus_timestamp", models.BigIntegerField()),
+            ("history_proof_verification_key", mirror.core.db.schema.fields.BytesField()),
+            ("node_contributions", models.JSONField()),
+        ],
+        options={
+            "db_table": "ledger",
+        },
+    ),
+    migrations.CreateModel(
+        name="RegisteredNode",
+        fields=[
+            ("admin_key", mirror.core.db.schema.fields.BytesField(null=True)),
+            ("created_timestamp", models.BigIntegerField(null=True)),
+            ("deleted", models.BooleanField(db_default=False)),
+            ("description", models.CharField(max_length=100, null=True)),
+            ("service_endpoints", models.JSONField(null=True)),
+            ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+            (
+                "type",
+                django.contrib.postgres.fields.ArrayField(
+                    base_field=models.SmallIntegerField(), db_default=[], size=None
+                ),
+            ),
+            ("registered_node_id", models.BigIntegerField(primary_key=True, serialize=False)),
+        ],
+        options={
+            "db_table": "registered_node",
+            "indexes": [
+                mirror.core.db.schema.indexes.GinIndex(
+                    condition=models.Q(("deleted__is", False)), fields=["type"], name="registered_node__type"
+                )
+            ],
+        },
+    ),
+    migrations.CreateModel(
+        name="RegisteredNodeHistory",
+        fields=[
+            ("admin_key", mirror.core.db.schema.fields.BytesField(null=True)),
+            ("created_timestamp", models.BigIntegerField(null=True)),
+            ("deleted", models.BooleanField(db_default=False)),
+            ("description", models.CharField(max_length=100, null=True)),
+            ("service_endpoints", models.JSONField(null=True)),
+            ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+            (
+                "type",
+                django.contrib.postgres.fields.ArrayField(
+                    base_field=models.SmallIntegerField(), db_default=[], size=None
+                ),
+            ),
+            (
+                "pk",
+                models.CompositePrimaryKey(
+                    "registered_node_id",
+                    "timestamp_range",
+                    blank=True,
+                    editable=False,
+                    primary_key=True,
+                    serialize=False,
+                ),
+            ),
+            ("registered_node_id", models.BigIntegerField()),
+        ],
+        options={
+            "verbose_name_plural": "registered node history",
+            "db_table": "registered_node_history",
+            "indexes": [
+                mirror.core.db.schema.indexes.Index(
+                    models.F("registered_node_id"),
+                    models.F("timestamp_range__startswith"),
+                    name="registered_node_history__node_id_lower_timestamp",
+                )
+            ],
+        },
+        bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
+    ),
+]
+
 
 class Migration(migrations.Migration):
     initial = True
-
-    dependencies = [
-        ("ledger", "0001_initial"),
-    ]
+    dependencies = [("ledger", "0001_initial")]
 
     operations = [
         migrations.CreateModel(
@@ -113,6 +195,12 @@ class Migration(migrations.Migration):
                 ("decline_reward", models.BooleanField(db_default=False)),
                 ("grpc_proxy_endpoint", models.JSONField(null=True)),
                 ("account_id", models.BigIntegerField(null=True)),
+                (
+                    "associated_registered_nodes",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(), null=True, size=None
+                    ),
+                ),
             ],
             options={
                 "db_table": "node",
@@ -140,6 +228,12 @@ class Migration(migrations.Migration):
                 ("decline_reward", models.BooleanField(db_default=False)),
                 ("grpc_proxy_endpoint", models.JSONField(null=True)),
                 ("account_id", models.BigIntegerField(null=True)),
+                (
+                    "associated_registered_nodes",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(), null=True, size=None
+                    ),
+                ),
             ],
             options={
                 "verbose_name_plural": "node history",
@@ -212,4 +306,5 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.SeparateDatabaseAndState(_LATER, _LATER),
     ]

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from ledger.handlers.columns import keys, text
+from ledger.handlers.columns import given, text
 from ledger.handlers.custom_fees import replace_token_fees
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
 from ledger.stream.record.item import RecordItem
 from mirror.core.db.schema.enums import TokenPauseStatus, TokenSupplyType, TokenType
-from mirror.core.values import entity_id, timestamp
+from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from tokens.handlers.relationship import (
     FROZEN,
@@ -34,6 +34,8 @@ _KEYS = {
     "supply_key": "supplyKey",
     "wipe_key": "wipeKey",
 }
+# Fields of the bodies of columns that tokens share with other entities.
+_ENTITY_FIELDS = ("adminKey", "autoRenewAccount", "autoRenewPeriod", "expiry")
 _TYPES = {0: TokenType.FUNGIBLE_COMMON, 1: TokenType.NON_FUNGIBLE_UNIQUE}
 _SUPPLY_TYPES = {0: TokenSupplyType.INFINITE, 1: TokenSupplyType.FINITE}
 
@@ -62,7 +64,7 @@ def token_create(item: RecordItem, batch: Batch) -> None:
     """
     # BODY
     body = item.body.tokenCreation
-    entity = _entity_columns(item, batch, body) | {"memo": text(body.memo)}
+    entity = given(item, batch, body, *_ENTITY_FIELDS) | {"memo": text(body.memo)}
     if entity.get("auto_renew_account_id") == 0:
         batch.recoverable(item, "the auto renew account of a new token is 0.0.0")
         del entity["auto_renew_account_id"]
@@ -148,9 +150,7 @@ def token_update(item: RecordItem, batch: Batch) -> None:
     """
     # BODY
     body = item.body.tokenUpdate
-    entity = _entity_columns(item, batch, body)
-    if body.HasField("memo"):
-        entity["memo"] = text(body.memo.value)
+    entity = given(item, batch, body, *_ENTITY_FIELDS, "memo")
     columns = _keys_of(body)
     if body.HasField("treasury"):
         columns["treasury_account_id"] = entity_id.of_account(body.treasury) or None
@@ -177,21 +177,6 @@ def _keys_of(body: Any) -> dict[str, Any]:
         for column, field in _KEYS.items()
         if body.HasField(field)
     }
-
-
-def _entity_columns(item: RecordItem, batch: Batch, body: Any) -> dict[str, Any]:
-    """Return what a body sets of the columns that tokens share with other entities, the memo aside."""
-    columns: dict[str, Any] = {}
-    if body.HasField("adminKey"):
-        columns |= keys(body.adminKey.SerializeToString())
-    if body.HasField("autoRenewAccount"):
-        columns["auto_renew_account_id"] = batch.account(item, body.autoRenewAccount, "auto renew account")
-        batch.mention(columns["auto_renew_account_id"] or 0)
-    if body.HasField("autoRenewPeriod"):
-        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
-    if body.HasField("expiry"):
-        columns["expiration_timestamp"] = timestamp.of(body.expiry)
-    return columns
 
 
 @handles("TOKENDELETION")

@@ -8,7 +8,6 @@ from typing import Any
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item
 from ledger.stream.record.item import RecordItem
-from mirror.core.db.writing.copy import RowOrder
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from tokens.handlers.dissociation import Dissociation, dissociate_deleted
@@ -19,15 +18,6 @@ from tokens.models import AssessedCustomFee, Token, TokenAllowance, TokenTransfe
 CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
 TOKEN_DISSOCIATE = NUMBERS["TOKENDISSOCIATE"]
 
-_TOKEN_TRANSFER = RowOrder(
-    TokenTransfer,
-    "token_id",
-    "account_id",
-    "consensus_timestamp",
-    "amount",
-    "payer_account_id",
-    "is_approval",
-)
 
 # (token, account, amount) of a transfer.
 Transfer = tuple[int, int, int]
@@ -65,7 +55,7 @@ def _fungible_transfers(item: RecordItem, batch: Batch, transfer_list: Any, appr
     # The units of a deleted token are gone; those of an expired one return to the treasury.
     deleted = item.transaction_type == TOKEN_DISSOCIATE and len(transfers) == 1
     batch.mention(token)
-    add = batch.rows_of(_TOKEN_TRANSFER).append
+    add = batch.rows_of(TokenTransfer).append
     for transfer in transfers:
         account, amount = entity_id.of_account(transfer.accountID), transfer.amount
         is_approval = bool(approved) and _is_approval(item, transfer, (token, account, amount), approved)

@@ -6,15 +6,18 @@ from django.db import migrations, models
 import mirror.core.db.schema.fields
 import mirror.core.db.schema.indexes
 import mirror.core.db.schema.tables
-from mirror.core.db.schema.operations import VacuumAfterInserts
+
+# Index-only scans read the table, too, until a vacuum has marked its pages as visible to all. By default it
+# waits until a fifth of the table is new, which takes ever longer as a table grows.
+VACUUM_AFTER_INSERTS = """
+    ALTER TABLE {table} SET (
+        autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = {rows}
+    )"""
 
 
 class Migration(migrations.Migration):
     initial = True
-
-    dependencies = [
-        ("ledger", "0001_initial"),
-    ]
+    dependencies = [("ledger", "0001_initial")]
 
     operations = [
         migrations.RunSQL(
@@ -77,7 +80,9 @@ DROP TYPE token_type;
                 "indexes": [
                     mirror.core.db.schema.indexes.GinIndex(
                         fields=["name"], name="token__name", opclasses=["gin_trgm_ops"]
-                    )
+                    ),
+                    mirror.core.db.schema.indexes.Index(fields=["type", "token_id"], name="token__type_id"),
+                    mirror.core.db.schema.indexes.Index(fields=["symbol", "token_id"], name="token__symbol"),
                 ],
             },
         ),
@@ -143,55 +148,6 @@ DROP TYPE token_type;
             bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
         migrations.CreateModel(
-            name="CustomFee",
-            fields=[
-                ("fixed_fees", models.JSONField(null=True)),
-                ("fractional_fees", models.JSONField(null=True)),
-                ("royalty_fees", models.JSONField(null=True)),
-                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
-                ("entity_id", models.BigIntegerField(primary_key=True, serialize=False)),
-            ],
-            options={
-                "db_table": "custom_fee",
-            },
-        ),
-        migrations.CreateModel(
-            name="CustomFeeHistory",
-            fields=[
-                (
-                    "pk",
-                    models.CompositePrimaryKey(
-                        "entity_id",
-                        "timestamp_range",
-                        blank=True,
-                        editable=False,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("fixed_fees", models.JSONField(null=True)),
-                ("fractional_fees", models.JSONField(null=True)),
-                ("royalty_fees", models.JSONField(null=True)),
-                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
-                ("entity_id", models.BigIntegerField()),
-            ],
-            options={
-                "verbose_name_plural": "custom fee history",
-                "db_table": "custom_fee_history",
-                "indexes": [
-                    mirror.core.db.schema.indexes.GistIndex(
-                        fields=["timestamp_range"], name="custom_fee_history__timestamp_range"
-                    ),
-                    mirror.core.db.schema.indexes.Index(
-                        models.F("entity_id"),
-                        models.F("timestamp_range__startswith"),
-                        name="custom_fee_history__token_id_timestamp_range",
-                    ),
-                ],
-            },
-            bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
-        ),
-        migrations.CreateModel(
             name="TokenAccount",
             fields=[
                 (
@@ -221,7 +177,11 @@ DROP TYPE token_type;
                 "indexes": [
                     mirror.core.db.schema.indexes.Index(
                         fields=["token_id", "account_id"], name="token_account__token_id_account_id"
-                    )
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        fields=["token_id", "balance", "account_id"],
+                        name="token_account__token_balance_account",
+                    ),
                 ],
             },
         ),
@@ -383,6 +343,13 @@ DROP TYPE token_type;
                         fields=["-consensus_timestamp", "-token_id", "-account_id"],
                         name="token_transfer__token_account_timestamp",
                     ),
+                    mirror.core.db.schema.indexes.Index(
+                        condition=models.Q(
+                            ("amount__lt", 0), ("account_id__ne", models.F("payer_account_id"))
+                        ),
+                        fields=["account_id", "consensus_timestamp"],
+                        name="token_transfer__debit_of_others",
+                    ),
                 ],
             },
             bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
@@ -448,7 +415,11 @@ DROP TYPE token_type;
                     mirror.core.db.schema.indexes.Index(
                         fields=["token_id", "account_id", "consensus_timestamp"],
                         name="token_balance__token_account_timestamp",
-                    )
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        fields=["token_id", "balance", "account_id"],
+                        name="token_balance__token_balance_account",
+                    ),
                 ],
             },
             bases=(mirror.core.db.schema.tables.MonthlyPartitions, models.Model),
@@ -624,7 +595,17 @@ DROP TYPE token_type;
                     mirror.core.db.schema.indexes.Index(
                         fields=["receiver_account_id", "sender_account_id", "token_id", "serial_number"],
                         name="token_airdrop__receiver_id",
-                    )
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        condition=models.Q(("state", "PENDING")),
+                        fields=["sender_account_id", "receiver_account_id", "token_id", "serial_number"],
+                        name="token_airdrop__pending_of_sender",
+                    ),
+                    mirror.core.db.schema.indexes.Index(
+                        condition=models.Q(("state", "PENDING")),
+                        fields=["receiver_account_id", "sender_account_id", "token_id", "serial_number"],
+                        name="token_airdrop__pending_of_receiver",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(
@@ -674,10 +655,11 @@ DROP TYPE token_type;
             },
             bases=(mirror.core.db.schema.tables.KeylessTable, models.Model),
         ),
-        VacuumAfterInserts(
-            {
-                "token_transfer": 12_000_000,
-            }
+        *(
+            migrations.RunSQL(
+                VACUUM_AFTER_INSERTS.format(table=table, rows=rows), reverse_sql=migrations.RunSQL.noop
+            )
+            for table, rows in (("token_transfer", 12_000_000),)
         ),
         migrations.RunSQL(
             "CALL create_time_partition_for_table('token_balance')", reverse_sql=migrations.RunSQL.noop

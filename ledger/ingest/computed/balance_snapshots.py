@@ -11,12 +11,12 @@ import time
 from functools import partial
 
 import psycopg
-from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.rows.batch import Batch
 from ledger.stream.record import names
 from mirror.core import config, logs
+from mirror.core.db import statements
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
@@ -81,13 +81,11 @@ class Snapshots:
 
     def last_stored(self) -> int | None:
         """Return the time of the last snapshot, or in its place the first file's end plus the delay."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "select (select max(consensus_timestamp) from account_balance_file), "
-                "(select min(consensus_end) from record_file), exists (select from entity where id = %s)",
-                [_treasury()],
-            )
-            last, first_file, self._has_treasury = cursor.fetchone()
+        last, first_file, self._has_treasury = statements.row(
+            "select (select max(consensus_timestamp) from account_balance_file), "
+            "(select min(consensus_end) from record_file), exists (select from entity where id = %s)",
+            [_treasury()],
+        )
         self._lacks_treasury = last is not None and not self._has_treasury
         if last is None and first_file is not None:
             return int(first_file) + self._delay

@@ -7,9 +7,9 @@ earlier in batches that are not committed yet.
 from typing import Any
 
 from cachetools import LRUCache
-from django.db import connection
 
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.values import alias as aliases
 from mirror.core.values import entity_id
 
@@ -78,9 +78,5 @@ class EntityLookup:
         return stored
 
     def _stored(self, column: str, value: bytes) -> int:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"select id from entity where {column} = %s and deleted <> true order by id limit 1", [value]
-            )
-            row = cursor.fetchone()
-        return int(row[0]) if row else 0
+        statement = f"select id from entity where {column} = %s and deleted <> true order by id limit 1"
+        return statements.value(statement, [value]) or 0

@@ -7,9 +7,9 @@ one being written. So the answer does not depend on when batches are committed.
 from typing import NamedTuple
 
 from cachetools import LRUCache
-from django.db import connection
 
 from ledger.file_content import content_parts
+from mirror.core.db import statements
 from mirror.core.values import entity_id, hexadecimal
 from mirror.core.values.hapi.transaction_types import NUMBERS
 
@@ -80,9 +80,7 @@ class FileContents:
 
     def _stored(self, file: int, before: int) -> list[bytes]:
         """Return the stored parts of the content before a time (ns)."""
-        with connection.cursor() as cursor:
-            cursor.execute(_STORED, [file, before, file, before])
-            return [bytes(row[0]) for row in cursor.fetchall()]
+        return [bytes(part) for part, _ in statements.rows(_STORED, [file, before, file, before])]
 
 
 def _of_user(file: int) -> bool:

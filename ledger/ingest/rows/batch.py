@@ -15,7 +15,7 @@ from ledger.models import Entity, RecordFile, Transaction
 from ledger.stream.record.item import RecordItem
 from mirror.core import logs
 from mirror.core.db.partitions.making import make_room
-from mirror.core.db.writing.copy import RowOrder
+from mirror.core.db.writing.copy import names_of
 from mirror.core.db.writing.rows import Rows
 
 log = logs.logger(__name__)
@@ -24,38 +24,6 @@ log = logs.logger(__name__)
 MAX_ALIAS_SHOWN = 40
 
 State = TypeVar("State")
-
-TRANSACTION = RowOrder(
-    Transaction,
-    "consensus_timestamp",
-    "type",
-    "result",
-    "payer_account_id",
-    "valid_start_ns",
-    "valid_duration_seconds",
-    "node_account_id",
-    "entity_id",
-    "initial_balance",
-    "max_fee",
-    "charged_tx_fee",
-    "memo",
-    "transaction_hash",
-    "transaction_bytes",
-    "scheduled",
-    "nonce",
-    "parent_consensus_timestamp",
-    "errata",
-    "index",
-    "nft_transfer",
-    "itemized_transfer",
-    "transaction_record_bytes",
-    "max_custom_fees",
-    "batch_key",
-    "inner_transactions",
-    "high_volume",
-    "congestion_pricing_multiplier",
-    "high_volume_pricing_multiplier",
-)
 
 
 class Batch(Rows):
@@ -173,7 +141,7 @@ class Batch(Rows):
 
     def amend_transaction(self, column: str, value: Any) -> None:
         """Set a column of the `transaction` row of the item being read."""
-        self.transaction[TRANSACTION.position(column)] = value
+        self.transaction[names_of(Transaction).index(column)] = value
 
     def change_entity(self, item: RecordItem, **columns: Any) -> None:
         """Add the version of an entity that a create, update or delete transaction makes (columns of

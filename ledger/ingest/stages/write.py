@@ -48,7 +48,7 @@ class Writer:
 def _begin_run() -> int:
     """Do what is due before a run, and return the number of the table of blocks."""
     with transaction.atomic(), connection.cursor() as cursor:
-        stored_network.remember(cursor)
+        stored_network.remember()
         for work in start_work():
             work(cursor)
         cursor.execute(_TABLE)

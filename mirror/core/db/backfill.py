@@ -13,42 +13,6 @@ from django.apps import apps
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-#: The backfills by name, each with a title that says what it changes. They run in this order: first the ones
-#: that readers need most.
-TITLES = {
-    "synthetic_index": "the index of synthetic logs",
-    "topic0_index": "the index of logs by their first topic",
-    "topic1_index": "the index of logs by their second topic",
-    "topic2_index": "the index of logs by their third topic",
-    "topic3_index": "the index of logs by their fourth topic",
-    "balance_index": "the index of accounts by balance",
-    "holdings_index": "the index of a token's holders by balance",
-    "token_type_index": "the index of tokens by type",
-    "token_symbol_index": "the index of tokens by symbol",
-    "past_balance_index": "the index of snapshots of accounts by balance",
-    "past_holdings_index": "the index of snapshots of a token's holders by balance",
-    "sent_airdrops_index": "the index of pending airdrops by sender",
-    "received_airdrops_index": "the index of pending airdrops by receiver",
-    "schedule_index": "the index of schedules by their creator",
-    "failed_index": "the index of failed transactions",
-    "failed_type_index": "the index of failed transactions by type",
-    "credit_index": "the index of what accounts get",
-    "debit_index": "the index of what others take from accounts",
-    "token_debit_index": "the index of tokens that others take from accounts",
-    "entity_transaction_index": "the index of who took part in transactions",
-    "ethereum_weibars": "weibars of Ethereum transactions",
-    "block_times": "times of blocks",
-    "loaded_ranges": "the list of what is loaded",
-    "duplicate_logs": "transfers logged twice",
-    "synthetic_logs": "marks of synthetic logs",
-    "message_hashes": "hashes of messages with fees",
-    "block_positions": "missing logs of transfers, and positions in blocks",
-    "contract_allowances": "allowances spent by contracts",
-    "long_stakes_rewards": "rewards of long-term stakers",
-    "gone_nodes_rewards": "rewards of stakers to nodes that are gone",
-    "monthly_partitions": "division of large tables by month",
-}
-
 
 class Piece(NamedTuple):
     """The keys above `after`, up to and including `to`."""
@@ -115,3 +79,47 @@ class Division:
     """The division of the growing tables by month; `mirror.core.db.partitions` has its steps."""
 
     name: str
+
+
+# The indexes that are built, by the name of the backfill, and what each is of.
+_INDEXES = {
+    "synthetic_index": ("contract_log__synthetic_timestamp", "synthetic logs"),
+    "topic0_index": ("contract_log__topic0_timestamp", "logs by their first topic"),
+    "topic1_index": ("contract_log__topic1_timestamp", "logs by their second topic"),
+    "topic2_index": ("contract_log__topic2_timestamp", "logs by their third topic"),
+    "topic3_index": ("contract_log__topic3_timestamp", "logs by their fourth topic"),
+    "balance_index": ("entity__balance", "accounts by balance"),
+    "holdings_index": ("token_account__token_balance_account", "a token's holders by balance"),
+    "token_type_index": ("token__type_id", "tokens by type"),
+    "token_symbol_index": ("token__symbol", "tokens by symbol"),
+    "past_balance_index": ("account_balance__balance_account", "snapshots of accounts by balance"),
+    "past_holdings_index": (
+        "token_balance__token_balance_account",
+        "snapshots of a token's holders by balance",
+    ),
+    "sent_airdrops_index": ("token_airdrop__pending_of_sender", "pending airdrops by sender"),
+    "received_airdrops_index": ("token_airdrop__pending_of_receiver", "pending airdrops by receiver"),
+    "schedule_index": ("schedule__creator_schedule", "schedules by their creator"),
+    "failed_index": ("transaction__failed", "failed transactions"),
+    "failed_type_index": ("transaction__failed_type", "failed transactions by type"),
+    "credit_index": ("crypto_transfer__credit", "what accounts get"),
+    "debit_index": ("crypto_transfer__debit_of_others", "what others take from accounts"),
+    "token_debit_index": ("token_transfer__debit_of_others", "tokens that others take from accounts"),
+    "entity_transaction_index": ("entity_transaction__consensus_timestamp", "who took part in transactions"),
+}
+INDEX_BUILDS = {name: IndexBuild(name=name, index=index) for name, (index, _) in _INDEXES.items()}
+#: The backfills by name, each with a title that says what it changes. They run in this order: first the ones
+#: that readers need most.
+TITLES = {name: f"the index of {rows}" for name, (_, rows) in _INDEXES.items()} | {
+    "ethereum_weibars": "weibars of Ethereum transactions",
+    "block_times": "times of blocks",
+    "loaded_ranges": "the list of what is loaded",
+    "duplicate_logs": "transfers logged twice",
+    "synthetic_logs": "marks of synthetic logs",
+    "message_hashes": "hashes of messages with fees",
+    "block_positions": "missing logs of transfers, and positions in blocks",
+    "contract_allowances": "allowances spent by contracts",
+    "long_stakes_rewards": "rewards of long-term stakers",
+    "gone_nodes_rewards": "rewards of stakers to nodes that are gone",
+    "monthly_partitions": "division of large tables by month",
+}

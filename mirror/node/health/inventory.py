@@ -15,8 +15,8 @@ import django
 from django.conf import settings
 from django.db import connection
 
+from ledger import errata
 from ledger.archive.location import BLOCKS, PERIOD, archive_location, archived_kinds
-from ledger.errata import applied
 from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.db.distribution import is_distributed, shards
@@ -280,7 +280,7 @@ def read(status: Status) -> Inventory:
         retention=plan.sentence(),
         archive=archive_sentence(follows_blocks=status.block_source is not None),
         replicas=replicas.read(),
-        errata=applied.sentence(),
+        errata=errata.sentence(),
         ledger_id=ledger_id.sentence(),
     )
 

@@ -29,6 +29,15 @@ _DIVISION = "monthly_partitions"
 # The advisory lock of the process that makes the tables. Any fixed number does.
 _LOCK = 0x7461626C6573
 _RETRY_SECONDS = 0.2
+# The last commit before the migrations became one per app, and the last migrations of its apps.
+_LAST_COMMIT = "3b6a0b7d"
+_LAST_MIGRATIONS = {
+    ("contracts", "0004_block_positions"),
+    ("ledger", "0008_balance_difference"),
+    ("mirror", "0015_plain_names"),
+    ("network", "0002_release_0_160"),
+    ("tokens", "0007_symbol_index"),
+}
 
 
 def make_tables(say: Callable[[str], None]) -> None:
@@ -38,6 +47,7 @@ def make_tables(say: Callable[[str], None]) -> None:
     """
     check_writable()
     check_restored()
+    check_commit()
     distributing.check_setting()
     # Another process may make the tables, such as a loader that starts while `manage.py upgrade` runs.
     with statements.locked(_LOCK, pause=_RETRY_SECONDS):
@@ -45,6 +55,7 @@ def make_tables(say: Callable[[str], None]) -> None:
             check_foreign_tables()
             say("Creating or updating the tables.")
             call_command("migrate", interactive=False, verbosity=0)
+        _forget_replaced()
         arrange_partitions()
         distributing.arrange()
 
@@ -85,6 +96,7 @@ def check_current() -> None:
 def check_migrated() -> None:
     """Raise OperatorError if tables of this release, or rows of a backup, are missing."""
     check_restored()
+    check_commit()
     if not (migrations := missing()):
         return
     applied = {app for app, _ in MigrationLoader(connection).applied_migrations}
@@ -96,6 +108,29 @@ def check_migrated() -> None:
         f"The tables are those of an older release (without the migration {migrations[-1]}): "
         "`manage.py upgrade` brings them up to date, and so do `manage.py up` and `manage.py ingest`."
     )
+
+
+def check_commit() -> None:
+    """Raise OperatorError for tables of a commit from before the migrations became one per app."""
+    applied = MigrationRecorder(connection).applied_migrations().keys()
+    if ("mirror", "0001_initial") not in applied or applied >= _LAST_MIGRATIONS:
+        return
+    if ("mirror", "0002_stored_network") in applied or not statements.value(
+        "select to_regclass('stored_network') is not null"
+    ):
+        raise OperatorError(
+            f"The tables are those of a commit before {_LAST_COMMIT}: upgrade them by `manage.py upgrade` of "
+            "that commit first. This release then takes them over."
+        )
+
+
+def _forget_replaced() -> None:
+    """Forget the migrations of the last commit that one per app replaces: a backup lists what is applied."""
+    recorder = MigrationRecorder(connection)
+    applied = recorder.applied_migrations().keys()
+    if applied >= _LAST_MIGRATIONS:
+        for app, name in applied - on_disk():
+            recorder.record_unapplied(app, name)
 
 
 def check_restored() -> None:

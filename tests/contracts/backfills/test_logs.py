@@ -5,7 +5,8 @@ import threading
 import pytest
 from django.db import connection
 
-from contracts.backfills.logs import _NODES_LOG_SINCE, TRANSFER
+from contracts.backfills.logs import _NODES_LOG_SINCE
+from contracts.handlers.synthetic import TRANSFER
 from mirror.operations.upgrade import runner
 from tests.build import START, insert
 from tests.upgrading import put_ahead, upgrade

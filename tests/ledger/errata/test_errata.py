@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from ledger.errata import Part, applied, applying
+from ledger import errata
+from ledger.errata import Part, applying
 from ledger.stream.errors import StreamFileError
 from mirror.core.config.errors import OperatorError
 from mirror.core.values.hapi.messages import AccountInfo, RecordStreamItem
@@ -87,9 +88,9 @@ def test_transactions_that_the_stream_lacks_are_stored_and_move_balances_once(
     created, paid = history(tmp_path)
     assert stored("entity", "id, balance") == [(1001, 100), (1002, 99)]
 
-    assert applied.sentence().startswith("none of mainnet's errata are applied")
+    assert errata.sentence().startswith("none of mainnet's errata are applied")
     call_command("errata", str(tmp_path))
-    assert applied.sentence().startswith("2 of 113 transactions, 0 of 15,380 accounts, 0 of 89 contracts")
+    assert errata.sentence().startswith("2 of 113 transactions, 0 of 15,380 accounts, 0 of 89 contracts")
     once = contents()
     assert apply(tmp_path)[Part.TRANSACTIONS] == (2, 0)
 

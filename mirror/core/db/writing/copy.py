@@ -93,23 +93,6 @@ def columns_of(model: type[models.Model]) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-class RowOrder:
-    """The columns of a table with very many rows, which are added as lists or tuples of their values.
-
-    `names` are all columns in the model's order, so that the code that adds a row shows them.
-    """
-
-    def __init__(self, model: type[models.Model], *names: str) -> None:
-        expected = names_of(model)
-        if names != expected:
-            raise TypeError(f"The columns of {model.__name__} are {', '.join(expected)}, in this order.")
-        self.model, self.names = model, names
-
-    def position(self, name: str) -> int:
-        """Return where a row has the value of a column."""
-        return self.names.index(name)
-
-
 def copy_rows(cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Iterable[Row]) -> None:
     """Append `rows` to `table`."""
     names = psycopg.sql.SQL(", ").join(psycopg.sql.Identifier(c.name) for c in columns)

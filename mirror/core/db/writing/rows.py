@@ -21,7 +21,7 @@ from django.db.backends.utils import CursorWrapper
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.catalogue import TIME
 from mirror.core.db.schema.tables import GrowingTable
-from mirror.core.db.writing.copy import AddedRow, Column, EncodedRows, Row, RowOrder, columns_of, names_of
+from mirror.core.db.writing.copy import AddedRow, Column, EncodedRows, Row, columns_of, names_of
 from mirror.core.db.writing.fitting import REFUSED, copy_fitting
 from mirror.core.db.writing.merge import Change, Merge, MergeRule, Moved, Pending
 from mirror.core.metrics import ingest
@@ -117,9 +117,9 @@ class Rows:
         self._inserted.setdefault(model, []).append(columns)
         return columns
 
-    def rows_of(self, order: RowOrder) -> list[Any]:
-        """Return the list that takes rows of a table until the next barrier: their values in this order."""
-        return self._inserted.setdefault(order.model, [])
+    def rows_of(self, model: type[models.Model]) -> list[Any]:
+        """Return the list that takes rows of a table until the next barrier: values in the model's order."""
+        return self._inserted.setdefault(model, [])
 
     def changes_of(self, model: type[models.Model]) -> Pending:
         """Return what `upsert` adds to until the next barrier, for tables with very many changes."""

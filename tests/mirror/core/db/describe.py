@@ -79,7 +79,7 @@ ROUTINES = """
         AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
     ORDER BY 1
 """
-# pg_stat_statements depends on who migrates, see CreateExtensionIfAllowed.
+# Only a superuser who migrates gets pg_stat_statements.
 EXTENSIONS = """
     SELECT extname FROM pg_extension
     WHERE extname NOT IN ('plpgsql', 'pg_stat_statements') ORDER BY extname

@@ -45,7 +45,7 @@ def test_node_upgrades_what_an_older_release_has_left_by_itself(node: Node, tabl
 
 
 def test_reading_commands_name_the_upgrade_of_old_tables(node: Node) -> None:
-    assert node.run("migrate", "ledger", "0002", "--verbosity", "0").returncode == 0
+    assert node.run("migrate", "network", "--verbosity", "0").returncode == 0
 
     for command in (("status",), ("replay",), ("verify", str(written(node)))):
         said = node.run(*command)

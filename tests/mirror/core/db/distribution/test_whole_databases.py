@@ -10,7 +10,6 @@ from psycopg.conninfo import conninfo_to_dict
 from mirror.core.db.distribution.cluster import slow_workers
 from mirror.core.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED
 from tests import cluster
-from tests.mirror.core.db.test_adoption import OLD
 from tests.node import manage
 
 pytestmark = cluster.needs_cluster
@@ -89,32 +88,3 @@ def test_workers_whose_settings_make_slow_plans_are_named(url: str) -> None:
         slow = slow_workers(cursor)  # type: ignore[arg-type]
 
     assert slow == sorted(f"{worker.host}:{worker.port}" for worker in others)
-
-
-def test_migrations_go_on_with_a_distributed_database(url: str) -> None:
-    for app, migration in OLD.items():
-        run(url, "migrate", app, migration, "--verbosity", "0", distributed=False)
-    with psycopg.connect(url, autocommit=True) as session:
-        tables = session.execute("select relname from pg_class where relkind in ('r', 'p')").fetchall()
-        for table, column in (BY_ENTITY | BY_HASH).items():
-            if (table,) in tables:
-                _distribute(session, table, column)
-
-    run(url, "upgrade")
-
-    with psycopg.connect(url, autocommit=True) as session:
-        assert distributed(session) == {*BY_ENTITY, *BY_HASH, *COPIED}
-    assert run(url, "migrate", "--check", "--verbosity", "0") == ""
-
-
-def _distribute(session: psycopg.Connection, table: str, column: str) -> None:
-    """Distribute a table as an older release may have done."""
-    session.execute(f"alter table {table} drop constraint if exists {table}_pkey")
-    if table != "transaction_hash":
-        session.execute(f"alter table {table} alter column {column} type {_TYPES.get(column, 'bigint')}")
-    session.execute(
-        "select create_distributed_table(%s, %s, shard_count := 2, colocate_with := 'none')", [table, column]
-    )
-
-
-_TYPES = {"hash": "bytea"}
