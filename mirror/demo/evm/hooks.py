@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mirror.core.values.hapi.messages import HookEntityId, HookId, Key
 from mirror.core.values.hashes import keccak256
 from mirror.demo.evm import sidecars
 from mirror.demo.evm.execution import Execution, Request, execute
 from mirror.demo.evm.ledgers import HOOK_ADDRESS, HOOK_CONTRACT, HookLedger
-from mirror.demo.evm.run import contract_id, place
+from mirror.demo.evm.run import place
 from mirror.demo.evm.sidecars import shortest
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import Account
@@ -17,19 +16,10 @@ from mirror.demo.world.contracts import Hook
 # The storage of the hook's contract: two numbers and a mapping.
 LIMIT, CALLS, ALLOWED = 0, 1, 2
 
-Slots = Mapping[int, int]
-Entries = Mapping[bytes, int]
 
-
-def owner_id(owner: Account) -> Any:
+def owner_id(owner: Account) -> dict[str, int]:
     """Return the HookEntityId of an account or contract."""
-    if owner.is_contract:
-        return HookEntityId(contract_id=contract_id(owner.number))
-    return HookEntityId(account_id={"accountNum": owner.number})
-
-
-def hook_id(owner: Account, number: int) -> Any:
-    return HookId(entity_id=owner_id(owner), hook_id=number)
+    return {"contract_id" if owner.is_contract else "account_id": owner.number}
 
 
 def create(network: Network, owner: Account, number: int, *, limit: int, allowed: Iterable[Account]) -> Any:
@@ -41,21 +31,14 @@ def create(network: Network, owner: Account, number: int, *, limit: int, allowed
     if before is not None:
         hook.slots = before.slots
     contracts.hooks[owner.number, number] = hook
-    details: dict[str, Any] = {
-        "hook_id": number,
-        "evm_hook": {
-            "spec": {"contract_id": contract_id(runs)},
-            "storage_updates": write(
-                hook, {LIMIT: limit}, {account.address: 1 for account in allowed}, network.now
-            ),
-        },
-    }
-    if owner.key is not None:
-        details["admin_key"] = Key.FromString(owner.key)
-    return details
+    updates = write(hook, {LIMIT: limit}, {account.address: 1 for account in allowed}, network.now)
+    code = {"spec": {"contract_id": runs}, "storage_updates": updates}
+    return {"hook_id": number, "evm_hook": code, "admin_key": owner.key}
 
 
-def write(hook: Hook, slots: Slots, entries: Entries, at: int) -> list[dict[str, Any]]:
+def write(
+    hook: Hook, slots: Mapping[int, int], entries: Mapping[bytes, int], at: int
+) -> list[dict[str, Any]]:
     """Write storage of a hook. Return the EvmHookStorageUpdate messages.
 
     `entries` are those of the mapping of allowed accounts; a key longer than an address is hashed.
@@ -80,5 +63,4 @@ def run(network: Network, hook: Hook, payer: Account, data: bytes, gas: int) -> 
     code = network.world.contracts.deployed[hook.contract].code
     request = Request(payer.address, data, gas, to=HOOK_ADDRESS)
     done = execute(request, place(network), HookLedger(hook, code))
-    numbers = {HOOK_ADDRESS: HOOK_CONTRACT}
-    return done, sidecars.of(done, numbers.get, payer.number)
+    return done, sidecars.of(done, {HOOK_ADDRESS: HOOK_CONTRACT}.get, payer.number)

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 
 from mirror.core.values import entity_id
+from mirror.demo.evm.state import Ledger
+from mirror.demo.streams.record_files import FEE_COLLECTOR
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import Contract, Hook
 from mirror.demo.world.tokens import Token
@@ -15,12 +17,15 @@ HOOK_CONTRACT = 365
 HOOK_ADDRESS = entity_id.long_zero(HOOK_CONTRACT)
 
 
-class WorldLedger:
+class WorldLedger(Ledger):
     """The world as the EVM sees it. It knows the accounts `around`, which are all that are sent money."""
 
     def __init__(self, world: World, around: Iterable[Account]) -> None:
         self._world = world
         self._accounts = {account.address: account for account in around}
+        # The fees of system contracts have this collector, also where transactions have another one.
+        if collector := world.accounts.get(FEE_COLLECTOR):
+            self._accounts[collector.address] = collector
 
     def account(self, address: bytes) -> Account | None:
         """Return the account or contract at an address."""
@@ -29,6 +34,11 @@ class WorldLedger:
             number = self._world.contracts.by_address.get(address)
             account = self._world.accounts[number] if number is not None else None
         return account
+
+    def number_at(self, address: bytes) -> int | None:
+        """Return the number of the account or contract at an address."""
+        account = self.account(address)
+        return account.number if account else None
 
     def balance(self, address: bytes) -> int:
         account = self.account(address)
@@ -66,26 +76,14 @@ class WorldLedger:
         return contracts.deployed.get(contracts.by_address.get(address, 0))
 
 
-class HookLedger:
+class HookLedger(Ledger):
     """The storage and code of a hook, at the address of the system contract that runs hooks."""
 
     def __init__(self, hook: Hook, code: bytes) -> None:
         self._hook, self._code = hook, code
 
-    def balance(self, address: bytes) -> int:
-        return 0
-
-    def nonce(self, address: bytes) -> int:
-        return 0
-
     def code(self, address: bytes) -> bytes:
         return self._code if address == HOOK_ADDRESS else b""
-
-    def units(self, token: bytes, holder: bytes) -> int:
-        return 0
-
-    def is_associated(self, token: bytes, holder: bytes) -> bool:
-        return False
 
     def slot(self, address: bytes, slot: int) -> int:
         stored = self._hook.slots.get(slot.to_bytes(32, "big"))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 from eth.vm.execution_context import ExecutionContext
 from eth.vm.forks.cancun.computation import CancunComputation
@@ -22,15 +22,27 @@ _CALL = 0xF1
 _MISSING: Any = object()
 
 
-class Ledger(Protocol):
+class Ledger:
     """The state before a transaction; an address where nothing lives has 0 and no code."""
 
-    def balance(self, address: bytes) -> int: ...
-    def nonce(self, address: bytes) -> int: ...
-    def code(self, address: bytes) -> bytes: ...
-    def slot(self, address: bytes, slot: int) -> int: ...
-    def units(self, token: bytes, holder: bytes) -> int: ...
-    def is_associated(self, token: bytes, holder: bytes) -> bool: ...
+    def balance(self, address: bytes) -> int:
+        return 0
+
+    def nonce(self, address: bytes) -> int:
+        return 0
+
+    def code(self, address: bytes) -> bytes:
+        return b""
+
+    def slot(self, address: bytes, slot: int) -> int:
+        return 0
+
+    def units(self, token: bytes, holder: bytes) -> int:
+        """Return what an account had of a token."""
+        return 0
+
+    def is_associated(self, token: bytes, holder: bytes) -> bool:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +120,8 @@ class State(CancunState):
             base_fee_per_gas=0,
             excess_blob_gas=0,
         )
-        self.place, self.logs_transfers = place, place.logs_transfers
-        self._ledger = ledger
+        self.place = place
+        self.ledger = ledger
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
         self.balances: dict[bytes, int] = {}
         self.nonces: dict[bytes, int] = {}
@@ -153,25 +165,18 @@ class State(CancunState):
         """Note a request to a system contract."""
         self._set(self.requests, len(self.requests), request)
 
-    def units(self, token: bytes, holder: bytes) -> int:
-        """Return what an account had of a token before the transaction."""
-        return self._ledger.units(token, holder)
-
-    def is_associated(self, token: bytes, holder: bytes) -> bool:
-        return self._ledger.is_associated(token, holder)
-
     # ACCOUNTS
 
     def get_balance(self, address: bytes) -> int:
         balance = self.balances.get(address)
-        return self._ledger.balance(address) if balance is None else balance
+        return self.ledger.balance(address) if balance is None else balance
 
     def set_balance(self, address: bytes, balance: int) -> None:
         self._set(self.balances, address, balance)
 
     def get_nonce(self, address: bytes) -> int:
         nonce = self.nonces.get(address)
-        return self._ledger.nonce(address) if nonce is None else nonce
+        return self.ledger.nonce(address) if nonce is None else nonce
 
     def set_nonce(self, address: bytes, nonce: int) -> None:
         self._set(self.nonces, address, nonce)
@@ -181,7 +186,7 @@ class State(CancunState):
 
     def get_code(self, address: bytes) -> bytes:
         code = self.codes.get(address)
-        return self._ledger.code(address) if code is None else code
+        return self.ledger.code(address) if code is None else code
 
     def set_code(self, address: bytes, code: bytes) -> None:
         self._set(self.codes, address, code)
@@ -214,7 +219,7 @@ class State(CancunState):
                 return written
         original = self._original.get(key)
         if original is None:
-            original = self._original[key] = self._ledger.slot(address, slot)
+            original = self._original[key] = self.ledger.slot(address, slot)
         return original
 
     def set_storage(self, address: bytes, slot: int, value: int) -> None:

@@ -123,6 +123,12 @@ class ComposedTransaction:
     record_bytes: bytes
     sidecars: Sequence[Any] = ()
 
+    @property
+    def hash(self) -> bytes:
+        """Return the first 32 bytes of the hash of the transaction, as Ethereum tools know it."""
+        digest: bytes = self.record.transactionHash
+        return digest[:32]
+
 
 @dataclass(frozen=True)
 class Block:

@@ -3,8 +3,6 @@
 Its administrator updates the exchange rates every hour, for free.
 """
 
-from typing import Any
-
 from mirror.core.values.hapi.messages import (
     CurrentAndNextFeeSchedule,
     ExchangeRateSet,
@@ -43,31 +41,21 @@ _PROPERTIES = {
     "tokens.maxPerAccount": "1000",
 }
 _PERMISSIONS = {"createAccount": "0-*", "cryptoTransfer": "0-*", "freeze": "2-58", "systemDelete": "2-59"}
-_MEMOS = {
-    ADDRESS_BOOK: "Address book",
-    NODE_DETAILS: "Node details",
-    FEE_SCHEDULE: "Fee schedule",
-    EXCHANGE_RATES: "Exchange rates",
-    SIMPLE_FEES: "Simple fees",
-    PROPERTIES: "Network properties",
-    PERMISSIONS: "Permissions",
-}
 
 
 def begin(network: Network) -> None:
     """Create the files with their first contents."""
-    rates = _rates(network, _FIRST_CENTS, _FIRST_CENTS)
-    contents_of = {
-        ADDRESS_BOOK: address_book(),
-        NODE_DETAILS: address_book(),
-        FEE_SCHEDULE: _fee_schedule(network),
-        EXCHANGE_RATES: rates.SerializeToString(),
-        SIMPLE_FEES: schedule(),
-        PROPERTIES: _settings(_PROPERTIES),
-        PERMISSIONS: _settings(_PERMISSIONS),
-    }
-    for number, contents in contents_of.items():
-        create(network, number, _MEMOS[number])
+    files = (
+        (ADDRESS_BOOK, "Address book", address_book()),
+        (NODE_DETAILS, "Node details", address_book()),
+        (FEE_SCHEDULE, "Fee schedule", _fee_schedule(network)),
+        (EXCHANGE_RATES, "Exchange rates", _rates(network, _FIRST_CENTS, _FIRST_CENTS)),
+        (SIMPLE_FEES, "Simple fees", schedule()),
+        (PROPERTIES, "Network properties", _settings(_PROPERTIES)),
+        (PERMISSIONS, "Permissions", _settings(_PERMISSIONS)),
+    )
+    for number, memo, contents in files:
+        create(network, number, memo)
         write(network, number, contents)
     network.at(_next_hour(network), change_rates)
 
@@ -88,7 +76,7 @@ def write(network: Network, number: int, contents: bytes) -> None:
         partial = number in (FEE_SCHEDULE, SIMPLE_FEES) and start + _PART < len(contents)
         network.submit(
             "fileAppend" if start else "fileUpdate",
-            {"fileID": {"fileNum": number}, "contents": part},
+            {"fileID": number, "contents": part},
             payer=SYSTEM_ADMIN,
             result="FEE_SCHEDULE_FILE_PART_UPLOADED" if partial else None,
             fee=0,
@@ -101,7 +89,7 @@ def change_rates(network: Network) -> None:
     current = ExchangeRateSet.FromString(file.contents).nextRate.centEquiv
     following = round(current * network.choose.uniform(0.97, 1.03))
     rates = _rates(network, current, min(max(following, _FEWEST_CENTS), _MOST_CENTS))
-    write(network, EXCHANGE_RATES, rates.SerializeToString())
+    write(network, EXCHANGE_RATES, rates)
     network.at(_next_hour(network), change_rates)
 
 
@@ -124,14 +112,15 @@ def address_book() -> bytes:
     return serialized
 
 
-def _rates(network: Network, current: int, following: int) -> Any:
-    """Return the ExchangeRateSet: cents for `_HBARS` hbars, in this hour and the next."""
+def _rates(network: Network, current: int, following: int) -> bytes:
+    """Return the serialized ExchangeRateSet: cents for `_HBARS` hbars, in this hour and the next."""
     ends = _next_hour(network) // NANOS_PER_SECOND
     first, then = (
         {"hbarEquiv": _HBARS, "centEquiv": cents, "expirationTime": {"seconds": seconds}}
         for cents, seconds in ((current, ends), (following, ends + 3600))
     )
-    return ExchangeRateSet(currentRate=first, nextRate=then)
+    serialized: bytes = ExchangeRateSet(currentRate=first, nextRate=then).SerializeToString()
+    return serialized
 
 
 def _next_hour(network: Network) -> int:
@@ -156,8 +145,6 @@ def _fee_schedule(network: Network) -> bytes:
 
 
 def _settings(values: dict[str, str]) -> bytes:
-    message = ServicesConfigurationList(
-        nameValue=[{"name": name, "value": value} for name, value in values.items()]
-    )
-    serialized: bytes = message.SerializeToString()
+    named = [{"name": name, "value": value} for name, value in values.items()]
+    serialized: bytes = ServicesConfigurationList(nameValue=named).SerializeToString()
     return serialized

@@ -1,12 +1,11 @@
 """How the network begins: its treasury with all hbars, the accounts of its services, and its first people."""
 
-from mirror.core.values.hapi.messages import Key
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.network import files, nodes, periods, upgrades
 from mirror.demo.actions.network.periods import NODE_REWARDS
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Network
-from mirror.demo.streams.record_files import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS, TREASURY, account
+from mirror.demo.streams.record_files import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS, TREASURY
 from mirror.demo.world.accounts import FREEZE_ADMIN, HBAR, SYSTEM_ADMIN, Account
 
 SUPPLY = 50_000_000_000 * HBAR
@@ -33,17 +32,15 @@ def begin(network: Network, size: int = 40) -> None:
 
 
 def _open_system_account(network: Network, number: int) -> None:
-    wallet = Ed25519Wallet(number)
-    network.world.accounts[number] = Account(
-        number, network.now, balance_timestamp=network.now, key=wallet.key
-    )
+    key = Ed25519Wallet(number).key
+    network.world.accounts[number] = Account(number, network.now, balance_timestamp=network.now, key=key)
     endowment = SUPPLY if number == TREASURY else _ENDOWMENTS.get(number, 0)
     transfers = {number: endowment} if number == TREASURY else {TREASURY: -endowment, number: endowment}
     network.submit(
         "cryptoCreateAccount",
-        {"key": Key.FromString(wallet.key)},
+        {"key": key},
         payer=TREASURY,
-        receipt={"accountID": account(number)},
+        receipt={"accountID": number},
         envelope={"memo": "Synthetic genesis"},
         transfers=transfers if endowment else None,
         fee=0,

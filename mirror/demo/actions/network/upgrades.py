@@ -1,10 +1,9 @@
 """Upgrades of the nodes' software. The first comes a while after the start: old and new rules both occur."""
 
-from hashlib import sha256
-
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.nodes import nodes
+from mirror.demo.keys.wallet import secret
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import SYSTEM_ADMIN
 from mirror.demo.world.system import LedgerId
@@ -40,30 +39,23 @@ def publish_ledger_id(network: Network) -> None:
     """Publish the id of the ledger, with the keys of the nodes that prove blocks."""
     ledger = network.ledger or _of_no_blocks()
     published = LedgerId(network.now, ledger.ledger_id, ledger.proof_key, ledger.contributors)
-    network.world.system.ledger_ids[published.ledger_id] = published
-    network.submit(
-        "ledger_id_publication",
-        {
-            "ledger_id": published.ledger_id,
-            "history_proof_verification_key": published.verification_key,
-            "node_contributions": [
-                {"node_id": node_id, "weight": weight, "history_proof_key": key}
-                for node_id, weight, key in ledger.contributors
-            ],
-        },
-        payer=SYSTEM_ADMIN,
-        fee=0,
-    )
+    network.world.system.ledger_ids[ledger.ledger_id] = published
+    contributions = [
+        {"node_id": node_id, "weight": weight, "history_proof_key": key}
+        for node_id, weight, key in ledger.contributors
+    ]
+    body = {
+        "ledger_id": ledger.ledger_id,
+        "history_proof_verification_key": ledger.proof_key,
+        "node_contributions": contributions,
+    }
+    network.submit("ledger_id_publication", body, payer=SYSTEM_ADMIN, fee=0)
 
 
 def _of_no_blocks() -> LedgerIdentity:
     """Return a ledger id of nodes that write record files: its keys prove nothing."""
     contributors = tuple(
-        Contributor(node.node_id, _WEIGHT, _key("history", node.node_id)) for node in nodes()
+        Contributor(node.node_id, _WEIGHT, secret("history", node.node_id)) for node in nodes()
     )
-    parts = (_key("verification", place) for place in range(1 + _VERIFICATION_KEY_BYTES // 32))
-    return LedgerIdentity(_key("ledger"), b"".join(parts)[:_VERIFICATION_KEY_BYTES], contributors)
-
-
-def _key(*words: object) -> bytes:
-    return sha256(" ".join(map(str, ("demo", *words))).encode()).digest()
+    parts = (secret("verification", place) for place in range(1 + _VERIFICATION_KEY_BYTES // 32))
+    return LedgerIdentity(secret("ledger"), b"".join(parts)[:_VERIFICATION_KEY_BYTES], contributors)

@@ -11,7 +11,7 @@ import pytest
 from mirror.core.values.hapi.result_codes import NUMBERS
 from mirror.demo.actions.accounts import allowances, crypto
 from mirror.demo.actions.network import genesis
-from mirror.demo.actions.tokens import airdrops, changes, issuing, nfts, relationships, supply, transfers
+from mirror.demo.actions.tokens import airdrops, changes, issuing, relationships, supply, transfers
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import Block
 from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
@@ -19,7 +19,7 @@ from mirror.demo.world.world import World
 from tests.ledger.ingest.load import load, stored
 from tests.ledger.ingest.tables import contents, empty_tables
 
-MODULES = (crypto, issuing, changes, supply, relationships, transfers, nfts, allowances, airdrops)
+MODULES = (crypto, issuing, changes, supply, relationships, transfers, allowances, airdrops)
 TYPES = {
     "tokenCreation",
     "tokenUpdate",
