@@ -1,7 +1,6 @@
 """Atomic batches (HIP-551): transactions of several people that succeed together or not at all."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 from mirror.core.values.hapi.messages import SignedTransaction
@@ -11,9 +10,8 @@ from mirror.demo.actions.files import find_file
 from mirror.demo.actions.topics import receipt as message_receipt
 from mirror.demo.network import Network, NotPossible, both, weighted
 from mirror.demo.streams.record_files import timestamp, transfer_list
-from mirror.demo.world.accounts import HBAR, Account
-from mirror.demo.world.files import APPEND, Change, File
-from mirror.demo.world.topics import Topic
+from mirror.demo.world.accounts import HBAR
+from mirror.demo.world.files import APPEND, Change
 
 _DURATION = 120  # seconds
 
@@ -143,12 +141,10 @@ def _message(network: Network) -> Inner | None:
     topic = network.choose.choice(topics)
     contents = texts.message(network, topic.subject, topic.sequence_number + 1)
     body = {"topicID": topic.number, "message": contents}
-    happen = partial(_add_message, topic, contents, payer.number)
-    return Inner("consensusSubmitMessage", body, payer.number, happen=happen)
-
-
-def _add_message(topic: Topic, contents: bytes, payer: int, network: Network) -> dict[str, Any]:
-    return message_receipt(topic.add(contents, payer, network.now))
+    return Inner(
+        *("consensusSubmitMessage", body, payer.number),
+        happen=lambda network: message_receipt(topic.add(contents, payer.number, network.now)),
+    )
 
 
 def _memo(network: Network) -> Inner | None:
@@ -157,11 +153,7 @@ def _memo(network: Network) -> Inner | None:
         return None
     memo, number = people.memo_of(network, changed), changed.number
     body = {"accountIDToUpdate": number, "memo": memo}
-    return Inner("cryptoUpdateAccount", body, number, happen=partial(_change_memo, changed, memo))
-
-
-def _change_memo(changed: Account, memo: str, network: Network) -> None:
-    changed.memo = memo
+    return Inner("cryptoUpdateAccount", body, number, happen=lambda _: setattr(changed, "memo", memo))
 
 
 def _line(network: Network) -> Inner | None:
@@ -170,11 +162,10 @@ def _line(network: Network) -> Inner | None:
         return None
     contents = f"# together, {network.choose.randrange(1_000)}\n".encode()
     body = {"fileID": file.number, "contents": contents}
-    return Inner("fileAppend", body, file.owner, happen=partial(_add_line, file, contents))
-
-
-def _add_line(file: File, contents: bytes, network: Network) -> None:
-    file.changes.append(Change(network.now, APPEND, contents))
+    return Inner(
+        *("fileAppend", body, file.owner),
+        happen=lambda network: file.changes.append(Change(network.now, APPEND, contents)),
+    )
 
 
 ACTIONS = weighted((1, happen_together), (0, fail_together))

@@ -3,12 +3,7 @@
 from functools import partial
 from typing import Any
 
-from mirror.core.values.hapi.messages import (
-    SchedulableTransactionBody,
-    SignedTransaction,
-    Transaction,
-    TransactionID,
-)
+from mirror.core.values.hapi import messages
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import texts
 from mirror.demo.actions.tokens import supply
@@ -116,7 +111,7 @@ def change_in_vain(network: Network) -> None:
         network.submit(kind, {"scheduleID": schedule.number}, payer=payer.number, result=result)
         return
     body = {
-        "scheduledTransactionBody": SchedulableTransactionBody.FromString(schedule.scheduled),
+        "scheduledTransactionBody": messages.SchedulableTransactionBody.FromString(schedule.scheduled),
         "memo": schedule.memo,
         "payerAccountID": schedule.payer,
         "wait_for_expiry": schedule.waits,
@@ -150,8 +145,8 @@ def _schedule(
 ) -> None:
     number, at, required = network.new_number(), network.now, list(dict.fromkeys(required))
     memo = network.choose.choice(_MEMOS).format(network.choose.choice(_OCCASIONS))
-    fields = plain(SchedulableTransactionBody.DESCRIPTOR, scheduled)
-    message = SchedulableTransactionBody(memo=memo, transactionFee=HBAR, **fields)
+    fields = plain(messages.SchedulableTransactionBody.DESCRIPTOR, scheduled)
+    message = messages.SchedulableTransactionBody(memo=memo, transactionFee=HBAR, **fields)
     expires, expiration = at + _USUAL_LIFE, None
     if waits or network.choose.random() < 0.3:
         seconds = at // NANOS_PER_SECOND + network.choose.randrange(60, 7_200)
@@ -197,7 +192,7 @@ def _schedule(
 def execute(network: Network, schedule: Schedule) -> None:
     """Execute a scheduled transaction now, which may fail by then."""
     # BODY
-    scheduled: Any = SchedulableTransactionBody.FromString(schedule.scheduled)
+    scheduled: Any = messages.SchedulableTransactionBody.FromString(schedule.scheduled)
     kind = scheduled.WhichOneof("data")
     payer = network.world.accounts[schedule.payer]
     receipt: dict[str, Any] = {}
@@ -255,7 +250,7 @@ def _result_of_payment(network: Network, transfers: dict[int, int]) -> str:
 
 def _scheduled_id(schedule: Schedule) -> Any:
     """Return the id of the scheduled transaction: that of the ScheduleCreate, marked as scheduled."""
-    transaction_id = TransactionID.FromString(schedule.transaction_id)
+    transaction_id = messages.TransactionID.FromString(schedule.transaction_id)
     transaction_id.scheduled = True
     return transaction_id
 
@@ -279,8 +274,8 @@ def _find_signer(network: Network) -> Account | None:
 
 def _signature_map(composed: ComposedTransaction) -> Any:
     """Return the SignatureMap of a transaction."""
-    transaction = Transaction.FromString(composed.transaction_bytes)
-    return SignedTransaction.FromString(transaction.signedTransactionBytes).sigMap
+    transaction = messages.Transaction.FromString(composed.transaction_bytes)
+    return messages.SignedTransaction.FromString(transaction.signedTransactionBytes).sigMap
 
 
 ACTIONS = weighted((2, create, sign), (0, delete, change_in_vain))

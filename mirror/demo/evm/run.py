@@ -16,9 +16,8 @@ from mirror.demo.evm import sidecars
 from mirror.demo.evm.children import Parent, record_request
 from mirror.demo.evm.ethereum import SignedTransaction
 from mirror.demo.evm.execution import Execution, Log, Request, execute
-from mirror.demo.evm.ledgers import WorldLedger
 from mirror.demo.evm.solidity import kinds
-from mirror.demo.evm.state import Place
+from mirror.demo.evm.state import Place, WorldLedger
 from mirror.demo.evm.system_contracts import Rate
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import ComposedTransaction

@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 from mirror.core.values import entity_id
 from mirror.demo.actions import files
 from mirror.demo.actions.accounts import people
-from mirror.demo.actions.contracts import sending
-from mirror.demo.actions.contracts.sending import ContractCall
-from mirror.demo.evm import hooks
+from mirror.demo.actions.contracts import hooks, sending
+from mirror.demo.actions.contracts.sending import ContractCall, find_changeable, submit_change
 from mirror.demo.evm.execution import Request, intrinsic_gas
 from mirror.demo.evm.run import Run
 from mirror.demo.evm.solidity import compiled
@@ -92,12 +91,6 @@ def change(network: Network) -> None:
         case _:
             itself.auto_renew_period = body["autoRenewPeriod"] = network.choose.randrange(30, 92) * 86_400
     submit_change(network, contract.number, body, payer=admin.number)
-
-
-def submit_change(network: Network, contract: int, body: dict[str, Any], *, payer: int) -> None:
-    """Submit a ContractUpdate of a contract."""
-    named = {"contractID": contract}
-    network.submit("contractUpdateInstance", named | body, payer=payer, receipt=named)
 
 
 def delete(network: Network) -> None:
@@ -219,23 +212,6 @@ def _own(network: Network, owner: Account, contract: Contract, itself: Account, 
     living = network.world.contracts.living
     if living.get("AllowanceHook") and contract.kind != _DELETABLE and network.choose.random() < 0.3:
         body["hook_creation_details"] = [hooks.create(network, itself, 1, limit=HBAR, allowed=[owner])]
-
-
-def find_changeable(
-    network: Network, kind: str | None = None, *, unhooked: bool = False
-) -> tuple[Contract, Account] | None:
-    """Return a contract, one without hooks if `unhooked`, and the account that may change it."""
-    contracts, accounts = network.world.contracts, network.world.accounts
-    able = [
-        (contract, accounts[contract.admin])
-        for of_kind in ([kind] if kind else list(contracts.living))
-        for contract in contracts.of(of_kind)
-        if contract.admin is not None
-        and not accounts[contract.admin].deleted
-        and not (unhooked and contracts.hooks_of(contract.number))
-    ]
-    found = network.find(able)
-    return found if found and found[1].balance > HBAR else None
 
 
 ACTIONS = weighted((2, deploy), (0, deploy_in_vain, change, delete))

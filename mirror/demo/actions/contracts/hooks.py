@@ -1,14 +1,17 @@
 """Hooks (HIP-1195): attaching them to accounts and contracts, storing, running and detaching them."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mirror.core.values.hashes import keccak256
 from mirror.demo.actions.accounts import people
-from mirror.demo.actions.contracts.deploying import find_changeable, submit_change
-from mirror.demo.evm import hooks
-from mirror.demo.evm.hooks import CALLS, LIMIT
-from mirror.demo.evm.ledgers import HOOK_ADDRESS, HOOK_CONTRACT
-from mirror.demo.evm.run import NO_BLOOM
+from mirror.demo.actions.contracts.sending import find_changeable, submit_change
+from mirror.demo.evm import sidecars
+from mirror.demo.evm.execution import Request, execute
+from mirror.demo.evm.run import NO_BLOOM, place
+from mirror.demo.evm.sidecars import shortest
 from mirror.demo.evm.solidity import call_data
+from mirror.demo.evm.state import HOOK_ADDRESS, HOOK_CONTRACT, HookLedger
 from mirror.demo.network import Network, both, require, required, weighted
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.accounts import HBAR, Account
@@ -16,6 +19,8 @@ from mirror.demo.world.contracts import MOST_HOOKS_OF_ONE, Hook, Result
 
 _MOST_HOOKS = 60
 _GAS = 80_000
+# The storage of the hook's contract: two numbers and a mapping.
+LIMIT, CALLS, ALLOWED = 0, 1, 2
 
 
 def attach(network: Network) -> None:
@@ -30,7 +35,7 @@ def attach(network: Network) -> None:
     details = _details(network, owner, required(next(free, None)))
     parent = _submit_change(network, owner, {"hook_creation_details": [details]}, payer=payer.number)
     if parent:
-        creation = {"entity_id": hooks.owner_id(owner), "details": details}
+        creation = {"entity_id": owner_id(owner), "details": details}
         network.submit("hook_dispatch", {"creation": creation}, payer=payer.number, parent=parent, nonce=1)
 
 
@@ -67,14 +72,14 @@ def store(network: Network) -> None:
         case 1:
             slots |= {LIMIT: network.choose.randrange(1, 200) * HBAR, CALLS: 0}
         case 2:
-            updates = hooks.write(hook, {LIMIT: HBAR}, {}, network.now)
+            updates = write(hook, {LIMIT: HBAR}, {}, network.now)
             slots[LIMIT] = network.choose.randrange(1, 200) * HBAR
         case 3:
             entries[f"friends of {payer.memo}, list {network.choose.randrange(99)}".encode()] = 1
         case _:
             friend = network.person(at_least=0)
             entries[friend.address] = network.choose.randrange(2)
-    _store(network, hook, payer, [*updates, *hooks.write(hook, slots, entries, network.now)])
+    _store(network, hook, payer, [*updates, *write(hook, slots, entries, network.now)])
 
 
 def detach(network: Network) -> None:
@@ -113,7 +118,10 @@ def collect(network: Network) -> None:
 
 def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: ComposedTransaction) -> None:
     """Run the hook of a transfer, as a child of it: a call of the system contract that runs hooks."""
-    done, sidecars = hooks.run(network, hook, payer, data, _GAS)
+    # The storage stays as it is until then.
+    code = network.world.contracts.deployed[hook.contract].code
+    request = Request(payer.address, data, _GAS, to=HOOK_ADDRESS)
+    done = execute(request, place(network), HookLedger(hook, code))
     at = network.now
     for slot, change in done.slots[HOOK_ADDRESS].items():
         if change.written is not None:
@@ -134,20 +142,61 @@ def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Comp
         record={"contractCallResult": result},
         parent=parent,
         nonce=1,
-        sidecars=sidecars,
+        sidecars=sidecars.of(done, {HOOK_ADDRESS: HOOK_CONTRACT}.get, payer.number),
     )
     known = (composed.consensus_timestamp, HOOK_CONTRACT, payer.number, composed.hash, done.result, _GAS)
     network.world.contracts.results.append(Result(*known, done.gas_used, parameters=data, output=done.output))
 
 
+def owner_id(owner: Account) -> dict[str, int]:
+    """Return the HookEntityId of an account or contract."""
+    return {"contract_id" if owner.is_contract else "account_id": owner.number}
+
+
+def create(network: Network, owner: Account, number: int, *, limit: int, allowed: Iterable[Account]) -> Any:
+    """Create a hook with the next transaction. Return the HookCreationDetails for its body."""
+    contracts = network.world.contracts
+    runs = network.choose.choice(contracts.living["AllowanceHook"])
+    before = contracts.hooks.get((owner.number, number))
+    hook = Hook(owner.number, number, runs, network.now, admin_key=owner.key)
+    if before is not None:
+        hook.slots = before.slots
+    contracts.hooks[owner.number, number] = hook
+    updates = write(hook, {LIMIT: limit}, {account.address: 1 for account in allowed}, network.now)
+    code = {"spec": {"contract_id": runs}, "storage_updates": updates}
+    return {"hook_id": number, "evm_hook": code, "admin_key": owner.key}
+
+
+def write(
+    hook: Hook, slots: Mapping[int, int], entries: Mapping[bytes, int], at: int
+) -> list[dict[str, Any]]:
+    """Write storage of a hook. Return the EvmHookStorageUpdate messages.
+
+    `entries` are those of the mapping of allowed accounts; a key longer than an address is hashed.
+    """
+    updates: list[dict[str, Any]] = []
+    for slot, value in slots.items():
+        hook.put(shortest(slot), shortest(value), at)
+        updates.append({"storage_slot": {"key": shortest(slot), "value": shortest(value)}})
+    messages = []
+    for name, value in entries.items():
+        hashed = len(name) > 20
+        key = keccak256(name) if hashed else name.rjust(32, b"\0")
+        hook.put(keccak256(key + ALLOWED.to_bytes(32, "big")), shortest(value), at)
+        messages.append({"preimage" if hashed else "key": name, "value": shortest(value)})
+    if messages:
+        updates.append({"mapping_entries": {"mapping_slot": shortest(ALLOWED), "entries": messages}})
+    return updates
+
+
 def _details(network: Network, owner: Account, number: int) -> Any:
     limit = network.choose.randrange(1, 100) * HBAR
     friend = network.find_person(at_least=0)
-    return hooks.create(network, owner, number, limit=limit, allowed=[friend] if friend else [])
+    return create(network, owner, number, limit=limit, allowed=[friend] if friend else [])
 
 
 def _store(network: Network, hook: Hook, payer: Account, updates: list[dict[str, Any]]) -> None:
-    entity = hooks.owner_id(network.world.accounts[hook.owner])
+    entity = owner_id(network.world.accounts[hook.owner])
     body = {"hook_id": {"entity_id": entity, "hook_id": hook.hook_id}, "storage_updates": updates}
     network.submit("hook_store", body, payer=payer.number)
 

@@ -188,7 +188,7 @@ def _signed(network: Network, sent: ContractCall) -> SignedTransaction:
         # The network neither charges for it nor makes anything cheaper by it.
         contract = network.world.contracts.deployed.get(called.number)
         slots = sorted(contract.slots) if contract else []
-        access = (Access(called.address, tuple(slots[: network.choose.randrange(3)])),)
+        access = ((called.address, tuple(slots[: network.choose.randrange(3)])),)
     to = called.address if called else b""
     wrapped = EthereumTransaction(
         *(kind, sender.nonce, GAS_PRICE, sent.gas, to, sent.value, sent.data, access, authorizations)
@@ -254,6 +254,29 @@ def call(
     data = call_data(signature, *(each.address if isinstance(each, Account) else each for each in arguments))
     called = network.world.accounts[contract.number]
     return send(network, ContractCall(sender, called, data, gas, value, around))
+
+
+def find_changeable(
+    network: Network, kind: str | None = None, *, unhooked: bool = False
+) -> tuple[Contract, Account] | None:
+    """Return a contract, one without hooks if `unhooked`, and the account that may change it."""
+    contracts, accounts = network.world.contracts, network.world.accounts
+    able = [
+        (contract, accounts[contract.admin])
+        for of_kind in ([kind] if kind else list(contracts.living))
+        for contract in contracts.of(of_kind)
+        if contract.admin is not None
+        and not accounts[contract.admin].deleted
+        and not (unhooked and contracts.hooks_of(contract.number))
+    ]
+    found = network.find(able)
+    return found if found and found[1].balance > HBAR else None
+
+
+def submit_change(network: Network, contract: int, body: dict[str, Any], *, payer: int) -> None:
+    """Submit a ContractUpdate of a contract."""
+    named = {"contractID": contract}
+    network.submit("contractUpdateInstance", named | body, payer=payer, receipt=named)
 
 
 def find_ethereum_sender(network: Network) -> Account | None:

@@ -3,12 +3,7 @@
 Its administrator updates the exchange rates every hour, for free.
 """
 
-from mirror.core.values.hapi.messages import (
-    CurrentAndNextFeeSchedule,
-    ExchangeRateSet,
-    NodeAddressBook,
-    ServicesConfigurationList,
-)
+from mirror.core.values.hapi import messages
 from mirror.core.values.hashes import sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions.files import key_list, store
@@ -86,7 +81,7 @@ def write(network: Network, number: int, contents: bytes) -> None:
 def change_rates(network: Network) -> None:
     """Begin a new hour: the next rate becomes the current one."""
     file = network.world.files[EXCHANGE_RATES]
-    current = ExchangeRateSet.FromString(file.contents).nextRate.centEquiv
+    current = messages.ExchangeRateSet.FromString(file.contents).nextRate.centEquiv
     following = round(current * network.choose.uniform(0.97, 1.03))
     rates = _rates(network, current, min(max(following, _FEWEST_CENTS), _MOST_CENTS))
     write(network, EXCHANGE_RATES, rates)
@@ -95,7 +90,7 @@ def change_rates(network: Network) -> None:
 
 def address_book() -> bytes:
     """Return the serialized NodeAddressBook of the nodes that sign."""
-    book = NodeAddressBook()
+    book = messages.NodeAddressBook()
     for node in nodes():
         entry = book.nodeAddress.add(
             nodeId=node.node_id,
@@ -119,7 +114,7 @@ def _rates(network: Network, current: int, following: int) -> bytes:
         {"hbarEquiv": _HBARS, "centEquiv": cents, "expirationTime": {"seconds": seconds}}
         for cents, seconds in ((current, ends), (following, ends + 3600))
     )
-    serialized: bytes = ExchangeRateSet(currentRate=first, nextRate=then).SerializeToString()
+    serialized: bytes = messages.ExchangeRateSet(currentRate=first, nextRate=then).SerializeToString()
     return serialized
 
 
@@ -139,12 +134,12 @@ def _fee_schedule(network: Network) -> bytes:
             priced.append({"hederaFunctionality": function, "fees": fees})
     expiry = {"seconds": network.now // NANOS_PER_SECOND + _FEE_SCHEDULE_YEARS}
     schedule = {"transactionFeeSchedule": priced, "expiryTime": expiry}
-    message = CurrentAndNextFeeSchedule(currentFeeSchedule=schedule, nextFeeSchedule=schedule)
+    message = messages.CurrentAndNextFeeSchedule(currentFeeSchedule=schedule, nextFeeSchedule=schedule)
     serialized: bytes = message.SerializeToString()
     return serialized
 
 
 def _settings(values: dict[str, str]) -> bytes:
     named = [{"name": name, "value": value} for name, value in values.items()]
-    serialized: bytes = ServicesConfigurationList(nameValue=named).SerializeToString()
+    serialized: bytes = messages.ServicesConfigurationList(nameValue=named).SerializeToString()
     return serialized

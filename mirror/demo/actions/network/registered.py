@@ -5,14 +5,7 @@ from typing import Any
 
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Network, Refused, require, weighted
-from mirror.demo.world.nodes import (
-    BLOCK_NODE,
-    GENERAL_SERVICE,
-    MIRROR_NODE,
-    RPC_RELAY,
-    Endpoint,
-    RegisteredNode,
-)
+from mirror.demo.world.nodes import Endpoint, RegisteredNode
 
 _MOST_REGISTERED = 16
 _BLOCK_NODE_PORT, _WEB_PORT, _RELAY_PORT = 40_840, 443, 7_546
@@ -91,19 +84,17 @@ def _endpoints(network: Network, node_id: int) -> tuple[Endpoint, ...]:
     """Return the endpoints of a node, sometimes of two kinds. A block node has two, others have one."""
     block_address, relay_address = _address(network), _address(network)
     service = network.choose.choice(_SERVICES)
-    makers = {
-        BLOCK_NODE: (
-            Endpoint(BLOCK_NODE, block_address, _BLOCK_NODE_PORT, False, ("STATUS", "SUBSCRIBE_STREAM")),
-            Endpoint(BLOCK_NODE, f"block{node_id}.{_DOMAIN}", _BLOCK_NODE_PORT, True, ("PUBLISH",)),
+    endpoints: dict[str, tuple[tuple[Any, ...], ...]] = {
+        "block_node": (
+            (block_address, _BLOCK_NODE_PORT, False, ("STATUS", "SUBSCRIBE_STREAM")),
+            (f"block{node_id}.{_DOMAIN}", _BLOCK_NODE_PORT, True, ("PUBLISH",)),
         ),
-        MIRROR_NODE: (Endpoint(MIRROR_NODE, f"mirror{node_id}.{_DOMAIN}", _WEB_PORT, True),),
-        RPC_RELAY: (Endpoint(RPC_RELAY, relay_address, _RELAY_PORT, False),),
-        GENERAL_SERVICE: (
-            Endpoint(GENERAL_SERVICE, f"service{node_id}.{_DOMAIN}", _WEB_PORT, True, (), service),
-        ),
+        "mirror_node": ((f"mirror{node_id}.{_DOMAIN}", _WEB_PORT, True),),
+        "rpc_relay": ((relay_address, _RELAY_PORT, False),),
+        "general_service": ((f"service{node_id}.{_DOMAIN}", _WEB_PORT, True, (), service),),
     }
-    kinds = network.choose.sample(list(makers), network.choose.choice((1, 1, 1, 2)))
-    return tuple(endpoint for kind in kinds for endpoint in makers[kind])
+    kinds = network.choose.sample(list(endpoints), network.choose.choice((1, 1, 1, 2)))
+    return tuple(Endpoint(kind, *endpoint) for kind in kinds for endpoint in endpoints[kind])
 
 
 def _address(network: Network) -> bytes:

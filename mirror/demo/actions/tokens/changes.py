@@ -34,8 +34,7 @@ def update(network: Network) -> None:
     token = traders.token(network, lambda token: token.admin_key)
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
     network.give_up_if(refusal)
-    change = network.choose.choice((_rename, _change_memo, _change_metadata, _renew, _change_key))
-    attributes = change(network, token)
+    attributes = _change(network, token)
     body: dict[str, Any] = {"token": token.number}
     for name, value in attributes.items():
         body[_FIELDS.get(name, name)] = Key(keyList=KeyList()) if name in KEY_FIELDS and not value else value
@@ -46,36 +45,30 @@ def update(network: Network) -> None:
     network.submit("tokenUpdate", body, payer=token.treasury, result=refusal)
 
 
-def _rename(network: Network, token: Token) -> dict[str, Any]:
-    attributes = {"name": f"{token.name.partition(' (')[0]} ({network.choose.choice(_SERIES)})"}
-    if network.choose.random() < 0.1:
-        attributes["symbol"] = f"{token.symbol.removesuffix('.N')}.N"
-    return attributes
-
-
-def _change_memo(network: Network, token: Token) -> dict[str, Any]:
-    return {"memo": network.choose.choice(_MEMOS).format(network.now % 100)}
-
-
-def _change_metadata(network: Network, token: Token) -> dict[str, Any]:
-    metadata = recipes.content_address(network.choose).encode()
-    return {"metadata": b"" if network.choose.random() < 0.2 else metadata}
-
-
-def _renew(network: Network, token: Token) -> dict[str, Any]:
-    if network.choose.random() < 0.5:
-        expiration = ((token.expiration or network.now) // NANOS_PER_SECOND + YEAR) * NANOS_PER_SECOND
-        return {"expiration": expiration}
-    period = network.choose.choice((AUTO_RENEW_PERIOD, 8_000_000))
-    network.world.bound.add(token.treasury)
-    return {"auto_renew_account": token.treasury, "auto_renew_period": period}
-
-
-def _change_key(network: Network, token: Token) -> dict[str, Any]:
-    """Replace a key that the token has, or remove it (HIP-540)."""
-    name = network.choose.choice([key for key in KEY_FIELDS if getattr(token, key)])
+def _change(network: Network, token: Token) -> dict[str, Any]:
+    """Return attributes with their new values; a key that is removed is None (HIP-540)."""
+    choose = network.choose
+    match choose.randrange(5):
+        case 0:
+            attributes = {"name": f"{token.name.partition(' (')[0]} ({choose.choice(_SERIES)})"}
+            if choose.random() < 0.1:
+                attributes["symbol"] = f"{token.symbol.removesuffix('.N')}.N"
+            return attributes
+        case 1:
+            return {"memo": choose.choice(_MEMOS).format(network.now % 100)}
+        case 2:
+            metadata = recipes.content_address(choose).encode()
+            return {"metadata": b"" if choose.random() < 0.2 else metadata}
+        case 3 if choose.random() < 0.5:
+            expiration = ((token.expiration or network.now) // NANOS_PER_SECOND + YEAR) * NANOS_PER_SECOND
+            return {"expiration": expiration}
+        case 3:
+            period = choose.choice((AUTO_RENEW_PERIOD, 8_000_000))
+            network.world.bound.add(token.treasury)
+            return {"auto_renew_account": token.treasury, "auto_renew_period": period}
+    name = choose.choice([key for key in KEY_FIELDS if getattr(token, key)])
     stays = name == "admin_key" and not may_last(network)
-    if name in _REMOVABLE and not stays and network.choose.random() < 0.15:
+    if name in _REMOVABLE and not stays and choose.random() < 0.15:
         return {name: None}
     return {name: key_for(network, token, name)}
 
