@@ -19,7 +19,7 @@ from mirror.core.values.hapi.messages import (
     TransactionID,
     TransactionRecord,
 )
-from mirror.demo.streams.plain import Fields, plain
+from mirror.demo.streams.plain import Fields, compose
 from mirror.demo.streams.record_files import (
     FEE_COLLECTION,
     Block,
@@ -245,8 +245,7 @@ class Network:
         message = self.body(kind, body, options.get("envelope") or {})
         status = ResponseCodeEnum.Value(result)
         receipt = {"status": status, **(options.get("receipt") or {})}
-        fields = plain(TransactionRecord.DESCRIPTOR, {"receipt": receipt, **(options.get("record") or {})})
-        record = TransactionRecord(**fields)
+        record = compose(TransactionRecord, {"receipt": receipt, **(options.get("record") or {})})
         # As nodes list them.
         record.tokenTransferLists.sort(key=lambda moved: moved.token.tokenNum)
         if parent is not None:
@@ -297,7 +296,7 @@ class Network:
 
     def body(self, kind: str, body: Fields, envelope: Fields) -> Any:
         """Return the TransactionBody that is submitted with these."""
-        return TransactionBody(**plain(TransactionBody.DESCRIPTOR, {**envelope, kind: body}))
+        return compose(TransactionBody, {**envelope, kind: body})
 
     def transaction_id(self, payer: int) -> Any:
         """Return an id for the next transaction."""

@@ -10,7 +10,7 @@ from mirror.demo.actions.tokens import supply
 from mirror.demo.actions.topics import receipt as message_receipt
 from mirror.demo.keys.wallet import wallet_of
 from mirror.demo.network import Network, both, require, required, weighted
-from mirror.demo.streams.plain import plain
+from mirror.demo.streams.plain import compose
 from mirror.demo.streams.record_files import ComposedTransaction, transfer_list
 from mirror.demo.tokens import traders
 from mirror.demo.world.accounts import HBAR, Account
@@ -145,8 +145,8 @@ def _schedule(
 ) -> None:
     number, at, required = network.new_number(), network.now, list(dict.fromkeys(required))
     memo = network.choose.choice(_MEMOS).format(network.choose.choice(_OCCASIONS))
-    fields = plain(messages.SchedulableTransactionBody.DESCRIPTOR, scheduled)
-    message = messages.SchedulableTransactionBody(memo=memo, transactionFee=HBAR, **fields)
+    scheduled |= {"memo": memo, "transactionFee": HBAR}
+    message = compose(messages.SchedulableTransactionBody, scheduled)
     expires, expiration = at + _USUAL_LIFE, None
     if waits or network.choose.random() < 0.3:
         seconds = at // NANOS_PER_SECOND + network.choose.randrange(60, 7_200)

@@ -8,7 +8,7 @@ from mirror.core.values.hapi.messages import TransactionSidecarRecord
 from mirror.demo.evm.execution import Execution, Frame
 from mirror.demo.evm.state import Slot
 from mirror.demo.evm.system_contracts import SERVICES
-from mirror.demo.streams.plain import plain
+from mirror.demo.streams.plain import compose
 from mirror.demo.world.contracts import Contract
 
 _CALL, _CREATE, _SYSTEM = 1, 2, 4  # enum ContractActionType
@@ -33,14 +33,12 @@ def of(execution: Execution, number_at: NumberAt, sender: int) -> list[Any]:
     actions = [_action(frame, number_at, sender) for frame in execution.frames]
     messages: list[Any] = []
     if touched:
-        messages.append(_sidecar({"state_changes": {"contract_state_changes": touched}}))
+        messages.append(
+            compose(TransactionSidecarRecord, {"state_changes": {"contract_state_changes": touched}})
+        )
     if actions:
-        messages.append(_sidecar({"actions": {"contract_actions": actions}}))
+        messages.append(compose(TransactionSidecarRecord, {"actions": {"contract_actions": actions}}))
     return messages
-
-
-def _sidecar(fields: dict[str, Any]) -> Any:
-    return TransactionSidecarRecord(**plain(TransactionSidecarRecord.DESCRIPTOR, fields))
 
 
 def _action(frame: Frame, number_at: NumberAt, sender: int) -> dict[str, Any]:
@@ -78,7 +76,7 @@ def bytecode(contract: Contract | None, initcode: bytes) -> Any:
     code: dict[str, Any] = {"initcode": initcode}
     if contract is not None:
         code |= {"contract_id": contract.number, "runtime_bytecode": contract.code}
-    return _sidecar({"bytecode": code})
+    return compose(TransactionSidecarRecord, {"bytecode": code})
 
 
 def _storage_change(slot: int, change: Slot) -> dict[str, Any]:

@@ -28,11 +28,12 @@ _OF_A_NUMBER = {
 }
 
 
-def plain(kind: Any, fields: Fields) -> dict[str, Any]:
-    """Return what the constructor of the message of a descriptor takes for plain values of its fields.
+def compose(kind: Any, fields: Fields) -> Any:
+    """Return a message of a class; among the values, messages and mappings of their fields are fine, too."""
+    return kind(**_plain(kind.DESCRIPTOR, fields))
 
-    A message stands for itself, a mapping for the fields of a message.
-    """
+
+def _plain(kind: Any, fields: Fields) -> dict[str, Any]:
     makers = _makers(kind)
     return {name: make(value) if (make := makers[name]) else value for name, value in fields.items()}
 
@@ -56,4 +57,4 @@ def _maker(field: Any) -> Callable[[Any], Any] | None:
 def _message(kind: Any, make: Any, value: Any) -> Any:
     if value is None or isinstance(value, Message):
         return value
-    return plain(kind, value) if isinstance(value, Mapping) else make(value)
+    return _plain(kind, value) if isinstance(value, Mapping) else make(value)

@@ -2,15 +2,7 @@
 
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.deploying import COIN_UNIT
-from mirror.demo.actions.contracts.sending import (
-    ContractCall,
-    call,
-    find_contract,
-    find_ethereum_sender,
-    find_payee,
-    owner_of,
-    uses,
-)
+from mirror.demo.actions.contracts.sending import call, uses
 from mirror.demo.evm.solidity import call_data
 from mirror.demo.network import Network, both, require, required, weighted
 from mirror.demo.world.accounts import HBAR, NO_DELEGATION, Account
@@ -80,7 +72,7 @@ def _count(network: Network, counter: Contract) -> None:
 def _reset(network: Network, counter: Contract) -> None:
     """Reset a counter as its owner, or as another account."""
     is_owner = network.choose.random() < 0.5
-    sender = required(owner_of(network, counter) if is_owner else network.find_person())
+    sender = required(sending.owner_of(network, counter) if is_owner else network.find_person())
     call(network, sender, counter, "reset()", gas=60_000)
 
 
@@ -111,7 +103,7 @@ def _make_locker(network: Network, factory: Contract) -> None:
 def _pay_from_locker(network: Network, factory: Contract) -> None:
     """Unlock a locker or pay from it, which fails while it is locked."""
     label, party = _party(network, factory)
-    receiver = required(find_payee(network))
+    receiver = required(sending.find_payee(network))
     holder = required(party)
     if network.choose.random() < 0.3:
         call(network, holder, factory, "unlock(uint256)", label, gas=120_000)
@@ -144,22 +136,22 @@ def _fault(network: Network, faults: Contract) -> None:
 
 def pay_by_ethereum(network: Network) -> None:
     """Pay hbars by an Ethereum transaction."""
-    sender, receiver = both(find_ethereum_sender(network), find_payee(network))
+    sender, receiver = both(sending.find_ethereum_sender(network), sending.find_payee(network))
     value = 1 + int(sender.balance * network.choose.random() ** 4 / 40)
     gas = network.choose.choice((21_000, 30_000))
-    sending.by_ethereum(network, ContractCall(sender, receiver, b"", gas, value))
+    sending.by_ethereum(network, sending.ContractCall(sender, receiver, b"", gas, value))
 
 
 def come_out_of_order(network: Network) -> None:
     """Send an Ethereum transaction with a wrong nonce."""
-    sender, coin = both(find_ethereum_sender(network), find_contract(network, "Coin"))
+    sender, coin = both(sending.find_ethereum_sender(network), sending.find_contract(network, "Coin"))
     data = call_data("transfer(address,uint256)", sender.address, COIN_UNIT)
     sending.out_of_order(network, sender, network.world.accounts[coin.number], data)
 
 
 def overdraw_by_ethereum(network: Network) -> None:
     """Send an Ethereum transaction of more hbars than the sender has."""
-    sending.beyond_means(network, *both(find_ethereum_sender(network), find_payee(network)))
+    sending.beyond_means(network, *both(sending.find_ethereum_sender(network), sending.find_payee(network)))
 
 
 # DELEGATIONS (HIP-1340): the code of a contract runs at the address of an account.
@@ -183,11 +175,11 @@ def delegate_by_ethereum(network: Network) -> None:
 
     Record files have no state of accounts, so a child transaction has the delegation.
     """
-    sender, counter = both(find_ethereum_sender(network), find_contract(network, "Counter"))
+    sender, counter = both(sending.find_ethereum_sender(network), sending.find_contract(network, "Counter"))
     called, gas = network.world.accounts[counter.number], 120_000
     require(sending.can_pay(sender, gas))
     data = call_data("increment()")
-    sending.by_ethereum(network, ContractCall(sender, called, data, gas, delegated=called.address))
+    sending.by_ethereum(network, sending.ContractCall(sender, called, data, gas, delegated=called.address))
 
 
 ACTIONS = (
