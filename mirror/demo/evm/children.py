@@ -12,7 +12,7 @@ from mirror.demo.evm.system_contracts import SystemCallRequest
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.contracts import Result
-from mirror.demo.world.messages import airdrop_id, amounts, association, units
+from mirror.demo.world.messages import amounts, association, pending_airdrop, units
 from mirror.demo.world.schedules import Schedule
 from mirror.demo.world.tokens import Relationship, Token
 
@@ -119,8 +119,7 @@ class _Child:
         key = (self._caller, number, token.number, 0)
         waiting = self._world.tokens.add_airdrop(key, amount, self._at)
         self._world.bound.update((self._caller, number))
-        record = {"pending_airdrop_id": airdrop_id(key), "pending_airdrop_value": {"amount": waiting}}
-        self._submit("tokenAirdrop", body, new_pending_airdrops=[record])
+        self._submit("tokenAirdrop", body, new_pending_airdrops=[pending_airdrop(key, waiting)])
 
     def _create(self, struct: tuple[Any, ...], supply: int, decimals: int) -> None:
         name, symbol, _, memo, *_, (_, _, period) = struct

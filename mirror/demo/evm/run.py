@@ -19,7 +19,7 @@ from mirror.demo.evm.execution import Execution, Log, Request, execute
 from mirror.demo.evm.solidity import kinds
 from mirror.demo.evm.state import Place, WorldLedger
 from mirror.demo.evm.system_contracts import Rate
-from mirror.demo.network import Network
+from mirror.demo.network import Network, Submission
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, Account
 from mirror.demo.world.contracts import Contract, LogEntry, Result, StoredSlot
@@ -106,12 +106,26 @@ class Run:
             result |= {"gas": request.gas, "amount": request.value, "functionParameters": request.data}
         return result
 
-    def sidecars(self, *, bytecode: bool = False) -> list[Any]:
-        """Return state changes and actions, with `bytecode` also the code of the new contract."""
-        messages = sidecars.of(self.execution, self._ledger.number_at, self.sender.number)
-        if bytecode:
+    def outcome(self, field: str, *, fee: int = 0) -> Submission:
+        """Return what the transaction is submitted with; this field of the record has its result.
+
+        The sender pays `fee` besides the gas. The sidecars of a creation have the code of the new contract.
+        """
+        messages = self.sidecars()
+        if self.request.created:
             messages.append(sidecars.bytecode(self.created[0] if self.created else None, self.request.data))
-        return messages
+        return {
+            "receipt": {"contractID": self.contract},
+            "record": {field: self.function_result()},
+            "transfers": self.transfers,
+            "result": self.execution.result,
+            "fee": fee + self.gas_fee,
+            "sidecars": messages,
+        }
+
+    def sidecars(self) -> list[Any]:
+        """Return the sidecars of state changes and actions."""
+        return sidecars.of(self.execution, self._ledger.number_at, self.sender.number)
 
     def finish(
         self,

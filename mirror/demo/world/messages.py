@@ -81,6 +81,12 @@ def assessed_fee(amount: int, token: int | None, collector: int, payers: Iterabl
     }
 
 
+def pending_airdrop(key: AirdropKey, amount: int | None) -> Message:
+    """Return the PendingAirdropRecord of an amount, or of a serial."""
+    record: Message = {"pending_airdrop_id": airdrop_id(key)}
+    return record if amount is None else record | {"pending_airdrop_value": {"amount": amount}}
+
+
 def airdrop_id(key: AirdropKey) -> Message:
     """Return the PendingAirdropId."""
     sender, receiver, token, serial = key

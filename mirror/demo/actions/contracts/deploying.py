@@ -188,17 +188,8 @@ def _create(network: Network, owner: Account, creation: Creation) -> Result:
     itself = network.world.accounts[run.created[0].number] if run.created else None
     if itself is not None:
         _own(network, owner, run.created[0], itself, body)
-    composed = network.submit(
-        "contractCreateInstance",
-        body,
-        payer=owner.number,
-        receipt={"contractID": run.contract},
-        record={"contractCreateResult": run.function_result()},
-        transfers=run.transfers,
-        result=run.execution.result,
-        fee=network.fee("contractCreateInstance") + run.gas_fee,
-        sidecars=run.sidecars(bytecode=True),
-    )
+    outcome = run.outcome("contractCreateResult", fee=network.fee("contractCreateInstance"))
+    composed = network.submit("contractCreateInstance", body, payer=owner.number, **outcome)
     return run.finish(composed, itself=itself, payer=owner.number)
 
 

@@ -74,17 +74,7 @@ def send(network: Network, sent: ContractCall) -> Result:
         "amount": sent.value,
         "functionParameters": sent.data,
     }
-    composed = network.submit(
-        "contractCall",
-        body,
-        payer=sender.number,
-        receipt={"contractID": called.number},
-        record={"contractCallResult": run.function_result()},
-        transfers=run.transfers,
-        result=run.execution.result,
-        fee=run.gas_fee,
-        sidecars=run.sidecars(),
-    )
+    composed = network.submit("contractCall", body, payer=sender.number, **run.outcome("contractCallResult"))
     return run.finish(composed, payer=sender.number)
 
 

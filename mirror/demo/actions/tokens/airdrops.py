@@ -6,7 +6,7 @@ from mirror.demo.actions.tokens.transfers import amount_of
 from mirror.demo.network import Network, NotPossible, both, require, weighted
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import Transfers, can_associate
-from mirror.demo.world.messages import airdrop_id
+from mirror.demo.world.messages import airdrop_id, pending_airdrop
 from mirror.demo.world.tokens import AirdropKey, RoyaltyFee, Token
 
 _MOST_RECEIVERS = 4
@@ -51,7 +51,8 @@ def airdrop(network: Network) -> None:
     network.give_up_if(refusal)
     record = {}
     if not refusal:
-        pending = [add_pending(network, key, share) for key, share in waiting]
+        at = network.now
+        pending = [pending_airdrop(key, tokens.add_airdrop(key, share, at)) for key, share in waiting]
         record = moved.settle() | {"new_pending_airdrops": pending}
         network.world.bound.update((sender, *(receiver for (_, receiver, _, _), _ in waiting)))
     body = {"token_transfers": requested.lists()}
@@ -64,14 +65,6 @@ def _shares(network: Network, token: Token, sender: int, receivers: list[int]) -
         return [(receiver, amount_of(network, token, sender)) for receiver in receivers]
     owned = token.owned(sender)
     return list(zip(receivers, network.choose.sample(owned, min(len(owned), len(receivers))), strict=False))
-
-
-def add_pending(network: Network, key: AirdropKey, share: int) -> dict[str, Any]:
-    """Add a share to a pending airdrop. Return its PendingAirdropRecord."""
-    amount = network.world.tokens.add_airdrop(key, share, network.now)
-    if amount is None:
-        return {"pending_airdrop_id": airdrop_id(key)}
-    return {"pending_airdrop_id": airdrop_id(key), "pending_airdrop_value": {"amount": amount}}
 
 
 def claim(network: Network) -> None:
