@@ -7,10 +7,8 @@ transactions that a real network would have recorded. It raises NotPossible when
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from random import Random
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.record.item import HapiVersion
@@ -18,9 +16,9 @@ from mirror.core.values.hapi.messages import (
     ResponseCodeEnum,
     TransactionBody,
     TransactionID,
-    TransactionReceipt,
     TransactionRecord,
 )
+from mirror.demo.streams.plain import Fields, compose
 from mirror.demo.streams.record_files import (
     FEE_COLLECTION,
     Block,
@@ -62,7 +60,8 @@ _MISTAKES = 0.15
 
 _First = TypeVar("_First")
 _Second = TypeVar("_Second")
-Refused = tuple[str, dict[str, Any], str]  # kind of body, its fields, result code
+Perform = Callable[["Network"], object]
+Refused = tuple[str, Fields, str]  # kind of body, its fields, result code
 
 
 class NotPossible(Exception):
@@ -76,29 +75,29 @@ def required(value: _First | None) -> _First:
     return value
 
 
+def require(condition: object) -> None:
+    """Errors: NotPossible unless the condition holds."""
+    if not condition:
+        raise NotPossible
+
+
 def both(first: _First | None, second: _Second | None) -> tuple[_First, _Second]:
     """Return two different parties. Errors: NotPossible if one of them is missing."""
-    if first is None or second is None or first is second:
-        raise NotPossible
-    return first, second
+    require(first is not second)
+    return required(first), required(second)
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(NamedTuple):
     """Something that can happen, and how often it is tried compared with others.
 
     With a `weight` of 0 it is only chosen as a rare action.
     """
 
-    perform: Callable[["Network"], object]
+    perform: Perform
     weight: int
 
-    @cached_property
-    def name(self) -> str:
-        return f"{self.perform.__module__.rpartition('.')[2]}.{self.perform.__name__}"
 
-
-def weighted(*groups: tuple[int, *tuple[Callable[["Network"], object], ...]]) -> tuple[Action, ...]:
+def weighted(*groups: tuple[int, *tuple[Perform, ...]]) -> tuple[Action, ...]:
     """Return actions in groups of a weight and the functions that have it."""
     return tuple(Action(perform, weight) for weight, *performs in groups for perform in performs)
 
@@ -111,9 +110,9 @@ class Submission(TypedDict, total=False):
     nothing and has a `nonce` of its own.
     """
 
-    receipt: Mapping[str, Any] | None
-    record: Mapping[str, Any] | None
-    envelope: Mapping[str, Any] | None
+    receipt: Fields | None
+    record: Fields | None
+    envelope: Fields | None
     transfers: Mapping[int, int] | None
     result: str | None
     fee: int | None
@@ -128,7 +127,7 @@ class Network:
 
     `ledger` is what the nodes publish of the keys with which they sign blocks together, if they do.
     `counts` counts submitted transactions by the field of TransactionBody that holds them, and `performed`
-    counts actions by their name.
+    counts actions.
     """
 
     def __init__(
@@ -144,12 +143,12 @@ class Network:
         self.choose = Random(seed)
         self.world = World()
         self.counts: Counter[str] = Counter()
-        self.performed: Counter[str] = Counter()
+        self.performed: Counter[Perform] = Counter()
         self.composer = Composer(start=start, nodes=nodes, hapi_version=hapi_version)
         if hapi_version >= LOGGING_SINCE:
             self.composer.fee_account = FEE_COLLECTION
         self.ledger = ledger
-        self._due: list[tuple[int, int, Callable[[Network], object]]] = []
+        self._due: list[tuple[int, int, Perform]] = []
         self._planned = 0
         self._installed: HapiVersion | None = None
         self._actions = actions
@@ -165,15 +164,17 @@ class Network:
 
     def act(self, transactions: int, within: int = 0) -> None:
         """Let people act until at least this many transactions are submitted, spread over `within` ns."""
-        done = self.counts.total()
+        done, choose = self.counts.total(), self.choose
         enough, end = done + transactions, self.now + within
         for _ in range(_ATTEMPTS * transactions):
             self.run_due_events()
-            if self.choose.randrange(_RARE if done > _FIRST else _RARE_AT_FIRST) == 0:
-                rarest = sorted(self._actions, key=lambda a: (self.performed[a.name], self.choose.random()))
+            if choose.randrange(_RARE if done > _FIRST else _RARE_AT_FIRST) == 0:
+                rarest = sorted(
+                    self._actions, key=lambda each: (self.performed[each.perform], choose.random())
+                )
                 happened = any(self._perform(action) for action in rarest)
             else:
-                (action,) = self.choose.choices(self._actions, self._weights)
+                (action,) = choose.choices(self._actions, self._weights)
                 happened = self._perform(action)
             done = self.counts.total()
             if done >= enough:
@@ -188,10 +189,10 @@ class Network:
             action.perform(self)
         except NotPossible:
             return False
-        self.performed[action.name] += 1
+        self.performed[action.perform] += 1
         return True
 
-    def at(self, time: int, event: Callable[["Network"], object]) -> None:
+    def at(self, time: int, event: Perform) -> None:
         """Call `event` at a time, before any action after it.
 
         It has to be a function of a module or a partial of one, as it is pickled.
@@ -232,38 +233,38 @@ class Network:
     # TRANSACTIONS
 
     def submit(
-        self, kind: str, body: Mapping[str, Any], *, payer: int, **options: Unpack[Submission]
+        self, kind: str, body: Fields, *, payer: int, **options: Unpack[Submission]
     ) -> ComposedTransaction:
         """Submit a transaction and move its hbars.
 
-        `kind` is a field of TransactionBody and `body` its fields. The fee and the staking rewards that are
-        due are always paid.
+        `kind` is a field of TransactionBody and `body` its fields, as plain values. The fee and the staking
+        rewards that are due are always paid.
         """
         result, parent = options.get("result") or "SUCCESS", options.get("parent")
-        transfers, fee = options.get("transfers"), options.get("fee")
+        transfers, price = options.get("transfers"), options.get("fee")
         message = self.body(kind, body, options.get("envelope") or {})
         status = ResponseCodeEnum.Value(result)
-        receipt = TransactionReceipt(status=status, **(options.get("receipt") or {}))
-        record = TransactionRecord(receipt=receipt, **(options.get("record") or {}))
+        receipt = {"status": status, **(options.get("receipt") or {})}
+        record = compose(TransactionRecord, {"receipt": receipt, **(options.get("record") or {})})
         # As nodes list them.
         record.tokenTransferLists.sort(key=lambda moved: moved.token.tokenNum)
         if parent is not None:
             record.parent_consensus_timestamp.CopyFrom(timestamp(parent.consensus_timestamp))
             message.transactionID.CopyFrom(parent.body.transactionID)
             message.transactionID.nonce = options.get("nonce", 0)
-            fee = 0
+            price = 0
         elif not message.HasField("transactionID"):
             message.transactionID.CopyFrom(self.transaction_id(payer))
-        price = self._price(message, record, payer) if fee is None else fee
+        fee = self._price(message, record, payer) if price is None else price
         rewards: dict[int, int] = {}
         if parent is None and not record.HasField("transferList"):
-            moving = [*([payer] if price else []), *((transfers or ()) if result == "SUCCESS" else ())]
+            moving = [*([payer] if fee else []), *((transfers or ()) if result == "SUCCESS" else ())]
             rewards = self.world.staking.due(moving, self.world.accounts)
         composed = self.composer.transaction(
             message,
             record,
             payer=payer,
-            fee=price,
+            fee=fee,
             transfers=transfers,
             result=status,
             sidecars=options.get("sidecars", ()),
@@ -286,21 +287,16 @@ class Network:
 
     def give_up_if(self, refusal: str | None) -> None:
         """Mostly give up what would fail with the result code `refusal`. Errors: NotPossible."""
-        if refusal is not None and self.choose.random() >= _MISTAKES:
-            raise NotPossible
+        require(refusal is None or self.choose.random() < _MISTAKES)
 
     def submit_refused(self, refused: Sequence[Refused], *, payer: int) -> None:
         """Submit one of these transactions, which fails. Errors: NotPossible if there are none."""
         kind, body, result = self.pick(refused)
         self.submit(kind, body, payer=payer, result=result)
 
-    def body(self, kind: str, body: Mapping[str, Any], envelope: Mapping[str, Any]) -> Any:
+    def body(self, kind: str, body: Fields, envelope: Fields) -> Any:
         """Return the TransactionBody that is submitted with these."""
-        message = TransactionBody(**envelope)
-        data = getattr(message, kind)
-        data.SetInParent()
-        data.MergeFrom(type(data)(**body))
-        return message
+        return compose(TransactionBody, {**envelope, kind: body})
 
     def transaction_id(self, payer: int) -> Any:
         """Return an id for the next transaction."""

@@ -1,35 +1,29 @@
 """Atomic batches (HIP-551): transactions of several people that succeed together or not at all."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from mirror.core.values.hapi.messages import Key, SignedTransaction
+from mirror.core.values.hapi.messages import SignedTransaction
 from mirror.demo.actions import texts
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.files import find_file
 from mirror.demo.actions.topics import receipt as message_receipt
 from mirror.demo.network import Network, NotPossible, both, weighted
-from mirror.demo.streams.record_files import account, timestamp, transfer_list
+from mirror.demo.streams.record_files import timestamp, transfer_list
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.files import APPEND, Change
 
 _DURATION = 120  # seconds
 
 
-def _nothing(network: Network) -> dict[str, Any]:
-    return {}
-
-
-@dataclass(frozen=True)
-class Inner:
+class Inner(NamedTuple):
     """A transaction of a batch. `happen` changes the world except for hbars, and returns the receipt."""
 
     kind: str
     body: dict[str, Any]
     payer: int
     transfers: dict[int, int] | None = None
-    happen: Callable[[Network], dict[str, Any]] = _nothing
+    happen: Callable[[Network], dict[str, Any] | None] | None = None
 
 
 def happen_together(network: Network) -> None:
@@ -38,7 +32,7 @@ def happen_together(network: Network) -> None:
     operator = network.person()
     if operator.key is None or len(batch) < 2:
         raise NotPossible
-    _submit(network, operator.number, operator.key, batch, results=["SUCCESS"] * len(batch))
+    _submit(network, operator.number, operator.key, batch)
 
 
 def fail_together(network: Network) -> None:
@@ -59,8 +53,7 @@ def _fail_in_the_end(network: Network) -> None:
     amount = payer.balance + HBAR
     body = {"transfers": transfer_list({payer.number: -amount, receiver.number: amount})}
     batch.append(Inner("cryptoTransfer", body, payer.number))
-    results = ["REVERTED_SUCCESS"] * (len(batch) - 1) + ["INSUFFICIENT_ACCOUNT_BALANCE"]
-    _submit(network, operator.number, operator.key, batch, results=results)
+    _submit(network, operator.number, operator.key, batch, fails_by="INSUFFICIENT_ACCOUNT_BALANCE")
 
 
 def _misuse_batch(network: Network) -> None:
@@ -68,39 +61,43 @@ def _misuse_batch(network: Network) -> None:
     operator = network.person()
     if operator.key is None:
         raise NotPossible
-    inner = Inner("freeze", {"freeze_type": 1}, operator.number)
-    if network.choose.random() < 0.5:
-        transactions, result = [], "BATCH_LIST_EMPTY"
-    else:
+    transactions, result = [], "BATCH_LIST_EMPTY"
+    if network.choose.random() >= 0.5:
+        inner = Inner("freeze", {"freeze_type": 1}, operator.number)
         body = network.body(inner.kind, inner.body, _envelope(network, inner, operator.key))
         transactions, result = [_signed(body)], "BATCH_TRANSACTION_IN_BLACKLIST"
     network.submit("atomic_batch", {"transactions": transactions}, payer=operator.number, result=result)
 
 
-def _submit(network: Network, operator: int, key: bytes, batch: list[Inner], results: list[str]) -> None:
-    """Submit the batch, then its transactions, each with the batch as parent and an id of its own."""
+def _submit(
+    network: Network, operator: int, key: bytes, batch: list[Inner], fails_by: str | None = None
+) -> None:
+    """Submit the batch, then its transactions, each with the batch as parent and an id of its own.
+
+    `fails_by` is the result code of the last one.
+    """
     envelopes = [_envelope(network, inner, key) for inner in batch]
-    bodies = [
+    bodies = (
         network.body(inner.kind, inner.body, envelope)
         for inner, envelope in zip(batch, envelopes, strict=True)
-    ]
-    happens = all(result == "SUCCESS" for result in results)
+    )
     outer = network.submit(
         "atomic_batch",
         {"transactions": [_signed(body) for body in bodies]},
         payer=operator,
-        result="SUCCESS" if happens else "INNER_TRANSACTION_FAILED",
+        result="INNER_TRANSACTION_FAILED" if fails_by else "SUCCESS",
     )
-    for inner, envelope, result in zip(batch, envelopes, results, strict=True):
+    for inner, envelope in zip(batch, envelopes, strict=True):
+        failed = fails_by if inner is batch[-1] else "REVERTED_SUCCESS"
         network.submit(
             inner.kind,
             inner.body,
             payer=inner.payer,
             envelope=envelope,
-            receipt=inner.happen(network) if happens else None,
+            receipt=inner.happen(network) if inner.happen and not fails_by else None,
             record={"parent_consensus_timestamp": timestamp(outer.consensus_timestamp)},
             transfers=inner.transfers,
-            result=result,
+            result=failed if fails_by else "SUCCESS",
         )
 
 
@@ -110,8 +107,8 @@ def _envelope(network: Network, inner: Inner, key: bytes) -> dict[str, Any]:
         "transactionID": network.transaction_id(inner.payer),
         "nodeAccountID": {},
         "transactionFee": 2 * HBAR,
-        "transactionValidDuration": {"seconds": _DURATION},
-        "batch_key": Key.FromString(key),
+        "transactionValidDuration": _DURATION,
+        "batch_key": key,
     }
 
 
@@ -123,7 +120,7 @@ def _signed(body: Any) -> bytes:
 # INNER TRANSACTIONS
 def _make(network: Network, count: int) -> list[Inner]:
     """Return up to `count` transactions of different kinds: those that are possible."""
-    makers = network.choose.sample(_MAKERS, count)
+    makers = network.choose.sample((_payment, _message, _memo, _line), count)
     return [inner for maker in makers if (inner := maker(network))]
 
 
@@ -143,26 +140,20 @@ def _message(network: Network) -> Inner | None:
         return None
     topic = network.choose.choice(topics)
     contents = texts.message(network, topic.subject, topic.sequence_number + 1)
-
-    def happen(network: Network) -> dict[str, Any]:
-        return message_receipt(topic.add(contents, payer.number, network.now))
-
-    body = {"topicID": {"topicNum": topic.number}, "message": contents}
-    return Inner("consensusSubmitMessage", body, payer.number, happen=happen)
+    body = {"topicID": topic.number, "message": contents}
+    return Inner(
+        *("consensusSubmitMessage", body, payer.number),
+        happen=lambda network: message_receipt(topic.add(contents, payer.number, network.now)),
+    )
 
 
 def _memo(network: Network) -> Inner | None:
     changed = network.find_person()
     if changed is None:
         return None
-    memo = people.memo_of(network, changed)
-
-    def happen(network: Network) -> dict[str, Any]:
-        changed.memo = memo
-        return {}
-
-    body = {"accountIDToUpdate": account(changed.number), "memo": {"value": memo}}
-    return Inner("cryptoUpdateAccount", body, changed.number, happen=happen)
+    memo, number = people.memo_of(network, changed), changed.number
+    body = {"accountIDToUpdate": number, "memo": memo}
+    return Inner("cryptoUpdateAccount", body, number, happen=lambda _: setattr(changed, "memo", memo))
 
 
 def _line(network: Network) -> Inner | None:
@@ -170,15 +161,11 @@ def _line(network: Network) -> Inner | None:
     if file is None:
         return None
     contents = f"# together, {network.choose.randrange(1_000)}\n".encode()
+    body = {"fileID": file.number, "contents": contents}
+    return Inner(
+        *("fileAppend", body, file.owner),
+        happen=lambda network: file.changes.append(Change(network.now, APPEND, contents)),
+    )
 
-    def happen(network: Network) -> dict[str, Any]:
-        file.changes.append(Change(network.now, APPEND, contents))
-        return {}
-
-    body = {"fileID": {"fileNum": file.number}, "contents": contents}
-    return Inner("fileAppend", body, file.owner, happen=happen)
-
-
-_MAKERS = (_payment, _message, _memo, _line)
 
 ACTIONS = weighted((1, happen_together), (0, fail_together))

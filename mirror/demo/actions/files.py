@@ -6,7 +6,6 @@ from typing import Any
 from mirror.core.values.hapi.messages import Key, KeyList
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.network import Network, NotPossible, required, weighted
-from mirror.demo.streams.record_files import timestamp
 from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
 
 _MOST_FILES = 60
@@ -19,26 +18,35 @@ def create(network: Network) -> None:
     owner = network.person()
     if owner.key is None or len(_living(network)) >= _MOST_FILES:
         raise NotPossible
-    number = network.new_number()
-    keys = key_list(owner.key)
+    created = File(network.new_number(), network.now, owner.number, key_list(owner.key))
     place = network.choose.choice(_PLACES)
     if network.choose.random() < 0.5:
-        memo, contents = f"Prices, {place}", _price_list(network)
+        created.memo, contents = f"Prices, {place}", _price_list(network)
     else:
-        memo, contents = f"Temperatures, {place}", b"time,celsius\n"
-    store(network, File(number, network.now, owner.number, keys, memo, _in_days(network, 90)), contents)
+        created.memo, contents = f"Temperatures, {place}", b"time,celsius\n"
+    created.expiration = _in_days(network, 90)
+    store(network, created, contents)
 
 
 def store(network: Network, created: File, contents: bytes, fee: int | None = None) -> None:
     """Create a file with these contents."""
     created.changes.append(Change(network.now, CREATE, contents))
     network.world.files[created.number] = created
-    body: dict[str, Any] = {"keys": KeyList.FromString(created.keys), "memo": created.memo}
-    body["contents"] = contents
-    if created.expiration is not None:
-        body["expirationTime"] = timestamp(created.expiration)
-    receipt = {"fileID": {"fileNum": created.number}}
-    network.submit("fileCreate", body, payer=created.owner, receipt=receipt, fee=fee)
+    body: dict[str, Any] = {"keys": created.keys, "memo": created.memo, "contents": contents}
+    body["expirationTime"] = created.expiration
+    network.submit("fileCreate", body, payer=created.owner, receipt={"fileID": created.number}, fee=fee)
+
+
+def add(network: Network, file: File, contents: bytes) -> None:
+    """Append to a file."""
+    file.changes.append(Change(network.now, APPEND, contents))
+    network.submit("fileAppend", {"fileID": file.number, "contents": contents}, payer=file.owner)
+
+
+def remove(network: Network, file: File) -> None:
+    """Delete a file."""
+    file.deleted = True
+    network.submit("fileDelete", {"fileID": file.number}, payer=file.owner)
 
 
 def key_list(key: bytes) -> bytes:
@@ -54,68 +62,58 @@ def append(network: Network) -> None:
         f"{(network.now // NANOS_PER_SECOND) - 60 * step},{network.choose.uniform(-9, 35):.1f}\n"
         for step in range(network.choose.randrange(2, 8), 0, -1)
     )
-    contents = "".join(lines).encode()
-    file.changes.append(Change(network.now, APPEND, contents))
-    network.submit("fileAppend", {"fileID": {"fileNum": file.number}, "contents": contents}, payer=file.owner)
+    add(network, file, "".join(lines).encode())
 
 
 def update(network: Network) -> None:
     """Replace the contents, the memo or the expiry of a file."""
     file = required(find_file(network))
-    body: dict[str, Any] = {"fileID": {"fileNum": file.number}}
-    contents = b""
+    body: dict[str, Any] = {"fileID": file.number}
     match network.choose.randrange(3):
         case 0:
-            body["contents"] = contents = _price_list(network)
+            body["contents"] = _price_list(network)
         case 1:
-            file.memo = f"{file.memo.partition(' (')[0]} (version {network.choose.randrange(2, 99)})"
-            body["memo"] = {"value": file.memo}
+            version = network.choose.randrange(2, 99)
+            file.memo = body["memo"] = f"{file.memo.partition(' (')[0]} (version {version})"
         case _:
-            file.expiration = _in_days(network, 180)
-            body["expirationTime"] = timestamp(file.expiration)
+            file.expiration = body["expirationTime"] = _in_days(network, 180)
     # A change of something else leaves a row without contents.
-    file.changes.append(Change(network.now, UPDATE, contents))
+    file.changes.append(Change(network.now, UPDATE, body.get("contents", b"")))
     network.submit("fileUpdate", body, payer=file.owner)
 
 
 def delete(network: Network) -> None:
     """Delete a file."""
-    file = required(find_file(network))
-    file.deleted = True
-    network.submit("fileDelete", {"fileID": {"fileNum": file.number}}, payer=file.owner)
+    remove(network, required(find_file(network)))
 
 
 def change_in_vain(network: Network) -> None:
     """Append to a deleted file, update a file of the network, or delete one that never was."""
     payer = network.person()
     deleted = [file for file in network.world.files.values() if file.deleted]
-    number, contents = network.world.next_number + 1_000_000, {}
+    body: dict[str, Any] = {"fileID": network.world.next_number + 1_000_000}
     kind, result = "fileDelete", "INVALID_FILE_ID"
     match network.choose.randrange(3):
         case 0 if deleted:
-            number, contents = network.pick(deleted).number, {"contents": b"too late"}
+            body = {"fileID": network.pick(deleted).number, "contents": b"too late"}
             kind, result = "fileAppend", "FILE_DELETED"
         case 1:
-            number, contents = 112, {"contents": b"hbar to the moon"}
+            body = {"fileID": 112, "contents": b"hbar to the moon"}
             kind, result = "fileUpdate", "AUTHORIZATION_FAILED"
-    body = {"fileID": {"fileNum": number}, **contents}
     network.submit(kind, body, payer=payer.number, result=result)
 
 
 def _living(network: Network) -> list[File]:
     """Return the files of people that are not deleted and whose owner is not deleted."""
-    accounts = network.world.accounts
+    files, accounts = network.world.files.values(), network.world.accounts
     return [
-        file
-        for number, file in network.world.files.items()
-        if number > 1000 and not file.deleted and not accounts[file.owner].deleted
+        file for file in files if file.number > 1000 and not file.deleted and not accounts[file.owner].deleted
     ]
 
 
 def find_file(network: Network) -> File | None:
     """Return a file whose owner can pay for a change; None if there is none."""
-    files = [file for file in _living(network) if network.can_pay(file.owner)]
-    return network.find(files)
+    return network.find([file for file in _living(network) if network.can_pay(file.owner)])
 
 
 def _price_list(network: Network) -> bytes:

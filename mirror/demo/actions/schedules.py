@@ -1,19 +1,19 @@
-"""Schedules: creating, signing, deleting and expiring them. Signatures are real."""
+"""Schedules: creating, signing, executing, deleting and expiring them. Signatures are real."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from mirror.core.values.hapi.messages import Key, SignedTransaction, Transaction
+from mirror.core.values.hapi import messages
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import texts
-from mirror.demo.actions.executions import execute, scheduled_body, scheduled_id
+from mirror.demo.actions.tokens import supply
+from mirror.demo.actions.topics import receipt as message_receipt
 from mirror.demo.keys.wallet import wallet_of
-from mirror.demo.network import Network, NotPossible, both, weighted
-from mirror.demo.streams.record_files import ComposedTransaction, account, timestamp, transfer_list
+from mirror.demo.network import Network, both, require, required, weighted
+from mirror.demo.streams.plain import compose
+from mirror.demo.streams.record_files import ComposedTransaction, transfer_list
 from mirror.demo.tokens import traders
 from mirror.demo.world.accounts import HBAR, Account
-from mirror.demo.world.messages import token_id
 from mirror.demo.world.schedules import Schedule
 
 _USUAL_LIFE = 30 * 60 * NANOS_PER_SECOND
@@ -34,26 +34,24 @@ def _schedule_payment(network: Network) -> None:
     senders = [_find_signer(network) for _ in range(network.choose.choice((1, 1, 2)))]
     receiver = network.person()
     numbers = list(dict.fromkeys(sender.number for sender in senders if sender))
-    if receiver.number in numbers or not numbers:
-        raise NotPossible
+    require(numbers and receiver.number not in numbers)
     # Sometimes it is more than the sender has: then it fails when it is executed.
     most = 60 if network.choose.random() < 0.9 else 10_000_000
     transfers = {number: -network.choose.randrange(1, most) * HBAR for number in numbers}
     transfers[receiver.number] = -sum(transfers.values())
     body = {"cryptoTransfer": {"transfers": transfer_list(transfers)}}
-    payer = network.choose.choice((creator, network.world.accounts[numbers[0]]))
-    required = list(dict.fromkeys((*numbers, payer.number)))
-    _schedule(network, creator, body, payer=payer, required=required)
+    payer = network.choose.choice((creator.number, numbers[0]))
+    _schedule(network, creator, body, payer=payer, required=[*numbers, payer])
 
 
 def _schedule_message(network: Network) -> None:
     """Schedule a message for its expiry, which only its creator has to sign."""
     creator = _creator(network)
-    topics = [topic for topic in network.world.topics.values() if topic.is_free]
-    topic = network.pick(topics)
+    topic = network.pick([topic for topic in network.world.topics.values() if topic.is_free])
     message = texts.message(network, topic.subject, topic.sequence_number + 1)
-    body = {"consensusSubmitMessage": {"topicID": {"topicNum": topic.number}, "message": message}}
-    _schedule(network, creator, body, payer=creator, required=[creator.number], waits=True)
+    body = {"consensusSubmitMessage": {"topicID": topic.number, "message": message}}
+    payer = creator.number
+    _schedule(network, creator, body, payer=payer, required=[payer], waits=True)
 
 
 def _schedule_mint(network: Network) -> None:
@@ -61,29 +59,26 @@ def _schedule_mint(network: Network) -> None:
     creator, token = both(
         _find_signer(network), traders.find_token(network, lambda token: token.fungible and token.supply_key)
     )
-    if not _has_room(network):
-        raise NotPossible
+    require(len(_open(network)) < _MOST_OPEN)
     amount = max(1, token.initial_supply // network.choose.randrange(20, 400))
-    body = {"tokenMint": {"token": token_id(token.number), "amount": amount}}
-    required = list(dict.fromkeys((creator.number, token.treasury)))
-    _schedule(network, creator, body, payer=creator, required=required)
+    body = {"tokenMint": {"token": token.number, "amount": amount}}
+    payer = creator.number
+    _schedule(network, creator, body, payer=payer, required=[payer, token.treasury])
 
 
 def sign(network: Network) -> None:
     """Sign a schedule, which is executed after the last signature it needs."""
-    schedules = [each for each in _open(network) if each.missing and not each.of_contract]
-    schedule = network.pick(schedules)
+    schedule = network.pick([each for each in _open(network) if each.missing and not each.of_contract])
     signer = network.world.accounts[network.choose.choice(schedule.missing)]
-    if not wallet_of(signer.number, signer.key) or not network.can_pay(signer.number):
-        raise NotPossible
-    body = {"scheduleID": {"scheduleNum": schedule.number}}
+    wallet = required(wallet_of(signer.number, signer.key))
+    require(network.can_pay(signer.number))
     schedule.signed.append(signer.number)
     signed = network.submit(
         "scheduleSign",
-        body,
+        {"scheduleID": schedule.number},
         payer=signer.number,
-        receipt={"scheduledTransactionID": scheduled_id(schedule)},
-        signatures=_signatures(signer),
+        receipt={"scheduledTransactionID": _scheduled_id(schedule)},
+        signatures=wallet.signatures,
     )
     schedule.add_signatures(signed.consensus_timestamp, _signature_map(signed))
     if not schedule.missing and not schedule.waits:
@@ -92,18 +87,16 @@ def sign(network: Network) -> None:
 
 def delete(network: Network) -> None:
     """Delete a schedule."""
-    schedules = [each for each in _open(network) if each.admin_key and network.can_pay(each.creator)]
-    schedule = network.pick(schedules)
+    deletable = [each for each in _open(network) if each.admin_key and network.can_pay(each.creator)]
+    schedule = network.pick(deletable)
     schedule.deleted = True
-    body = {"scheduleID": {"scheduleNum": schedule.number}}
-    network.submit("scheduleDelete", body, payer=schedule.creator)
+    network.submit("scheduleDelete", {"scheduleID": schedule.number}, payer=schedule.creator)
 
 
 def change_in_vain(network: Network) -> None:
     """Sign a schedule too late or twice, delete an immutable one, or create the same again."""
-    payer, schedules = network.person(), list(network.world.schedules.values())
-    schedule = network.pick(schedules)
-    number: dict[str, Any] = {"scheduleID": {"scheduleNum": schedule.number}}
+    payer = network.person()
+    schedule = network.pick(list(network.world.schedules.values()))
     refusals = (
         (schedule.executed, "scheduleSign", "SCHEDULE_ALREADY_EXECUTED"),
         (schedule.deleted, "scheduleSign", "SCHEDULE_ALREADY_DELETED"),
@@ -114,15 +107,20 @@ def change_in_vain(network: Network) -> None:
     if refused is None and network.choose.random() < 0.5:
         refused = "scheduleSign", "NO_NEW_VALID_SIGNATURES"
     if refused:
-        network.submit(refused[0], number, payer=payer.number, result=refused[1])
-    else:
-        network.submit(
-            "scheduleCreate",
-            _create_body(schedule),
-            payer=payer.number,
-            receipt={**number, "scheduledTransactionID": scheduled_id(schedule)},
-            result="IDENTICAL_SCHEDULE_ALREADY_CREATED",
-        )
+        kind, result = refused
+        network.submit(kind, {"scheduleID": schedule.number}, payer=payer.number, result=result)
+        return
+    body = {
+        "scheduledTransactionBody": messages.SchedulableTransactionBody.FromString(schedule.scheduled),
+        "memo": schedule.memo,
+        "payerAccountID": schedule.payer,
+        "wait_for_expiry": schedule.waits,
+        "expiration_time": schedule.expiration,
+        "adminKey": schedule.admin_key,
+    }
+    receipt = {"scheduleID": schedule.number, "scheduledTransactionID": _scheduled_id(schedule)}
+    result = "IDENTICAL_SCHEDULE_ALREADY_CREATED"
+    network.submit("scheduleCreate", body, payer=payer.number, receipt=receipt, result=result)
 
 
 def end(network: Network, number: int) -> None:
@@ -141,27 +139,30 @@ def _schedule(
     creator: Account,
     scheduled: dict[str, Any],
     *,
-    payer: Account,
+    payer: int,
     required: list[int],
     waits: bool = False,
 ) -> None:
-    number, at = network.new_number(), network.now
+    number, at, required = network.new_number(), network.now, list(dict.fromkeys(required))
     memo = network.choose.choice(_MEMOS).format(network.choose.choice(_OCCASIONS))
     scheduled |= {"memo": memo, "transactionFee": HBAR}
-    body: dict[str, Any] = {"scheduledTransactionBody": scheduled, "memo": memo}
+    message = compose(messages.SchedulableTransactionBody, scheduled)
     expires, expiration = at + _USUAL_LIFE, None
     if waits or network.choose.random() < 0.3:
         seconds = at // NANOS_PER_SECOND + network.choose.randrange(60, 7_200)
         expires = expiration = seconds * NANOS_PER_SECOND
-        body["expiration_time"], body["wait_for_expiry"] = timestamp(expires), waits
-    if payer is not creator:
-        body["payerAccountID"] = account(payer.number)
     admin_key = creator.key if network.choose.random() < 0.8 else None
-    if admin_key:
-        body["adminKey"] = Key.FromString(admin_key)
+    body = {
+        "scheduledTransactionBody": message,
+        "memo": memo,
+        "expiration_time": expiration,
+        "wait_for_expiry": waits,
+        "payerAccountID": payer if payer != creator.number else None,
+        "adminKey": admin_key,
+    }
     transaction_id = network.transaction_id(creator.number)
     schedule = Schedule(
-        *(number, at, creator.number, payer.number, memo, admin_key, b""),
+        *(number, at, creator.number, payer, memo, admin_key, message.SerializeToString()),
         transaction_id=transaction_id.SerializeToString(),
         expires=expires,
         required=required,
@@ -170,15 +171,16 @@ def _schedule(
     )
     network.world.bound.update((creator.number, *required))
     network.world.schedules[number] = schedule
+    wallet = wallet_of(creator.number, creator.key)
+    assert wallet is not None
     created = network.submit(
         "scheduleCreate",
         body,
         payer=creator.number,
-        receipt={"scheduleID": {"scheduleNum": number}, "scheduledTransactionID": scheduled_id(schedule)},
+        receipt={"scheduleID": number, "scheduledTransactionID": _scheduled_id(schedule)},
         envelope={"transactionID": transaction_id},
-        signatures=_signatures(creator),
+        signatures=wallet.signatures,
     )
-    schedule.scheduled = created.body.scheduleCreate.scheduledTransactionBody.SerializeToString()
     schedule.add_signatures(at, _signature_map(created))
     if creator.number in required:
         schedule.signed.append(creator.number)
@@ -187,34 +189,80 @@ def _schedule(
         execute(network, schedule)
 
 
-def _create_body(schedule: Schedule) -> dict[str, Any]:
-    """Return a body that would create the same schedule again."""
-    body: dict[str, Any] = {
-        "scheduledTransactionBody": scheduled_body(schedule),
-        "memo": schedule.memo,
-        "payerAccountID": account(schedule.payer),
-        "wait_for_expiry": schedule.waits,
-    }
-    if schedule.expiration:
-        body["expiration_time"] = timestamp(schedule.expiration)
-    if schedule.admin_key:
-        body["adminKey"] = Key.FromString(schedule.admin_key)
-    return body
+def execute(network: Network, schedule: Schedule) -> None:
+    """Execute a scheduled transaction now, which may fail by then."""
+    # BODY
+    scheduled: Any = messages.SchedulableTransactionBody.FromString(schedule.scheduled)
+    kind = scheduled.WhichOneof("data")
+    payer = network.world.accounts[schedule.payer]
+    receipt: dict[str, Any] = {}
+    record: dict[str, Any] = {}
+    result, transfers, fee = "SUCCESS", None, None
+    if payer.balance < HBAR:
+        result, fee = "INSUFFICIENT_PAYER_BALANCE", 0
+    elif kind == "cryptoTransfer":
+        amounts = scheduled.cryptoTransfer.transfers.accountAmounts
+        transfers = {each.accountID.accountNum: each.amount for each in amounts}
+        result = _result_of_payment(network, transfers)
+    elif kind == "tokenMint":
+        amount = scheduled.tokenMint.amount
+        minted = network.world.tokens.issued.get(scheduled.tokenMint.token.tokenNum)
+        if minted is None:
+            result = "TOKEN_WAS_DELETED"
+        elif not minted.supply_key:
+            result = "TOKEN_HAS_NO_SUPPLY_KEY"
+        elif refusal := supply.refusal_to_mint(minted, amount):
+            result = refusal
+        else:
+            receipt, record = supply.receive(network, minted, amount)
+    else:
+        topic = network.world.topics.get(scheduled.consensusSubmitMessage.topicID.topicNum)
+        if topic is None or not topic.is_free:
+            result = "INVALID_TOPIC_ID" if topic is None or topic.deleted else "UNAUTHORIZED"
+        else:
+            message = topic.add(scheduled.consensusSubmitMessage.message, payer.number, network.now)
+            receipt = message_receipt(message)
+    # RECORD
+    schedule.executed = network.now
+    network.submit(
+        kind,
+        getattr(scheduled, kind),
+        payer=payer.number,
+        envelope={"transactionID": _scheduled_id(schedule), "memo": scheduled.memo, "nodeAccountID": {}},
+        record={"scheduleRef": schedule.number, **record},
+        receipt=receipt,
+        transfers=transfers,
+        result=result,
+        fee=fee,
+    )
+
+
+def _result_of_payment(network: Network, transfers: dict[int, int]) -> str:
+    for number, amount in transfers.items():
+        # What was deleted since may also have been forgotten.
+        holder = network.world.accounts.get(number)
+        if holder is None or holder.deleted:
+            return "ACCOUNT_DELETED"
+        if holder.balance + amount < HBAR:
+            return "INSUFFICIENT_ACCOUNT_BALANCE"
+    return "SUCCESS"
+
+
+def _scheduled_id(schedule: Schedule) -> Any:
+    """Return the id of the scheduled transaction: that of the ScheduleCreate, marked as scheduled."""
+    transaction_id = messages.TransactionID.FromString(schedule.transaction_id)
+    transaction_id.scheduled = True
+    return transaction_id
 
 
 def _open(network: Network) -> list[Schedule]:
     return [schedule for schedule in network.world.schedules.values() if schedule.is_open]
 
 
-def _has_room(network: Network) -> bool:
-    return len(_open(network)) < _MOST_OPEN
-
-
 def _creator(network: Network) -> Account:
     """Return an account to create one more schedule. Errors: NotPossible."""
-    creator = _find_signer(network)
-    if creator is None or not _has_room(network):
-        raise NotPossible
+    creator = required(_find_signer(network))
+    require(len(_open(network)) < _MOST_OPEN)
     return creator
 
 
@@ -224,18 +272,10 @@ def _find_signer(network: Network) -> Account | None:
     return person if person and wallet_of(person.number, person.key) else None
 
 
-def _signatures(signer: Account) -> Callable[[bytes], Any]:
-    """Return what makes the SignatureMap of a serialized body."""
-    wallet = wallet_of(signer.number, signer.key)
-    if wallet is None:
-        raise ValueError(f"account {signer.number} does not sign with one key")
-    return wallet.signatures
-
-
 def _signature_map(composed: ComposedTransaction) -> Any:
     """Return the SignatureMap of a transaction."""
-    transaction = Transaction.FromString(composed.transaction_bytes)
-    return SignedTransaction.FromString(transaction.signedTransactionBytes).sigMap
+    transaction = messages.Transaction.FromString(composed.transaction_bytes)
+    return messages.SignedTransaction.FromString(transaction.signedTransactionBytes).sigMap
 
 
 ACTIONS = weighted((2, create, sign), (0, delete, change_in_vain))

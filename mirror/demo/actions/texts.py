@@ -1,7 +1,6 @@
 """The messages and memos of topics."""
 
 import json
-from collections.abc import Callable
 
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.network import Network
@@ -25,55 +24,43 @@ _REMARKS = (
 RULES = ("please be brief", "in English", "no advertising", "readers welcome", "archived weekly")
 
 
-def _reading(network: Network, number: int) -> bytes:
-    place = network.choose.choice(_PLACES)
-    celsius, humidity = round(network.choose.uniform(-8, 36), 1), network.choose.randrange(20, 100)
-    return _json({"station": place, "celsius": celsius, "humidity": humidity, "reading": number})
-
-
-def _step(network: Network, number: int) -> bytes:
-    at = network.now // NANOS_PER_SECOND
-    lot = f"C-{1000 + number // len(_STEPS)}"
-    return _json({"lot": lot, "step": _STEPS[number % len(_STEPS)], "at": at})
-
-
-def _bid(network: Network, number: int) -> bytes:
-    lot = _LOTS[number // 8 % len(_LOTS)]
-    return _json({"lot": lot, "bid": 50 + number % 8 * 25 + network.choose.randrange(20)})
-
-
-def _move(network: Network, number: int) -> bytes:
-    return f"{(number + 1) // 2}{'.' if number % 2 else '...'} {network.choose.choice(_PIECES)}".encode()
-
-
-def _remark(network: Network, number: int) -> bytes:
-    return network.choose.choice(_REMARKS).encode()
-
-
-def _greeting(network: Network, number: int) -> bytes:
-    place = network.choose.choice(_PLACES)
-    greetings = (f"Hello from {place}!", f"Anyone in {place} today?", "👍", "See you tomorrow")
-    return network.choose.choice((*greetings, f"Train to {place} is late")).encode()
-
-
-SUBJECTS: tuple[tuple[str, Callable[[Network, int], bytes]], ...] = (
-    ("Weather stations", _reading),
-    ("Coffee from {}: every step", _step),
-    ("Auction house of {}", _bid),
-    ("Chess club {}, game {}", _move),
-    ("Town hall of {}", _remark),
-    ("Chat, {} and around", _greeting),
+# The memo of a topic about each subject.
+SUBJECTS = (
+    "Weather stations",
+    "Coffee from {}: every step",
+    "Auction house of {}",
+    "Chess club {}, game {}",
+    "Town hall of {}",
+    "Chat, {} and around",
 )
 
 
 def memo(network: Network, subject: int) -> str:
     """Return the memo of a topic about a subject."""
-    return SUBJECTS[subject][0].format(network.choose.choice(_PLACES), network.choose.randrange(1, 200))
+    return SUBJECTS[subject].format(network.choose.choice(_PLACES), network.choose.randrange(1, 200))
 
 
 def message(network: Network, subject: int, number: int) -> bytes:
     """Return a message about a subject, the `number`-th of its topic."""
-    return SUBJECTS[subject][1](network, number)
+    choose = network.choose
+    match subject:
+        case 0:
+            place, celsius = choose.choice(_PLACES), round(choose.uniform(-8, 36), 1)
+            measured = {"celsius": celsius, "humidity": choose.randrange(20, 100)}
+            return json.dumps({"station": place, **measured, "reading": number}).encode()
+        case 1:
+            lot, step = f"C-{1000 + number // len(_STEPS)}", _STEPS[number % len(_STEPS)]
+            return json.dumps({"lot": lot, "step": step, "at": network.now // NANOS_PER_SECOND}).encode()
+        case 2:
+            bid = 50 + number % 8 * 25 + choose.randrange(20)
+            return json.dumps({"lot": _LOTS[number // 8 % len(_LOTS)], "bid": bid}).encode()
+        case 3:
+            return f"{(number + 1) // 2}{'.' if number % 2 else '...'} {choose.choice(_PIECES)}".encode()
+        case 4:
+            return choose.choice(_REMARKS).encode()
+    place = choose.choice(_PLACES)
+    greetings = (f"Hello from {place}!", f"Anyone in {place} today?", "👍", "See you tomorrow")
+    return choose.choice((*greetings, f"Train to {place} is late")).encode()
 
 
 def long_message(network: Network, subject: int) -> bytes:
@@ -82,7 +69,3 @@ def long_message(network: Network, subject: int) -> bytes:
     for number in range(1, network.choose.randrange(24, 44)):
         lines.append(f"{number}. {network.choose.choice(_REMARKS)}")
     return "\n".join(lines).encode()
-
-
-def _json(values: dict[str, object]) -> bytes:
-    return json.dumps(values).encode()

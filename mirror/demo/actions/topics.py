@@ -3,15 +3,13 @@
 import json
 from typing import Any
 
-from mirror.core.values.hapi.messages import FixedFee, Key
 from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.demo.actions import texts
 from mirror.demo.keys.wallet import NO_KEY, Ed25519Wallet
-from mirror.demo.network import Network, NotPossible, both, weighted
-from mirror.demo.streams.record_files import account, timestamp
+from mirror.demo.network import Network, NotPossible, both, require, weighted
 from mirror.demo.tokens import traders
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
-from mirror.demo.world.messages import assessed_fee, token_id, units
+from mirror.demo.world.messages import assessed_fee, units
 from mirror.demo.world.topics import RUNNING_HASH_VERSION, Message, Topic
 
 _MOST_TOPICS, _FEWEST_TOPICS = 24, 4
@@ -24,31 +22,24 @@ def create(network: Network) -> None:
     owner = network.person(settled=True)
     if owner.key is None or len(_living(network)) >= _MOST_TOPICS:
         raise NotPossible
-    number = network.new_number()
-    subject = network.choose.randrange(len(texts.SUBJECTS))
+    number, subject = network.new_number(), network.choose.randrange(len(texts.SUBJECTS))
     topic = Topic(number, network.now, owner.number, subject, texts.memo(network, subject))
     topic.auto_renew_period = AUTO_RENEW_PERIOD
-    body: dict[str, Any] = {"memo": topic.memo, "autoRenewPeriod": {"seconds": AUTO_RENEW_PERIOD}}
-    key = Key.FromString(owner.key)
+    body: dict[str, Any] = {"memo": topic.memo, "autoRenewPeriod": AUTO_RENEW_PERIOD}
     if network.choose.random() < 0.9:
-        topic.admin_key = owner.key
-        body["adminKey"] = key
-        topic.auto_renew_account = owner.number
-        body["autoRenewAccount"] = account(owner.number)
+        topic.admin_key = body["adminKey"] = owner.key
+        topic.auto_renew_account = body["autoRenewAccount"] = owner.number
     match network.choose.randrange(4):
         case 0:
-            topic.submit_key = Ed25519Wallet(number, "submit").key
-            body["submitKey"] = Key.FromString(topic.submit_key)
+            topic.submit_key = body["submitKey"] = Ed25519Wallet(number, "submit").key
         case 1:
             _set_fee(network, topic)
-            topic.fee_schedule_key, topic.fee_exempt_keys = owner.key, [owner.key]
-            body["fee_schedule_key"], body["fee_exempt_key_list"] = key, [key]
-            body["custom_fees"] = [_fee(topic)]
+            topic.fee_schedule_key = body["fee_schedule_key"] = owner.key
+            topic.fee_exempt_keys = body["fee_exempt_key_list"] = [owner.key]
+            body["custom_fees"] = _fees(topic)
     network.world.bound.add(owner.number)
     network.world.topics[number] = topic
-    network.submit(
-        "consensusCreateTopic", body, payer=owner.number, receipt={"topicID": {"topicNum": number}}
-    )
+    network.submit("consensusCreateTopic", body, payer=owner.number, receipt={"topicID": number})
 
 
 def submit(network: Network) -> None:
@@ -79,7 +70,7 @@ def write(
     initial: Any = None,
 ) -> None:
     """Submit a message, or a chunk of one whose first transaction has the id `initial`."""
-    body: dict[str, Any] = {"topicID": {"topicNum": topic.number}, "message": contents}
+    body: dict[str, Any] = {"topicID": topic.number, "message": contents}
     envelope: dict[str, Any] = {}
     if chunk is not None:
         body["chunkInfo"] = {"initialTransactionID": initial, "number": chunk[0], "total": chunk[1]}
@@ -87,23 +78,17 @@ def write(
             envelope["transactionID"] = initial
     record: dict[str, Any] = {}
     transfers: dict[int, int] | None = None
-    if _pays_fee(topic, payer):
-        assert topic.fee is not None
-        limit = FixedFee(
-            amount=2 * topic.fee, denominating_token_id=token_id(topic.fee_token) if topic.fee_token else None
-        )
-        envelope["max_custom_fees"] = [{"account_id": account(payer.number), "fees": [limit]}]
-        record["assessed_custom_fees"] = [
-            assessed_fee(topic.fee, topic.fee_token, topic.owner, [payer.number])
-        ]
+    if topic.fee and _pays_fee(topic, payer):
+        limit = {"amount": 2 * topic.fee, "denominating_token_id": topic.fee_token}
+        envelope["max_custom_fees"] = [{"account_id": payer.number, "fees": [limit]}]
+        assessed = assessed_fee(topic.fee, topic.fee_token, topic.owner, [payer.number])
+        record["assessed_custom_fees"] = [assessed]
         moved = {payer.number: -topic.fee, topic.owner: topic.fee}
         if topic.fee_token is None:
             transfers = moved
         else:
             record["tokenTransferLists"] = [units(topic.fee_token, moved)]
-            relationships = network.world.tokens.issued[topic.fee_token].relationships
-            for of, amount in moved.items():
-                relationships[of].receive(amount, network.now)
+            network.world.tokens.issued[topic.fee_token].receive(moved, network.now)
     initial_id = initial.SerializeToString() if initial is not None else None
     message = topic.add(contents, payer.number, network.now, chunk, initial_id)
     network.submit(
@@ -128,65 +113,56 @@ def receipt(message: Message) -> dict[str, Any]:
 
 def update(network: Network) -> None:
     """Change the memo, expiry, submit key, fee or auto-renew account of a topic."""
-    topics = [topic for topic in _living(network) if topic.admin_key and network.can_pay(topic.owner)]
-    topic = network.pick(topics)
-    body: dict[str, Any] = {"topicID": {"topicNum": topic.number}}
+    topic = network.pick(_changeable(network))
+    body: dict[str, Any] = {"topicID": topic.number}
     match network.choose.randrange(5):
         case 0:
-            topic.memo = f"{topic.memo.partition(' (')[0]} ({network.choose.choice(texts.RULES)})"
-            body["memo"] = {"value": topic.memo}
+            rule = network.choose.choice(texts.RULES)
+            topic.memo = body["memo"] = f"{topic.memo.partition(' (')[0]} ({rule})"
         case 1:
-            topic.expiration = network.now + 90 * NANOS_PER_DAY
-            body["expirationTime"] = timestamp(topic.expiration)
+            topic.expiration = body["expirationTime"] = network.now + 90 * NANOS_PER_DAY
         case 2:
-            opened = topic.submit_key not in (None, NO_KEY)
-            topic.submit_key = NO_KEY if opened else Ed25519Wallet(topic.number, "submit").key
-            body["submitKey"] = Key.FromString(topic.submit_key)
+            key = Ed25519Wallet(topic.number, "submit").key if topic.is_public else NO_KEY
+            topic.submit_key = body["submitKey"] = key
         case 3 if topic.fee_schedule_key:
             if topic.fee:
                 topic.fee = topic.fee_token = None
             else:
                 _set_fee(network, topic)
             topic.fee_changed = network.now
-            body["custom_fees"] = {"fees": [_fee(topic)] if topic.fee else []}
+            body["custom_fees"] = {"fees": _fees(topic)}
         case _ if topic.fee_schedule_key:
             exempt = network.find_person()
             topic.fee_exempt_keys = [exempt.key] if exempt and exempt.key else []
-            keys = [Key.FromString(key) for key in topic.fee_exempt_keys]
-            body["fee_exempt_key_list"] = {"keys": keys}
+            body["fee_exempt_key_list"] = {"keys": topic.fee_exempt_keys}
         case _:
-            body["autoRenewAccount"] = account(0)
-            topic.auto_renew_account = None
+            topic.auto_renew_account, body["autoRenewAccount"] = None, 0
     topic.changed = network.now
     network.submit("consensusUpdateTopic", body, payer=topic.owner)
 
 
 def delete(network: Network) -> None:
     """Delete a topic. Its messages stay."""
-    living = _living(network)
-    topics = [topic for topic in living if topic.admin_key and network.can_pay(topic.owner)]
-    if len(living) <= _FEWEST_TOPICS or not topics:
-        raise NotPossible
-    topic = network.choose.choice(topics)
+    require(len(_living(network)) > _FEWEST_TOPICS)
+    topic = network.pick(_changeable(network))
     topic.deleted, topic.changed = True, network.now
-    network.submit("consensusDeleteTopic", {"topicID": {"topicNum": topic.number}}, payer=topic.owner)
+    network.submit("consensusDeleteTopic", {"topicID": topic.number}, payer=topic.owner)
 
 
 def submit_in_vain(network: Network) -> None:
     """Submit a message to a deleted topic, without its key, too long, or for less than its fee."""
-    payer, topic = both(network.find_person(), _find_topic(network))
+    payer, topic = both(network.find_person(), network.find(_living(network)))
     deleted = [topic for topic in network.world.topics.values() if topic.deleted]
-    number, envelope, contents = topic.number, {}, b"Hello?"
+    body, envelope = {"topicID": topic.number, "message": b"Hello?"}, {}
     if not topic.is_public:
         result = "INVALID_SIGNATURE"
     elif _pays_fee(topic, payer):
-        envelope["max_custom_fees"] = [{"account_id": account(payer.number), "fees": [{"amount": 1}]}]
+        envelope["max_custom_fees"] = [{"account_id": payer.number, "fees": [{"amount": 1}]}]
         result = "MAX_CUSTOM_FEE_LIMIT_EXCEEDED"
     elif deleted and network.choose.random() < 0.7:
-        number, result = network.choose.choice(deleted).number, "INVALID_TOPIC_ID"
+        body["topicID"], result = network.choose.choice(deleted).number, "INVALID_TOPIC_ID"
     else:
-        contents, result = json.dumps({"noise": "-" * 1_100}).encode(), "MESSAGE_SIZE_TOO_LARGE"
-    body = {"topicID": {"topicNum": number}, "message": contents}
+        body["message"], result = json.dumps({"noise": "-" * 1_100}).encode(), "MESSAGE_SIZE_TOO_LARGE"
     network.submit("consensusSubmitMessage", body, payer=payer.number, envelope=envelope, result=result)
 
 
@@ -194,23 +170,20 @@ def _living(network: Network) -> list[Topic]:
     return [topic for topic in network.world.topics.values() if not topic.deleted]
 
 
-def _find_topic(network: Network) -> Topic | None:
-    topics = _living(network)
-    return network.find(topics)
+def _changeable(network: Network) -> list[Topic]:
+    return [topic for topic in _living(network) if topic.admin_key and network.can_pay(topic.owner)]
 
 
 def _writable(network: Network) -> tuple[Topic, Account]:
     """Return a topic and an account that may write to it. Errors: NotPossible."""
-    topic = _find_topic(network)
-    if topic is None or not (topic.is_public or network.can_pay(topic.owner)):
-        raise NotPossible
+    topic = network.pick(_living(network))
+    require(topic.is_public or network.can_pay(topic.owner))
     payer = network.person() if topic.is_public else network.world.accounts[topic.owner]
     token = network.world.tokens.issued.get(topic.fee_token or 0)
     if topic.is_public and token:
         holder = traders.find_one_of(network, token.relationships)
         payer = network.world.accounts[holder] if holder else payer
-    if not _affords(network, topic, payer):
-        raise NotPossible
+    require(_affords(network, topic, payer))
     return topic, payer
 
 
@@ -224,10 +197,9 @@ def _affords(network: Network, topic: Topic, payer: Account) -> bool:
         return True
     token = network.world.tokens.issued.get(topic.fee_token)
     # A token that was deleted may also have been forgotten.
-    if token is None:
+    if token is None or token.refusal(payer.number) or token.refusal(topic.owner):
         return False
-    refused = token.refusal(payer.number) or token.refusal(topic.owner)
-    return not refused and token.balance(payer.number) >= topic.fee
+    return token.balance(payer.number) >= topic.fee
 
 
 def _set_fee(network: Network, topic: Topic) -> None:
@@ -240,11 +212,10 @@ def _set_fee(network: Network, topic: Topic) -> None:
         topic.fee, topic.fee_token = network.choose.randrange(1, 6), token.number
 
 
-def _fee(topic: Topic) -> dict[str, Any]:
-    """Return the FixedCustomFee of a topic."""
-    denominating = token_id(topic.fee_token) if topic.fee_token else None
-    fixed = FixedFee(amount=topic.fee, denominating_token_id=denominating)
-    return {"fixed_fee": fixed, "fee_collector_account_id": account(topic.owner)}
+def _fees(topic: Topic) -> list[dict[str, Any]]:
+    """Return the FixedCustomFee of a topic, if it has one."""
+    fixed = {"amount": topic.fee, "denominating_token_id": topic.fee_token}
+    return [{"fixed_fee": fixed, "fee_collector_account_id": topic.owner}] if topic.fee else []
 
 
 ACTIONS = weighted((20, submit), (1, submit_long, create, update), (0, delete, submit_in_vain))

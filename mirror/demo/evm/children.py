@@ -5,22 +5,16 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import (
-    AccountAmount,
-    ContractID,
-    SchedulableTransactionBody,
-    ScheduleID,
-    TransferList,
-)
+from mirror.core.values.hapi.messages import SchedulableTransactionBody
 from mirror.core.values.hashes import sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.evm.system_contracts import SystemCallRequest
-from mirror.demo.network import Network, Submission
-from mirror.demo.streams.record_files import ComposedTransaction, account, timestamp
+from mirror.demo.network import Network
+from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.contracts import Result
-from mirror.demo.world.messages import airdrop_id, association, token_id, units
+from mirror.demo.world.messages import amounts, association, pending_airdrop, units
 from mirror.demo.world.schedules import Schedule
-from mirror.demo.world.tokens import Airdrop, Relationship, Token
+from mirror.demo.world.tokens import Relationship, Token
 
 
 class Parent(NamedTuple):
@@ -40,7 +34,7 @@ def record_request(network: Network, request: SystemCallRequest, parent: Parent)
 class _Child:
     def __init__(self, network: Network, request: SystemCallRequest, parent: Parent) -> None:
         self._network, self._request, self._parent = network, request, parent
-        self._world = network.world
+        self._world, self._at = network.world, network.now
         self._caller = self._number(request.caller)
 
     def _number(self, address: bytes) -> int:
@@ -53,26 +47,34 @@ class _Child:
         return self._world.tokens.issued[entity_id.num_of_long_zero(address) or 0]
 
     def _submit(
-        self, kind: str, body: dict[str, Any], receipt: dict[str, Any] | None = None, **record: Any
+        self,
+        kind: str,
+        body: dict[str, Any],
+        receipt: dict[str, Any] | None = None,
+        transfers: dict[int, int] | None = None,
+        **record: Any,
     ) -> ComposedTransaction:
         """Submit what the system contract did, with the result of the call."""
         request, caller, (parent, nonce, payer, _) = self._request, self._caller, self._parent
         record["contractCallResult"] = {
-            "contractID": ContractID(contractNum=request.service),
+            "contractID": request.service,
             "contractCallResult": request.output,
             "gas": request.gas,
             "gasUsed": request.gas,
             "functionParameters": request.data,
-            "sender_id": account(caller),
+            "sender_id": caller,
         }
-        outcome: Submission = {"receipt": receipt, "record": record, "parent": parent, "nonce": nonce}
-        if kind == "cryptoTransfer" and "transfers" in body:
-            outcome["transfers"] = {
-                amount.accountID.accountNum: amount.amount for amount in body["transfers"].accountAmounts
-            }
-        composed = self._network.submit(kind, body, payer=payer, **outcome)
-        at, hash, gas = composed.consensus_timestamp, composed.record.transactionHash[:32], request.gas
-        result = Result(at, request.service, caller, hash, "SUCCESS", gas, gas)
+        composed = self._network.submit(
+            *(kind, body),
+            payer=payer,
+            receipt=receipt,
+            record=record,
+            transfers=transfers,
+            parent=parent,
+            nonce=nonce,
+        )
+        at, gas = composed.consensus_timestamp, request.gas
+        result = Result(at, request.service, caller, composed.hash, "SUCCESS", gas, gas)
         result = replace(result, parameters=request.data, output=request.output)
         self._world.contracts.results.append(result)
         return composed
@@ -81,57 +83,47 @@ class _Child:
 
     def _associate(self, holder: bytes, address: bytes) -> None:
         token, number = self._token(address), self._number(holder)
-        self._world.tokens.associate(token, number, self._network.now)
-        self._submit("tokenAssociate", {"account": account(number), "tokens": [token_id(token.number)]})
+        self._world.tokens.associate(token, number, self._at)
+        self._submit("tokenAssociate", {"account": number, "tokens": [token.number]})
 
-    def _transfer(self, address: bytes, sender: bytes, receiver: bytes, amount: int) -> None:
-        moved = self._moved(address, sender, receiver, amount)
-        self._submit("cryptoTransfer", {"tokenTransfers": [moved]}, tokenTransferLists=[moved])
-
-    def _moved(self, address: bytes, sender: bytes, receiver: bytes, amount: int) -> Any:
-        """Move units. Return the TokenTransferList."""
+    def _transfer(
+        self, address: bytes, sender: bytes, receiver: bytes, amount: int, *, approved: bool = False
+    ) -> None:
         token = self._token(address)
         moved = {self._number(sender): -amount, self._number(receiver): amount}
-        for number, change in moved.items():
-            token.relationships[number].receive(change, self._network.now)
-        return units(token.number, moved)
+        token.receive(moved, self._at)
+        body = {"tokenTransfers": [units(token.number, moved, approved=approved)]}
+        self._submit("cryptoTransfer", body, tokenTransferLists=[units(token.number, moved)])
 
     def _spend(self, address: bytes, owner: bytes, receiver: bytes, amount: int) -> None:
         """Spend an allowance of the contract, not of the payer."""
-        token, key = self._token(address), (self._number(owner), self._caller)
-        self._world.tokens.token_allowances[*key, token.number].amount -= amount
-        moved = self._moved(address, owner, receiver, amount)
-        requested = units(token.number, {key[0]: -amount, self._number(receiver): amount}, approved=True)
-        self._submit("cryptoTransfer", {"tokenTransfers": [requested]}, tokenTransferLists=[moved])
+        key = (self._number(owner), self._caller, self._token(address).number)
+        self._world.tokens.token_allowances[key].amount -= amount
+        self._transfer(address, owner, receiver, amount, approved=True)
 
     def _spend_hbars(self, owner: bytes, receiver: bytes, amount: int) -> None:
-        payer = self._number(owner)
-        self._world.tokens.hbar_allowances[payer, self._caller].amount -= amount
-        debit = AccountAmount(accountID=account(payer), amount=-amount, is_approval=True)
-        credit = AccountAmount(accountID=account(self._number(receiver)), amount=amount)
-        self._submit("cryptoTransfer", {"transfers": TransferList(accountAmounts=[debit, credit])})
+        moved = {self._number(owner): -amount, self._number(receiver): amount}
+        self._world.tokens.hbar_allowances[self._number(owner), self._caller].amount -= amount
+        body = {"transfers": {"accountAmounts": amounts(moved, approved=True)}}
+        self._submit("cryptoTransfer", body, transfers=moved)
 
     def _airdrop(self, drops: tuple[Any, ...]) -> None:
         ((address, ((sender, _, _), (receiver, amount, _)), _),) = drops
         token, number = self._token(address), self._number(receiver)
-        body = {"token_transfers": [units(token.number, {self._caller: -amount, number: amount})]}
+        moved = units(token.number, {self._caller: -amount, number: amount})
+        body = {"token_transfers": [moved]}
         if number in token.relationships:
-            moved = self._moved(address, sender, receiver, amount)
+            token.receive({self._number(sender): -amount, number: amount}, self._at)
             self._submit("tokenAirdrop", body, tokenTransferLists=[moved])
             return
-        airdrops, key = self._world.tokens.airdrops, (self._caller, number, token.number, 0)
-        pending = airdrops.get(key)
-        waiting = amount
-        if pending is not None and pending.state == "PENDING":
-            waiting += pending.amount or 0
-        airdrops[key] = Airdrop(waiting, "PENDING", self._network.now)
+        key = (self._caller, number, token.number, 0)
+        waiting = self._world.tokens.add_airdrop(key, amount, self._at)
         self._world.bound.update((self._caller, number))
-        record = {"pending_airdrop_id": airdrop_id(key), "pending_airdrop_value": {"amount": waiting}}
-        self._submit("tokenAirdrop", body, new_pending_airdrops=[record])
+        self._submit("tokenAirdrop", body, new_pending_airdrops=[pending_airdrop(key, waiting)])
 
     def _create(self, struct: tuple[Any, ...], supply: int, decimals: int) -> None:
         name, symbol, _, memo, *_, (_, _, period) = struct
-        treasury, at, number = self._caller, self._network.now, self._new_number()
+        treasury, at, number = self._caller, self._at, self._new_number()
         token = Token(number, at, at, name, symbol, fungible=True, treasury=treasury, decimals=decimals)
         token.initial_supply = token.supply = supply
         token.memo, token.fees_since = memo, at
@@ -144,15 +136,13 @@ class _Child:
             "symbol": symbol,
             "decimals": decimals,
             "initialSupply": supply,
-            "treasury": account(treasury),
+            "treasury": treasury,
             "memo": memo,
-            "autoRenewAccount": account(treasury),
-            "autoRenewPeriod": {"seconds": period},
+            "autoRenewAccount": treasury,
+            "autoRenewPeriod": period,
         }
         self._submit(
-            "tokenCreation",
-            body,
-            {"tokenID": token_id(number)},
+            *("tokenCreation", body, {"tokenID": number}),
             tokenTransferLists=[units(number, {treasury: supply})],
             automatic_token_associations=[association(treasury, number)],
         )
@@ -166,22 +156,21 @@ class _Child:
         return number
 
     def _draw(self) -> None:
-        self._submit("util_prng", {}, prng_bytes=sha384(str(self._network.now).encode()))
+        self._submit("util_prng", {}, prng_bytes=sha384(str(self._at).encode()))
 
     def _schedule(self, to: bytes, payer: bytes, second: int, gas: int, value: int, data: bytes) -> None:
-        at, number, paying = self._network.now, self._new_number(), self._number(payer)
-        expires = second * NANOS_PER_SECOND
-        called = ContractID(contractNum=self._number(to))
-        call = {"contractID": called, "gas": gas, "amount": value, "functionParameters": data}
+        number, paying, expires = self._new_number(), self._number(payer), second * NANOS_PER_SECOND
+        contract = {"contractNum": self._number(to)}
+        call = {"contractID": contract, "gas": gas, "amount": value, "functionParameters": data}
         scheduled: Any = SchedulableTransactionBody(contractCall=call)
         body = {
             "scheduledTransactionBody": scheduled,
-            "payerAccountID": account(paying),
-            "expiration_time": timestamp(expires),
+            "payerAccountID": paying,
+            "expiration_time": expires,
         }
-        composed = self._submit("scheduleCreate", body, {"scheduleID": ScheduleID(scheduleNum=number)})
+        composed = self._submit("scheduleCreate", body, {"scheduleID": number})
         self._world.schedules[number] = Schedule(
-            *(number, at, self._parent.sender, paying, "", None),
+            *(number, self._at, self._parent.sender, paying, "", None),
             scheduled=scheduled.SerializeToString(),
             transaction_id=composed.body.transactionID.SerializeToString(),
             expires=expires,

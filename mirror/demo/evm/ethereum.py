@@ -4,7 +4,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import rlp
 
@@ -17,20 +17,11 @@ _EIP_155 = 35 + 2 * CHAIN_ID
 _AUTHORIZATION = b"\x05"  # precedes what the signature of a delegation covers
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """An account that a transaction announces to use, with slots of its storage."""
-
-    address: bytes
-    slots: tuple[int, ...] = ()
-
-    @property
-    def fields(self) -> list[Any]:
-        return [self.address, [slot.to_bytes(32, "big") for slot in self.slots]]
+# An account that a transaction announces to use, with slots of its storage.
+Access = tuple[bytes, tuple[int, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Authorization:
+class Authorization(NamedTuple):
     """A signed delegation to the code at `address`, which holds if the signer's account has this nonce."""
 
     address: bytes
@@ -38,10 +29,6 @@ class Authorization:
     recovery_id: int
     r: int
     s: int
-
-    @property
-    def fields(self) -> list[Any]:
-        return [CHAIN_ID, self.address, self.nonce, self.recovery_id, self.r, self.s]
 
 
 def authorize(wallet: EcdsaWallet, address: bytes, nonce: int) -> Authorization:
@@ -79,9 +66,10 @@ class EthereumTransaction:
         fields: list[Any] = [self.nonce, *prices, self.gas, self.to, value, self.data]
         if self.type == LEGACY:
             return fields
-        fields = [CHAIN_ID, *fields, [access.fields for access in self.access_list]]
+        announced = [(to, [slot.to_bytes(32, "big") for slot in slots]) for to, slots in self.access_list]
+        fields = [CHAIN_ID, *fields, announced]
         if self.type == EIP_7702:
-            fields.append([authorization.fields for authorization in self.authorizations])
+            fields.append([(CHAIN_ID, *authorization) for authorization in self.authorizations])
         return fields
 
 

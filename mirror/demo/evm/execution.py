@@ -19,6 +19,21 @@ from mirror.demo.evm.system_contracts import SystemCallRequest
 
 CREATE, CREATE2 = 0xF0, 0xF5
 
+# What a transaction ends with, by the error of its outermost frame; the first that fits counts.
+_RESULTS: tuple[tuple[type[VMError], str], ...] = (
+    (Revert, "CONTRACT_REVERT_EXECUTED"),
+    (OutOfGas, "INSUFFICIENT_GAS"),
+    (WriteProtection, "LOCAL_CALL_MODIFICATION_EXCEPTION"),
+    (VMError, "CONTRACT_EXECUTION_EXCEPTION"),
+)
+# The reason of a halt by the name that records use.
+_HALTS: tuple[tuple[type[VMError], str], ...] = (
+    (OutOfGas, "INSUFFICIENT_GAS"),
+    (WriteProtection, "ILLEGAL_STATE_CHANGE"),
+    (InvalidInstruction, "INVALID_OPERATION"),
+    (VMError, "CONTRACT_EXECUTION_EXCEPTION"),
+)
+
 _TRANSACTION = 21_000
 _CREATION = 32_000
 _ZERO_BYTE, _OTHER_BYTE = 4, 16
@@ -118,7 +133,9 @@ def execute(request: Request, place: Place, ledger: Ledger) -> Execution:
     frames: list[Frame] = []
     _add_frames(frames, ran, creates)
     if error is not None:
-        return Execution(_result(error), ran.output, request.gas - left, tuple(frames), state.slots())
+        return Execution(
+            _named(error, _RESULTS), ran.output, request.gas - left, tuple(frames), state.slots()
+        )
     logs = tuple(
         Log(address, tuple(topic.to_bytes(32, "big") for topic in topics), bytes(data))
         for address, topics, data in ran.get_log_entries()
@@ -161,25 +178,8 @@ def _initcode_gas(initcode: bytes) -> int:
     return _INITCODE_WORD * ((len(initcode) + 31) // 32)
 
 
-def _result(error: VMError) -> str:
-    if isinstance(error, Revert):
-        return "CONTRACT_REVERT_EXECUTED"
-    if isinstance(error, OutOfGas):
-        return "INSUFFICIENT_GAS"
-    if isinstance(error, WriteProtection):
-        return "LOCAL_CALL_MODIFICATION_EXCEPTION"
-    return "CONTRACT_EXECUTION_EXCEPTION"
-
-
-def _halt(error: VMError) -> str:
-    """Return the reason of a halt by the name that records use."""
-    if isinstance(error, OutOfGas):
-        return "INSUFFICIENT_GAS"
-    if isinstance(error, WriteProtection):
-        return "ILLEGAL_STATE_CHANGE"
-    if isinstance(error, InvalidInstruction):
-        return "INVALID_OPERATION"
-    return "CONTRACT_EXECUTION_EXCEPTION"
+def _named(error: VMError, names: tuple[tuple[type[VMError], str], ...]) -> str:
+    return next(name for kind, name in names if isinstance(error, kind))
 
 
 def _add_frames(frames: list[Frame], ran: Computation, outermost_creates: bool) -> None:
@@ -198,7 +198,7 @@ def _add_frames(frames: list[Frame], ran: Computation, outermost_creates: bool) 
             data=message.code if message.is_create else bytes(message.data),
             output=b"" if message.is_create and error is None else ran.output,
             reverted=reverted,
-            error=None if error is None or reverted else _halt(error),
+            error=None if error is None or reverted else _named(error, _HALTS),
             recipient_is_contract=bool(message.code),
         )
     )

@@ -5,23 +5,22 @@ which submits a child transaction for each contract that was created on the way.
 """
 
 from collections.abc import Collection, Iterable
-from functools import cache
 from typing import Any
 
 from eth_bloom.bloom import BloomFilter
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import ContractID, Key
+from mirror.core.values.hapi.messages import Key
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.evm import sidecars
 from mirror.demo.evm.children import Parent, record_request
+from mirror.demo.evm.ethereum import SignedTransaction
 from mirror.demo.evm.execution import Execution, Log, Request, execute
-from mirror.demo.evm.ledgers import WorldLedger
 from mirror.demo.evm.solidity import kinds
-from mirror.demo.evm.state import Place
+from mirror.demo.evm.state import Place, WorldLedger
 from mirror.demo.evm.system_contracts import Rate
-from mirror.demo.network import Network
-from mirror.demo.streams.record_files import ComposedTransaction, account
+from mirror.demo.network import Network, Submission
+from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, Account
 from mirror.demo.world.contracts import Contract, LogEntry, Result, StoredSlot
 from mirror.demo.world.fees import exchange_rate
@@ -30,18 +29,6 @@ from mirror.demo.world.fees import exchange_rate
 GAS_PRICE = 71
 
 NO_BLOOM = bytes(256)
-
-
-@cache
-def contract_id(number: int) -> Any:
-    """Return the ContractID of a contract."""
-    return ContractID(contractNum=number)
-
-
-def implicit_key(number: int) -> bytes:
-    """Return the serialized key of an immutable contract: its own id."""
-    key: bytes = Key(contractID=contract_id(number)).SerializeToString()
-    return key
 
 
 def place(network: Network) -> Place:
@@ -54,9 +41,10 @@ def place(network: Network) -> Place:
 
 
 class Run:
-    """One execution. `called` is the account or contract that is called; None for a creation.
+    """One execution. `contract` is the contract or account that the record names.
 
-    `created` are the new contracts, that of the transaction itself first; `transfers` the hbars it moves.
+    `created` are the new contracts, that of the transaction itself first; `transfers` the hbars it moves. The
+    `output` is that of the call, or the code of the new contract; `error` the error message of the record.
     """
 
     def __init__(
@@ -65,30 +53,22 @@ class Run:
         self.network, self.sender, self.request = network, sender, request
         self._ledger = WorldLedger(network.world, (sender, *around))
         self.execution: Execution = execute(request, place(network), self._ledger)
-        called = self._ledger.account(request.to) if request.to else None
-        self.called = called.number if called else None
-        self.created = self._create()
-        self.transfers = self._transfers()
-        self.logs = tuple(map(self._log, self.execution.logs))
-
-    @property
-    def contract(self) -> int | None:
-        """Return the contract or account that the record names."""
-        if not self.request.created:
-            return self.called
-        return self.created[0].number if self.created else None
-
-    @property
-    def gas_fee(self) -> int:
-        return self.execution.gas_used * GAS_PRICE
-
-    @property
-    def error(self) -> str:
-        """Return the error message of the record."""
         done = self.execution
+        self.contract = self._ledger.number_at(request.to) if request.to else None
+        self.created = self._create()
+        self.output, self.error = b"", ""
         if done.successful:
-            return ""
-        return done.frames[0].error or "0x" + done.output.hex()
+            self.output = self.created[0].code if request.created else done.output
+        else:
+            self.error = done.frames[0].error or "0x" + done.output.hex()
+        if request.created and self.created:
+            self.contract = self.created[0].number
+        changes = {
+            address: balance - self._ledger.balance(address) for address, balance in done.balances.items()
+        }
+        self.transfers = {self._number(address): change for address, change in changes.items() if change}
+        self.logs = tuple(map(self._log, done.logs))
+        self.gas_fee = done.gas_used * GAS_PRICE
 
     # THE RECORD
 
@@ -99,58 +79,61 @@ class Run:
             "gasUsed": done.gas_used,
             "errorMessage": self.error,
             "bloom": self._bloom(self.logs),
-            "sender_id": account(self.sender.number),
+            "sender_id": self.sender.number,
+            "contractID": self.contract,
+            "signer_nonce": signer_nonce,
         }
-        if self.contract is not None:
-            result["contractID"] = contract_id(self.contract)
         if done.successful:
             result |= {
                 "contractCallResult": self.output,
                 "logInfo": [
                     {
-                        "contractID": contract_id(log.contract),
+                        "contractID": log.contract,
                         "bloom": self._bloom([log]),
                         "topic": log.topics,
                         "data": log.data,
                     }
                     for log in self.logs
                 ],
-                "createdContractIDs": [contract_id(created.number) for created in self.created],
+                "createdContractIDs": [created.number for created in self.created],
                 "contract_nonces": [
-                    {"contract_id": contract_id(self._number(address)), "nonce": nonce}
+                    {"contract_id": self._number(address), "nonce": nonce}
                     for address, nonce in done.nonces.items()
                 ],
+                "evm_address": request.created or None,
             }
-            if request.created:
-                result["evm_address"] = {"value": request.created}
         if requested:
             result |= {"gas": request.gas, "amount": request.value, "functionParameters": request.data}
-        if signer_nonce is not None:
-            result["signer_nonce"] = {"value": signer_nonce}
         return result
 
-    @property
-    def output(self) -> bytes:
-        """Return the output of the call, or the code of the new contract."""
-        if not self.execution.successful:
-            return b""
-        return self.created[0].code if self.request.created else self.execution.output
+    def outcome(self, field: str, *, fee: int = 0) -> Submission:
+        """Return what the transaction is submitted with; this field of the record has its result.
 
-    def sidecars(self, *, bytecode: bool = False) -> list[Any]:
-        """Return state changes and actions, with `bytecode` also the code of the new contract."""
-        messages = sidecars.of(self.execution, self._number_at, self.sender.number)
-        if bytecode:
+        The sender pays `fee` besides the gas. The sidecars of a creation have the code of the new contract.
+        """
+        messages = self.sidecars()
+        if self.request.created:
             messages.append(sidecars.bytecode(self.created[0] if self.created else None, self.request.data))
-        return messages
+        return {
+            "receipt": {"contractID": self.contract},
+            "record": {field: self.function_result()},
+            "transfers": self.transfers,
+            "result": self.execution.result,
+            "fee": fee + self.gas_fee,
+            "sidecars": messages,
+        }
+
+    def sidecars(self) -> list[Any]:
+        """Return the sidecars of state changes and actions."""
+        return sidecars.of(self.execution, self._ledger.number_at, self.sender.number)
 
     def finish(
         self,
         composed: ComposedTransaction,
-        hash: bytes,
         *,
         itself: Account | None = None,
         payer: int,
-        ethereum: bytes = b"",
+        ethereum: SignedTransaction | None = None,
     ) -> Result:
         """Change the world as the submitted transaction did, and submit its children.
 
@@ -161,14 +144,15 @@ class Run:
         # Where the node has not logged the units that moved, mirrors add a log to the call.
         moves = [] if self.network.logs_transfers else [each.moved for each in done.requests if each.moved]
         logged = [
-            LogEntry(self.called or 0, moved.topics, moved.amount.to_bytes(32, "big")) for moved in moves
+            LogEntry(self.contract or 0, moved.topics, moved.amount.to_bytes(32, "big")) for moved in moves
         ]
+        hash = ethereum.hash if ethereum else composed.hash
         result = Result(
             *(at, self.contract, self.sender.number, hash, done.result, self.request.gas, done.gas_used),
             *(self.request.value, self.request.data, self.output, self.error),
             created=tuple(created.number for created in self.created),
             logs=(*self.logs, *logged),
-            ethereum=ethereum,
+            ethereum=ethereum.raw if ethereum else b"",
         )
         world.contracts.results.append(result)
         if not done.successful:
@@ -176,46 +160,42 @@ class Run:
         for address, nonce in done.nonces.items():
             world.accounts[self._number(address)].nonce = nonce
         for address, touched in done.slots.items():
-            number = self._number_at(address)
-            if number is None:
-                continue
-            stored = world.contracts.deployed[number].slots
-            for slot, change in touched.items():
-                if change.written is not None:
-                    stored[slot] = StoredSlot(change.written, at)
+            number = self._ledger.number_at(address)
+            if number is not None:
+                written = {slot: each.written for slot, each in touched.items() if each.written is not None}
+                stored = {slot: StoredSlot(value, at) for slot, value in written.items()}
+                world.contracts.deployed[number].slots.update(stored)
         if itself is not None:
             itself.created = itself.balance_timestamp = at
         children = self.created if itself is None else self.created[1:]
         for nonce, child in enumerate(children, 1):
-            self._record_child(child, composed, nonce, payer)
+            self._record_child(child, Parent(composed, nonce, payer, self.sender.number))
         for nonce, request in enumerate(done.requests, 1 + len(children)):
             record_request(self.network, request, Parent(composed, nonce, payer, self.sender.number))
         return result
 
-    def _record_child(self, child: Contract, parent: ComposedTransaction, nonce: int, payer: int) -> None:
-        network = self.network
-        network.world.accounts[child.number].created = network.now
-        network.world.accounts[child.number].balance_timestamp = network.now
+    def _record_child(self, child: Contract, parent: Parent) -> None:
+        network, number = self.network, child.number
+        itself = network.world.accounts[number]
+        itself.created = itself.balance_timestamp = network.now
+        created = {
+            "contractID": number,
+            "bloom": NO_BLOOM,
+            "evm_address": child.address,
+            "sender_id": parent.sender,
+        }
         composed = network.submit(
             "contractCreateInstance",
-            {"autoRenewPeriod": {"seconds": AUTO_RENEW_PERIOD}},
-            payer=payer,
-            receipt={"contractID": contract_id(child.number)},
-            record={
-                "contractCreateResult": {
-                    "contractID": contract_id(child.number),
-                    "bloom": NO_BLOOM,
-                    "evm_address": {"value": child.address},
-                    "sender_id": account(self.sender.number),
-                }
-            },
-            parent=parent,
-            nonce=nonce,
+            {"autoRenewPeriod": AUTO_RENEW_PERIOD},
+            payer=parent.payer,
+            receipt={"contractID": number},
+            record={"contractCreateResult": created},
+            parent=parent.transaction,
+            nonce=parent.nonce,
             sidecars=[sidecars.bytecode(child, child.initcode)],
         )
-        at, hash = composed.consensus_timestamp, composed.record.transactionHash[:32]
-        created = Result(at, child.number, self.sender.number, hash, "SUCCESS")
-        network.world.contracts.results.append(created)
+        result = Result(composed.consensus_timestamp, number, parent.sender, composed.hash, "SUCCESS")
+        network.world.contracts.results.append(result)
 
     # EFFECTS
 
@@ -230,7 +210,9 @@ class Run:
             contract = Contract(number, kinds()[code], address, code, creations[address].data)
             if address not in own:
                 contract.creator = self._number(creations[address].caller)
-            opened = Account(number, self.network.now, is_contract=True, key=implicit_key(number))
+            # The key of an immutable contract is its own id.
+            key = Key(contractID={"contractNum": number}).SerializeToString()
+            opened = Account(number, self.network.now, is_contract=True, key=key)
             opened.auto_renew_period = AUTO_RENEW_PERIOD
             if entity_id.num_of_long_zero(address) is None:
                 opened.evm_address = address
@@ -239,20 +221,8 @@ class Run:
             created.append(contract)
         return created
 
-    def _transfers(self) -> dict[int, int]:
-        moved = {}
-        for address, balance in self.execution.balances.items():
-            change = balance - self._ledger.balance(address)
-            if change:
-                moved[self._number(address)] = change
-        return moved
-
-    def _number_at(self, address: bytes) -> int | None:
-        account = self._ledger.account(address)
-        return account.number if account else None
-
     def _number(self, address: bytes) -> int:
-        number = self._number_at(address)
+        number = self._ledger.number_at(address)
         if number is None:
             raise LookupError(f"a contract touched 0x{address.hex()}, which was not said to be around")
         return number
@@ -265,11 +235,8 @@ class Run:
 
     def _bloom(self, logs: Collection[LogEntry]) -> bytes:
         """Return the bloom filter of logs, with the addresses that Ethereum tools know their contracts by."""
-        accounts = self.network.world.accounts
-        numbers = {log.contract for log in logs}
-        addresses = {
-            number: accounts[number].address if number in accounts else entity_id.long_zero(number)
-            for number in numbers
-        }
-        entries = (entry for log in logs for entry in (addresses[log.contract], *log.topics))
+        accounts, entries = self.network.world.accounts, []
+        for log in logs:
+            known = accounts.get(log.contract)
+            entries += [known.address if known else entity_id.long_zero(log.contract), *log.topics]
         return int(BloomFilter.from_iterable(entries)).to_bytes(len(NO_BLOOM), "big")

@@ -1,8 +1,9 @@
-"""The state of a transaction and the rules of its frames, for py-evm."""
+"""The state before and in a transaction, and the rules of its frames, for py-evm."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 from eth.vm.execution_context import ExecutionContext
 from eth.vm.forks.cancun.computation import CancunComputation
@@ -15,22 +16,116 @@ from mirror.core.values.hashes import keccak256
 from mirror.demo.evm import system_contracts
 from mirror.demo.evm.system_contracts import Rate, SystemCallRequest
 from mirror.demo.streams.record_files import FEE_COLLECTOR
+from mirror.demo.world.accounts import Account
+from mirror.demo.world.contracts import Contract, Hook
+from mirror.demo.world.tokens import Token
+from mirror.demo.world.world import World
+from web3sim.engine.interface import AccountKind
+from web3sim.state.proxies import proxy_code
 
 CHAIN_ID = 298
+# The system contract as which hooks run.
+HOOK_CONTRACT = 365
+HOOK_ADDRESS = entity_id.long_zero(HOOK_CONTRACT)
 
 _CALL = 0xF1
 _MISSING: Any = object()
 
 
-class Ledger(Protocol):
+class Ledger:
     """The state before a transaction; an address where nothing lives has 0 and no code."""
 
-    def balance(self, address: bytes) -> int: ...
-    def nonce(self, address: bytes) -> int: ...
-    def code(self, address: bytes) -> bytes: ...
-    def slot(self, address: bytes, slot: int) -> int: ...
-    def units(self, token: bytes, holder: bytes) -> int: ...
-    def is_associated(self, token: bytes, holder: bytes) -> bool: ...
+    def balance(self, address: bytes) -> int:
+        return 0
+
+    def nonce(self, address: bytes) -> int:
+        return 0
+
+    def code(self, address: bytes) -> bytes:
+        return b""
+
+    def slot(self, address: bytes, slot: int) -> int:
+        return 0
+
+    def units(self, token: bytes, holder: bytes) -> int:
+        """Return what an account had of a token."""
+        return 0
+
+    def is_associated(self, token: bytes, holder: bytes) -> bool:
+        return False
+
+
+class WorldLedger(Ledger):
+    """The world as the EVM sees it. It knows the accounts `around`, which are all that are sent money."""
+
+    def __init__(self, world: World, around: Iterable[Account]) -> None:
+        self._world = world
+        self._accounts = {account.address: account for account in around}
+        # The fees of system contracts have this collector, also where transactions have another one.
+        if collector := world.accounts.get(FEE_COLLECTOR):
+            self._accounts[collector.address] = collector
+
+    def account(self, address: bytes) -> Account | None:
+        """Return the account or contract at an address."""
+        account = self._accounts.get(address)
+        if account is None:
+            number = self._world.contracts.by_address.get(address)
+            account = self._world.accounts[number] if number is not None else None
+        return account
+
+    def number_at(self, address: bytes) -> int | None:
+        """Return the number of the account or contract at an address."""
+        account = self.account(address)
+        return account.number if account else None
+
+    def balance(self, address: bytes) -> int:
+        account = self.account(address)
+        return account.balance if account else 0
+
+    def nonce(self, address: bytes) -> int:
+        account = self.account(address)
+        return account.nonce if account else 0
+
+    def code(self, address: bytes) -> bytes:
+        if self._token(address) is not None:
+            return proxy_code(AccountKind.TOKEN, address)
+        contract = self._contract(address)
+        return contract.code if contract else b""
+
+    def slot(self, address: bytes, slot: int) -> int:
+        contract = self._contract(address)
+        stored = contract.slots.get(slot) if contract else None
+        return stored.value if stored else 0
+
+    def units(self, token: bytes, holder: bytes) -> int:
+        issued, account = self._token(token), self.account(holder)
+        return issued.balance(account.number) if issued and account else 0
+
+    def is_associated(self, token: bytes, holder: bytes) -> bool:
+        """Return whether an account is associated with a token; people are looked for among all accounts."""
+        issued, account = self._token(token), self._world.account_at(holder)
+        return issued is not None and account is not None and account.number in issued.relationships
+
+    def _token(self, address: bytes) -> Token | None:
+        return self._world.tokens.issued.get(entity_id.num_of_long_zero(address) or 0)
+
+    def _contract(self, address: bytes) -> Contract | None:
+        contracts = self._world.contracts
+        return contracts.deployed.get(contracts.by_address.get(address, 0))
+
+
+class HookLedger(Ledger):
+    """The storage and code of a hook, at the address of the system contract that runs hooks."""
+
+    def __init__(self, hook: Hook, code: bytes) -> None:
+        self._hook, self._code = hook, code
+
+    def code(self, address: bytes) -> bytes:
+        return self._code if address == HOOK_ADDRESS else b""
+
+    def slot(self, address: bytes, slot: int) -> int:
+        stored = self._hook.slots.get(slot.to_bytes(32, "big"))
+        return int.from_bytes(stored.value, "big") if stored and address == HOOK_ADDRESS else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +203,8 @@ class State(CancunState):
             base_fee_per_gas=0,
             excess_blob_gas=0,
         )
-        self.place, self.logs_transfers = place, place.logs_transfers
-        self._ledger = ledger
+        self.place = place
+        self.ledger = ledger
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
         self.balances: dict[bytes, int] = {}
         self.nonces: dict[bytes, int] = {}
@@ -153,25 +248,18 @@ class State(CancunState):
         """Note a request to a system contract."""
         self._set(self.requests, len(self.requests), request)
 
-    def units(self, token: bytes, holder: bytes) -> int:
-        """Return what an account had of a token before the transaction."""
-        return self._ledger.units(token, holder)
-
-    def is_associated(self, token: bytes, holder: bytes) -> bool:
-        return self._ledger.is_associated(token, holder)
-
     # ACCOUNTS
 
     def get_balance(self, address: bytes) -> int:
         balance = self.balances.get(address)
-        return self._ledger.balance(address) if balance is None else balance
+        return self.ledger.balance(address) if balance is None else balance
 
     def set_balance(self, address: bytes, balance: int) -> None:
         self._set(self.balances, address, balance)
 
     def get_nonce(self, address: bytes) -> int:
         nonce = self.nonces.get(address)
-        return self._ledger.nonce(address) if nonce is None else nonce
+        return self.ledger.nonce(address) if nonce is None else nonce
 
     def set_nonce(self, address: bytes, nonce: int) -> None:
         self._set(self.nonces, address, nonce)
@@ -181,7 +269,7 @@ class State(CancunState):
 
     def get_code(self, address: bytes) -> bytes:
         code = self.codes.get(address)
-        return self._ledger.code(address) if code is None else code
+        return self.ledger.code(address) if code is None else code
 
     def set_code(self, address: bytes, code: bytes) -> None:
         self._set(self.codes, address, code)
@@ -214,7 +302,7 @@ class State(CancunState):
                 return written
         original = self._original.get(key)
         if original is None:
-            original = self._original[key] = self._ledger.slot(address, slot)
+            original = self._original[key] = self.ledger.slot(address, slot)
         return original
 
     def set_storage(self, address: bytes, slot: int, value: int) -> None:

@@ -66,17 +66,6 @@ class SystemCallRequest:
     moved: Moved | None = None
 
 
-class SystemCall(NamedTuple):
-    """A call of a system contract. `token` is the token that was called in its guise, by address."""
-
-    state: Any
-    caller: bytes
-    value: int
-    data: bytes
-    arguments: tuple[Any, ...]
-    token: bytes | None
-
-
 class Answer(NamedTuple):
     """`arguments` are those of what was requested; None if nothing is to be recorded."""
 
@@ -87,34 +76,35 @@ class Answer(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A function of a system contract. `recorded_as` is the one as which it is recorded, if not itself."""
+    """A function of a system contract. `recorded_as` is the one as which it is recorded, if not itself.
+
+    `answer` takes the state, the caller, the token that was called in its guise, and the arguments.
+    """
 
     name: str
     types: tuple[str, ...]
     gas: int
-    answer: Callable[[SystemCall], Answer]
+    answer: Callable[..., Answer]
     recorded_as: str = ""
 
 
-def _associate(call: SystemCall) -> Answer:
-    return Answer(_SUCCEEDED, call.arguments)
+def _succeed(state: Any, caller: bytes, token: Any, *arguments: Any) -> Answer:
+    return Answer(_SUCCEEDED, arguments)
 
 
-def _transfer_units(call: SystemCall) -> Answer:
+def _transfer_units(state: Any, caller: bytes, token: Any, *moved: Any) -> Answer:
     """Transfer as owner (transferToken), or by an allowance (transferFrom)."""
-    return _moved(_SUCCEEDED, *call.arguments)
+    return _moved(_SUCCEEDED, *moved)
 
 
-def _transfer_hbars(call: SystemCall) -> Answer:
+def _transfer_hbars(state: Any, caller: bytes, token: Any, hbars: Any, units: Any) -> Answer:
     """Transfer tinybars by an allowance."""
-    (((owner, _, _), (receiver, amount, _)),), _ = call.arguments
+    (((owner, _, _), (receiver, amount, _)),) = hbars
     return Answer(_SUCCEEDED, (owner, receiver, amount))
 
 
-def _transfer(call: SystemCall) -> Answer:
-    assert call.token is not None
-    receiver, amount = call.arguments
-    return _moved(_word(1), call.token, call.caller, receiver, amount)
+def _transfer(state: Any, caller: bytes, token: bytes, receiver: bytes, amount: int) -> Answer:
+    return _moved(_word(1), token, caller, receiver, amount)
 
 
 def _moved(output: bytes, token: bytes, sender: bytes, receiver: bytes, amount: int) -> Answer:
@@ -122,28 +112,28 @@ def _moved(output: bytes, token: bytes, sender: bytes, receiver: bytes, amount: 
     return Answer(output, (token, sender, receiver, amount), moved=Moved(token, topics, amount))
 
 
-def _balance_of(call: SystemCall) -> Answer:
-    return Answer(_word(call.state.units(call.token, *call.arguments)))
+def _balance_of(state: Any, caller: bytes, token: bytes, holder: bytes) -> Answer:
+    return Answer(_word(state.ledger.units(token, holder)))
 
 
-def _make(call: SystemCall) -> Answer:
+def _make(state: Any, caller: bytes, token: Any, *arguments: Any) -> Answer:
     """Answer with the address of a new entity: a token or a schedule."""
-    made = call.state.place.next_number
-    return Answer(_SUCCEEDED + entity_id.long_zero(made).rjust(32, b"\0"), call.arguments, made)
+    made = state.place.next_number
+    return Answer(_SUCCEEDED + entity_id.long_zero(made).rjust(32, b"\0"), arguments, made)
 
 
-def _airdrop(call: SystemCall) -> Answer:
-    (((token, ((_, _, _), (receiver, amount, _)), _),),) = call.arguments
-    is_pending = not call.state.is_associated(token, receiver)
-    moved = None if is_pending else _moved(_SUCCEEDED, token, call.caller, receiver, amount).moved
-    return Answer(_SUCCEEDED, call.arguments, moved=moved)
+def _airdrop(state: Any, caller: bytes, _: Any, drops: Any) -> Answer:
+    ((token, ((_, _, _), (receiver, amount, _)), _),) = drops
+    is_pending = not state.ledger.is_associated(token, receiver)
+    moved = None if is_pending else _moved(_SUCCEEDED, token, caller, receiver, amount).moved
+    return Answer(_SUCCEEDED, (drops,), moved=moved)
 
 
-def _convert(call: SystemCall) -> Answer:
-    return Answer(_word(call.state.place.rate.tinybars(*call.arguments)))
+def _convert(state: Any, caller: bytes, token: Any, tinycents: int) -> Answer:
+    return Answer(_word(state.place.rate.tinybars(tinycents)))
 
 
-def _draw(call: SystemCall) -> Answer:
+def _draw(state: Any, caller: bytes, token: Any) -> Answer:
     return Answer(keccak256(b"seed"), ())
 
 
@@ -155,7 +145,7 @@ _ONE, _TWO, _THREE = ("address",), ("address",) * 2, ("address",) * 3
 _SCHEDULED_CALL = (*_TWO, "uint256", "uint256", "uint64", "bytes")
 _FUNCTIONS = {
     (TOKENS, False): (
-        Function("associateToken", _TWO, _ASSOCIATING, _associate),
+        Function("associateToken", _TWO, _ASSOCIATING, _succeed),
         Function("transferToken", (*_THREE, "int64"), _TRANSFERRING, _transfer_units),
         Function("transferFrom", (*_THREE, "uint256"), _TRANSFERRING, _transfer_units),
         Function("cryptoTransfer", (f"({_AMOUNTS})", _DROPS), _TRANSFERRING_HBARS, _transfer_hbars),
@@ -186,12 +176,10 @@ def answer(computation: Any, service: int) -> Any:
     function = _BY_SELECTOR[service, token is not None, data[:4]]
     computation.consume_gas(function.gas, reason=function.name)
     arguments = _with_bytes(decode(function.types, data[4:]))
-    value = message.value if message.should_transfer_value else 0
-    call = SystemCall(state, message.sender, value, data, arguments, token)
-    output, recorded, made, moved = function.answer(call)
+    output, recorded, made, moved = function.answer(state, message.sender, token, *arguments)
     if function.name == "createFungibleToken":
-        _take_fee(call)
-    if moved is not None and state.logs_transfers:
+        _take_fee(state, message.sender, message.value if message.should_transfer_value else 0)
+    if moved is not None and state.place.logs_transfers:
         numbers = [int.from_bytes(topic, "big") for topic in moved.topics]
         computation.add_log_entry(moved.token, numbers, _word(moved.amount))
     if recorded is not None:
@@ -208,14 +196,12 @@ def creation_fee(rate: Rate, gas_price: int) -> int:
     return fee + fee // 5 - _CREATING * gas_price
 
 
-def _take_fee(call: SystemCall) -> None:
+def _take_fee(state: Any, caller: bytes, value: int) -> None:
     """Return the value to the caller, but for the fee."""
-    state = call.state
     fee = creation_fee(state.place.rate, state.place.gas_price)
     service, collector = entity_id.long_zero(TOKENS), entity_id.long_zero(98)
-    state.set_balance(service, state.get_balance(service) - call.value)
-    state.set_balance(call.caller, state.get_balance(call.caller) + call.value - fee)
-    state.set_balance(collector, state.get_balance(collector) + fee)
+    for address, change in ((service, -value), (caller, value - fee), (collector, fee)):
+        state.set_balance(address, state.get_balance(address) + change)
 
 
 def _with_bytes(values: Any) -> Any:

@@ -1,5 +1,6 @@
 """The keys of people. They are computed from account numbers, so they are only fit for a demo."""
 
+from abc import ABC, abstractmethod
 from functools import cached_property, lru_cache
 from hashlib import sha256
 
@@ -13,44 +14,46 @@ from mirror.core.values.hashes import keccak256
 NO_KEY = b"\x32\x00"  # a Key with an empty list, which removes a key
 
 
-class Ed25519Wallet:
-    """An Ed25519 key pair, which follows from `words`."""
+class Wallet(ABC):
+    """A key pair, which follows from words. `kind` is its field in Key and in SignaturePair."""
 
-    def __init__(self, *words: object) -> None:
-        self._private = Ed25519PrivateKey.from_private_bytes(_secret(*words))
-
-    @cached_property
-    def public(self) -> bytes:
-        return self._private.public_key().public_bytes_raw()
+    kind: str
+    public: bytes
 
     @property
     def key(self) -> bytes:
         """Return the serialized Key."""
-        serialized: bytes = Key(ed25519=self.public).SerializeToString()
+        serialized: bytes = Key(**{self.kind: self.public}).SerializeToString()
         return serialized
+
+    @abstractmethod
+    def signature(self, message: bytes) -> bytes:
+        """Sign a message."""
 
     def signatures(self, message: bytes) -> SignatureMap:
         """Sign a message and return the SignatureMap."""
-        pair = {"pubKeyPrefix": self.public, "ed25519": self._private.sign(message)}
-        return SignatureMap(sigPair=[pair])
+        return SignatureMap(sigPair=[{"pubKeyPrefix": self.public, self.kind: self.signature(message)}])
 
 
-class EcdsaWallet:
-    """A secp256k1 key pair, which can sign Ethereum transactions."""
+class Ed25519Wallet(Wallet):
+    kind = "ed25519"
 
     def __init__(self, *words: object) -> None:
-        self._private = PrivateKey(_secret(*words))
+        self._private = Ed25519PrivateKey.from_private_bytes(secret(*words))
+        self.public = self._private.public_key().public_bytes_raw()
 
-    @cached_property
-    def public(self) -> bytes:
-        """Return the compressed public key, 33 bytes."""
-        return self._private.public_key.format()
+    def signature(self, message: bytes) -> bytes:
+        return self._private.sign(message)
 
-    @property
-    def key(self) -> bytes:
-        """Return the serialized Key."""
-        serialized: bytes = Key(ECDSA_secp256k1=self.public).SerializeToString()
-        return serialized
+
+class EcdsaWallet(Wallet):
+    """A secp256k1 key pair, which can sign Ethereum transactions. `public` is compressed, 33 bytes."""
+
+    kind = "ECDSA_secp256k1"
+
+    def __init__(self, *words: object) -> None:
+        self._private = PrivateKey(secret(*words))
+        self.public = self._private.public_key.format()
 
     @cached_property
     def evm_address(self) -> bytes:
@@ -58,10 +61,8 @@ class EcdsaWallet:
         assert address is not None
         return address
 
-    def signatures(self, message: bytes) -> SignatureMap:
-        """Sign a message and return the SignatureMap."""
-        signature = self._private.sign_recoverable(keccak256(message), hasher=None)[:64]
-        return SignatureMap(sigPair=[{"pubKeyPrefix": self.public, "ECDSA_secp256k1": signature}])
+    def signature(self, message: bytes) -> bytes:
+        return self._private.sign_recoverable(keccak256(message), hasher=None)[:64]
 
     def sign(self, digest: bytes) -> tuple[int, int, int]:
         """Sign a 32-byte digest. Return the recovery id, r and s."""
@@ -70,11 +71,12 @@ class EcdsaWallet:
 
 
 @lru_cache(maxsize=1_024)
-def wallet_of(number: int, key: bytes | None) -> "Ed25519Wallet | EcdsaWallet | None":
+def wallet_of(number: int, key: bytes | None) -> Wallet | None:
     """Return the wallet of an account with a (serialized) key; None if that is a list or empty."""
     wallets = (Ed25519Wallet(number), EcdsaWallet(number), Ed25519Wallet(number, "spare"))
     return next((wallet for wallet in wallets if wallet.key == key), None)
 
 
-def _secret(*words: object) -> bytes:
+def secret(*words: object) -> bytes:
+    """Return 32 bytes that follow from words."""
     return sha256(" ".join(map(str, ("demo", *words))).encode()).digest()

@@ -5,9 +5,9 @@ what the block node sends, and verifies it.
 """
 
 import threading
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 
 from ledger.ingest.chain import Position
 from ledger.ingest.following.configured_blocks import open_block_source
@@ -20,7 +20,7 @@ from ledger.stream.block import block_file
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.db.availability import outage
-from mirror.demo.actions.network import upgrades
+from mirror.demo.actions.network import genesis
 from mirror.demo.keys.nodes import block_signer
 from mirror.demo.live.producing import BLOCKS_REMEMBERED, BLOCKS_RETAINED, SOURCE, TPS, Say, next_blocks
 from mirror.demo.network import Network
@@ -48,29 +48,26 @@ def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:
             f"The demo network is live: a block every {BLOCK_SECONDS} seconds, which the block node at "
             f"{address} serves."
         )
-        loaded = Loaded()
-        with _producing(publisher, network, stopping, loaded, server.look):
-            follow(publisher, address, stopping, loaded)
-
-
-@dataclass
-class Loaded:
-    """The last file that the database has for certain, None while that is not known."""
-
-    last: Position | None = None
+        with ThreadPoolExecutor(1, thread_name_prefix="demo network") as thread:
+            producing = thread.submit(_produce, publisher, network, stopping, server.look)
+            try:
+                follow(publisher, address, stopping)
+            finally:
+                stopping.set()
+                producing.result()
 
 
 def go_over(publisher: Publisher, network: Network) -> None:
     """Publish the last record file, which names the ledger that signs the blocks after it."""
     network.ledger = block_signer().identity
     network.upgrade(BLOCKS_VERSION)
-    upgrades.publish_ledger_id(network)
+    genesis.publish_ledger_id(network)
     block = next_block(network, TPS)
     wrapping = WrappingComposer()
     wrapping.pass_by(block)
     composer = BlockComposer(block_signer(), previous_hash=wrapping.hash)
     composer.know(known_accounts(network))
-    publisher.publish_last_record_file(network, block, composer)
+    publisher.publish(network, block, then=composer)
 
 
 def known_accounts(network: Network) -> KnownAccounts:
@@ -82,10 +79,10 @@ def known_accounts(network: Network) -> KnownAccounts:
     return known
 
 
-def follow(publisher: Publisher, address: str, stopping: threading.Event, loaded: Loaded) -> None:
+def follow(publisher: Publisher, address: str, stopping: threading.Event) -> None:
     """Load the record files that are not in the database, then the blocks of a block node, until stopped.
 
-    Note in `loaded` how far the database has come.
+    The publisher gets to know how far the database has come.
     """
 
     def run() -> None:
@@ -97,7 +94,7 @@ def follow(publisher: Publisher, address: str, stopping: threading.Event, loaded
         ):
 
             def note(progress: Progress) -> None:
-                loaded.last = pipeline.committed.last or loaded.last
+                publisher.loaded = pipeline.committed.last or publisher.loaded
                 report.loading(progress)
 
             pipeline = Pipeline(trust=trust, report=note)
@@ -107,9 +104,9 @@ def follow(publisher: Publisher, address: str, stopping: threading.Event, loaded
         outage.outlast(run, stopping)
 
 
-@contextmanager
-def of_node(address: str) -> Iterator[None]:
-    """Let blocks come from one block node alone while the block runs."""
+def of_node(address: str) -> ExitStack:
+    """Let blocks come from one block node alone until the end of the context."""
+    ending = ExitStack()
     restore = config.overridden(
         {
             "importer.block.nodes": (address,),
@@ -118,10 +115,8 @@ def of_node(address: str) -> Iterator[None]:
             "importer.block.autoDiscoveryEnabled": False,
         }
     )
-    try:
-        yield
-    finally:
-        restore()
+    ending.callback(restore)
+    return ending
 
 
 def files(
@@ -137,38 +132,19 @@ def files(
     yield from BlockFollower(open_block_source(), trust, report, stopping=stopping).files()
 
 
-@contextmanager
-def _producing(
-    publisher: Publisher,
-    network: Network,
-    stopping: threading.Event,
-    loaded: Loaded,
-    published: Callable[[], None],
-) -> Iterator[None]:
-    """Let a network continue in a thread while the block runs. Raise at its end what ended the thread."""
-    errors: list[Exception] = []
-
-    def run() -> None:
-        try:
-            for block in next_blocks(network, stopping):
-                if block is None:
-                    continue
-                if block.number % BLOCKS_REMEMBERED == 0:
-                    publisher.know(known_accounts(network))
-                publisher.publish(network, block)
-                # Only what is in the database: the network continues while it is away.
-                publisher.forget(BLOCKS_RETAINED, loaded.last)
-                published()
-        except Exception as error:
-            errors.append(error)
-            stopping.set()
-
-    thread = threading.Thread(target=run, name="demo network")
-    thread.start()
+def _produce(
+    publisher: Publisher, network: Network, stopping: threading.Event, published: Callable[[], None]
+) -> None:
+    """Let a network continue until stopped; `published` is called after each block."""
     try:
-        yield
+        for block in next_blocks(network, stopping):
+            if block is None:
+                continue
+            if block.number % BLOCKS_REMEMBERED == 0:
+                publisher.know(known_accounts(network))
+            publisher.publish(network, block)
+            # Only what is in the database: the network continues while it is away.
+            publisher.forget(BLOCKS_RETAINED)
+            published()
     finally:
         stopping.set()
-        thread.join()
-        if errors:
-            raise errors[0]

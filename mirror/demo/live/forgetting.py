@@ -7,8 +7,7 @@ still change, and the last of what can't.
 from collections.abc import Callable
 from typing import TypeVar
 
-from mirror.demo.world.files import APPEND, File
-from mirror.demo.world.tokens import Tokens
+from mirror.demo.world.files import APPEND
 from mirror.demo.world.world import World
 
 _RETAINED = 20
@@ -19,20 +18,32 @@ _Value = TypeVar("_Value")
 
 def forget(world: World) -> None:
     """Forget what is over and not used again."""
-    _forget_tokens(world.tokens)
+    tokens, issued = world.tokens, world.tokens.issued
+    _retain_last(issued, lambda token: token.deleted)
+    _retain(tokens.hbar_allowances, lambda key, allowance: allowance.amount)
+    _retain(tokens.token_allowances, lambda key, allowance: allowance.amount and key[2] in issued)
+    _retain(tokens.nft_allowances, lambda key, allowance: allowance.approved and key[2] in issued)
+    _retain(tokens.airdrops, lambda key, airdrop: airdrop.state == "PENDING" and key[2] in issued)
     _forget_contracts(world)
     _retain_last(world.topics, lambda topic: topic.deleted)
     for topic in world.topics.values():
         del topic.messages[:-_RETAINED]
     _retain_last(world.files, lambda file: file.deleted and file.number not in world.system.deleted_files)
     for file in world.files.values():
-        _forget_changes(file)
+        # The changes before the contents were last replaced.
+        changes = enumerate(file.changes)
+        starts = (place for place, change in changes if change.kind != APPEND and change.contents)
+        del file.changes[: max(starts, default=0)]
     _retain_last(world.schedules, lambda schedule: not schedule.is_open)
     _retain_last(world.nodes.by_id, lambda node: node.deleted)
     _retain_last(world.nodes.registered, lambda node: node.deleted)
     for events in (world.contracts.results, world.system.freezes, world.system.draws, world.staking.updates):
         del events[:-_RETAINED]
-    _forget_accounts(world)
+    # Accounts that were closed long ago, and their files.
+    closed = set(world.closed)
+    _retain(world.accounts, lambda number, account: not account.deleted or number in closed)
+    _retain(world.files, lambda number, file: file.owner in world.accounts)
+    _retain(world.staking.stakes, lambda number, stake: number in world.accounts)
 
 
 def _retain_last(known: dict[_Key, _Value], is_over: Callable[[_Value], bool]) -> None:
@@ -45,29 +56,6 @@ def _retain_last(known: dict[_Key, _Value], is_over: Callable[[_Value], bool]) -
 def _retain(known: dict[_Key, _Value], fits: Callable[[_Key, _Value], object]) -> None:
     for key in [key for key, value in known.items() if not fits(key, value)]:
         del known[key]
-
-
-def _forget_accounts(world: World) -> None:
-    """Forget accounts that were closed long ago, and their files."""
-    closed = set(world.closed)
-    _retain(world.accounts, lambda number, account: not account.deleted or number in closed)
-    _retain(world.files, lambda number, file: file.owner in world.accounts)
-    _retain(world.staking.stakes, lambda number, stake: number in world.accounts)
-
-
-def _forget_changes(file: File) -> None:
-    """Forget the changes before the contents were last replaced."""
-    starts = (place for place, change in enumerate(file.changes) if change.kind != APPEND and change.contents)
-    del file.changes[: max(starts, default=0)]
-
-
-def _forget_tokens(tokens: Tokens) -> None:
-    issued = tokens.issued
-    _retain_last(issued, lambda token: token.deleted)
-    _retain(tokens.hbar_allowances, lambda key, allowance: allowance.amount)
-    _retain(tokens.token_allowances, lambda key, allowance: allowance.amount and key[2] in issued)
-    _retain(tokens.nft_allowances, lambda key, allowance: allowance.approved and key[2] in issued)
-    _retain(tokens.airdrops, lambda key, airdrop: airdrop.state == "PENDING" and key[2] in issued)
 
 
 def _forget_contracts(world: World) -> None:

@@ -79,7 +79,8 @@ def _live(say: Say, stopping: threading.Event) -> None:
                 yield None
             else:
                 yield publisher.publish(network, block)
-                publisher.forget(BLOCKS_RETAINED, pipeline.committed.last)
+                publisher.loaded = pipeline.committed.last
+                publisher.forget(BLOCKS_RETAINED)
 
     def run() -> None:
         with loader_lock(), Reporting(source=SOURCE, following=True) as report:

@@ -10,10 +10,11 @@ ledger; the last release before the blocks still writes record files, as in real
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions import catalogue
-from mirror.demo.actions.network import genesis, upgrades
+from mirror.demo.actions.network import genesis
 from mirror.demo.keys.nodes import block_signer
 from mirror.demo.network import START, Network
 from mirror.demo.streams.record_files import Block
@@ -59,16 +60,11 @@ class History:
             yield network, next_block(network, self.tps)
 
     def _network(self, nodes: Sequence[SigningNode]) -> Network:
+        network = partial(Network, self.seed, catalogue.ALL, nodes=nodes, start=self.start)
         if self.blocks_from is None:
-            return Network(self.seed, catalogue.ALL, nodes=nodes, start=self.start)
-        version = upgrades.VERSION if self.blocks_from > 1 else BLOCKS_VERSION
-        return Network(
-            *(self.seed, catalogue.ALL),
-            nodes=nodes,
-            start=self.start,
-            hapi_version=version,
-            ledger=block_signer().identity,
-        )
+            return network()
+        version = genesis.VERSION if self.blocks_from > 1 else BLOCKS_VERSION
+        return network(hapi_version=version, ledger=block_signer().identity)
 
 
 def wait(network: Network, until: int) -> Iterator[Block]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ledger.ingest.chain import Position
 from ledger.proofs import threshold as block_proof
@@ -34,14 +34,6 @@ _VERSION_BYTES = 32
 _BLOCKS = "demo"
 
 
-class _Left(NamedTuple):
-    """What a network has left: itself, the name of its last file, and what writes its blocks if it does."""
-
-    network: "Network"
-    name: str
-    composer: "BlockComposer | None"
-
-
 class Publisher:
     """Writes blocks into a bucket folder, with the state from which the network resumes.
 
@@ -53,6 +45,8 @@ class Publisher:
 
     def __init__(self, folder: Path, nodes: Sequence[SigningNode]) -> None:
         self.folder = folder
+        # The last file that the database has for certain, None while that is not known.
+        self.loaded: Position | None = None
         self._state = folder / "network.state"
         self._pending = folder / "pending"
         self._nodes = nodes
@@ -70,20 +64,13 @@ class Publisher:
         """Return the published blocks."""
         return BlockFolder(self.folder / _BLOCKS)
 
-    def publish(self, network: "Network", block: Block) -> FileOnDisk:
-        """Publish the next block of the network."""
-        if self._composer is None:
-            block.write(self._pending)
-            return self._retain(network, block.name)
-        path = self._composer.block(block).write(self._pending / _BLOCKS)
-        return self._retain(network, block_names.parse(path.as_posix()).name)
-
-    def publish_last_record_file(
-        self, network: "Network", block: Block, composer: "BlockComposer"
-    ) -> FileOnDisk:
-        """Publish the next block as a record file; `composer` writes those after it, for good."""
+    def publish(self, network: "Network", block: Block, *, then: "BlockComposer | None" = None) -> FileOnDisk:
+        """Publish the next block of the network; `then` writes those after this record file, for good."""
+        if self._composer is not None:
+            path = self._composer.block(block).write(self._pending / _BLOCKS)
+            return self._retain(network, block_names.parse(path.as_posix()).name)
         block.write(self._pending)
-        self._composer = composer
+        self._composer = then
         return self._retain(network, block.name)
 
     def know(self, accounts: "KnownAccounts") -> None:
@@ -97,8 +84,7 @@ class Publisher:
             _sync(path)
         written = self._state.with_suffix(".new")
         # It is unpickled later: only the node itself may write to the folder.
-        left = _Left(network, name, self._composer)
-        state = zlib.compress(pickle.dumps(tuple(left)), _COMPRESSION)
+        state = zlib.compress(pickle.dumps((network, name, self._composer)), _COMPRESSION)
         written.write_bytes(_version() + state)
         _sync(written)
         written.replace(self._state)
@@ -110,13 +96,12 @@ class Publisher:
         """Return the network as it was left, and its last block. Errors: LookupError if it can't go on."""
         if not self.is_resumable:
             raise LookupError(f"no network of this version was left in {self.folder}")
-        left = _left(self._state.read_bytes())
+        network, name, self._composer = _left(self._state.read_bytes())
         for path in self._pending_files():
-            if _place(path) != _place(Path(left.name)):
+            if _place(path) != _place(Path(name)):
                 path.unlink()
         self._move()
-        self._composer = left.composer
-        return left.network, self.published(left.name)
+        return network, self.published(name)
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """Yield path and content of the state and of the files up to its block, while others are published.
@@ -126,7 +111,8 @@ class Publisher:
         state = self._state.read_bytes()
         newest: _Place | None = None
         if state[:_VERSION_BYTES] == _version():
-            newest = _place(Path(_left(state).name))
+            _, name, _ = _left(state)
+            newest = _place(Path(name))
         yield self._state.name, state
         # A file that is published meanwhile is found in its new place.
         for folder in (self._pending, self.folder):
@@ -176,11 +162,9 @@ class Publisher:
         files = find_record_files([self.folder]) if newest else []
         return [file for file in files if _place(file.path) <= _place(Path(newest))]
 
-    def forget(self, retained: int, loaded: Position | None) -> None:
-        """Remove the files of all blocks but the last `retained` and those after `loaded`.
-
-        That is the last file that the database has, None if it may have none: later ones are nowhere else.
-        """
+    def forget(self, retained: int) -> None:
+        """Remove the files of loaded blocks but for the last `retained`: other ones are nowhere else."""
+        loaded = self.loaded
         if loaded is None:
             return
         self._removable.look()
@@ -235,8 +219,10 @@ def _place(path: Path) -> _Place:
     return False, names.parse(path.name).instant
 
 
-def _left(state: bytes) -> _Left:
-    return _Left(*pickle.loads(zlib.decompress(state[_VERSION_BYTES:])))
+def _left(state: bytes) -> "tuple[Network, str, BlockComposer | None]":
+    """Return a network as it was left, the name of its last file, and what writes its blocks if it does."""
+    network, name, composer = pickle.loads(zlib.decompress(state[_VERSION_BYTES:]))
+    return network, name, composer
 
 
 def _sync(path: Path) -> None:

@@ -10,18 +10,9 @@ from typing import Any
 from ledger.stream.balance import names
 from ledger.stream.record import names as record_names
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import (
-    AccountID,
-    AllAccountBalances,
-    SingleAccountBalances,
-    Timestamp,
-    TokenBalance,
-    TokenBalances,
-    TokenID,
-    TokenUnitBalance,
-)
+from mirror.core.values.hapi import messages
 from mirror.core.values.hashes import sha384
-from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.demo.streams.record_files import account, timestamp
 from mirror.demo.streams.signing import SigningNode, signature_file_v2
 
 # Account, tinybars, and units by token; ids are encoded.
@@ -77,20 +68,15 @@ def compose_balances(
 
 
 def _message(at: int, holdings: Holdings) -> bytes:
-    seconds, nanos = divmod(at, NANOS_PER_SECOND)
-    message = AllAccountBalances(
-        consensusTimestamp=Timestamp(seconds=seconds, nanos=nanos),
-        allAccounts=[
-            SingleAccountBalances(
-                accountID=_account(account),
-                hbarBalance=balance,
-                tokenUnitBalances=[
-                    TokenUnitBalance(tokenId=_token(token), balance=units) for token, units in tokens.items()
-                ],
-            )
-            for account, balance, tokens in holdings
-        ],
-    )
+    accounts = [
+        messages.SingleAccountBalances(
+            accountID=account(number),
+            hbarBalance=balance,
+            tokenUnitBalances=[{"tokenId": _token(token), "balance": units} for token, units in held.items()],
+        )
+        for number, balance, held in holdings
+    ]
+    message = messages.AllAccountBalances(consensusTimestamp=timestamp(at), allAccounts=accounts)
     content: bytes = message.SerializeToString()
     return content
 
@@ -104,11 +90,13 @@ def _lines(at: int, holdings: Holdings, version: int) -> Iterable[str]:
         yield "# version:2"
         yield f"# TimeStamp:{time}"
         yield "shardNum,realmNum,accountNum,balance,tokenBalances"
-    for account, balance, tokens in holdings:
-        line = ",".join(map(str, (*entity_id.decode(account), balance)))
+    for number, balance, tokens in holdings:
+        line = ",".join(map(str, (*entity_id.decode(number), balance)))
         if version == 2:
-            held = TokenBalances(
-                tokenBalances=[TokenBalance(tokenId=_token(t), balance=units) for t, units in tokens.items()]
+            held = messages.TokenBalances(
+                tokenBalances=[
+                    messages.TokenBalance(tokenId=_token(t), balance=units) for t, units in tokens.items()
+                ]
             )
             line += f",{b64encode(held.SerializeToString()).decode()}"
         yield line
@@ -118,11 +106,6 @@ def _stored(name: str, content: bytes) -> bytes:
     return gzip.compress(content, _COMPRESSION, mtime=0) if name.endswith(".gz") else content
 
 
-def _account(encoded: int) -> Any:
-    shard, realm, num = entity_id.decode(encoded)
-    return AccountID(shardNum=shard, realmNum=realm, accountNum=num)
-
-
 def _token(encoded: int) -> Any:
     shard, realm, num = entity_id.decode(encoded)
-    return TokenID(shardNum=shard, realmNum=realm, tokenNum=num)
+    return messages.TokenID(shardNum=shard, realmNum=realm, tokenNum=num)

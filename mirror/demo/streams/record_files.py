@@ -27,27 +27,7 @@ from ledger.stream.record.item import HapiVersion
 from ledger.stream.record.running_hash import running_hash
 from mirror.core.values import entity_id
 from mirror.core.values import timestamp as timestamps
-from mirror.core.values.hapi import wire
-from mirror.core.values.hapi.messages import (
-    AccountAmount,
-    AccountID,
-    CryptoCreateTransactionBody,
-    CryptoDeleteTransactionBody,
-    CryptoTransferTransactionBody,
-    HashObject,
-    RecordStreamFile,
-    RecordStreamItem,
-    SemanticVersion,
-    SidecarFile,
-    SidecarMetadata,
-    SignedTransaction,
-    Timestamp,
-    Transaction,
-    TransactionBody,
-    TransactionReceipt,
-    TransactionRecord,
-    TransferList,
-)
+from mirror.core.values.hapi import messages, wire
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.streams.signing import SigningNode, address_book, signature_file
@@ -68,10 +48,10 @@ _VALID_START_BEFORE = 3 * NANOS_PER_SECOND
 # Twice as fast as level 9, and hardly larger.
 _COMPRESSION = 6
 
-_SIGNED_TRANSACTION = Transaction.SIGNEDTRANSACTIONBYTES_FIELD_NUMBER
-_ITEM_TRANSACTION = RecordStreamItem.TRANSACTION_FIELD_NUMBER
-_ITEM_RECORD = RecordStreamItem.RECORD_FIELD_NUMBER
-_ITEMS = RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
+_SIGNED_TRANSACTION = messages.Transaction.SIGNEDTRANSACTIONBYTES_FIELD_NUMBER
+_ITEM_TRANSACTION = messages.RecordStreamItem.TRANSACTION_FIELD_NUMBER
+_ITEM_RECORD = messages.RecordStreamItem.RECORD_FIELD_NUMBER
+_ITEMS = messages.RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
 _SHA_384 = 1  # enum HashAlgorithm
 _SIDECAR_TYPES = {"state_changes": 1, "actions": 2, "bytecode": 3}  # field -> enum SidecarType
 _LENGTH = Struct(">i")
@@ -93,20 +73,20 @@ def account_folder(node: SigningNode) -> str:
 def account(encoded: int) -> Any:
     """Return the AccountID of an encoded id. It is cached: don't change it."""
     shard, realm, num = entity_id.decode(encoded)
-    return AccountID(shardNum=shard, realmNum=realm, accountNum=num)
+    return messages.AccountID(shardNum=shard, realmNum=realm, accountNum=num)
 
 
 def timestamp(nanoseconds: int) -> Any:
     """Return the Timestamp of nanoseconds since the epoch."""
     seconds, nanos = divmod(nanoseconds, NANOS_PER_SECOND)
-    return Timestamp(seconds=seconds, nanos=nanos)
+    return messages.Timestamp(seconds=seconds, nanos=nanos)
 
 
 def transfer_list(transfers: Mapping[int, int]) -> Any:
     """Return the TransferList of encoded account id -> tinybars."""
-    return TransferList(
+    return messages.TransferList(
         accountAmounts=[
-            AccountAmount(accountID=account(to), amount=amount) for to, amount in transfers.items()
+            messages.AccountAmount(accountID=account(to), amount=amount) for to, amount in transfers.items()
         ]
     )
 
@@ -121,6 +101,12 @@ class ComposedTransaction:
     transaction_bytes: bytes
     record_bytes: bytes
     sidecars: Sequence[Any] = ()
+
+    @property
+    def hash(self) -> bytes:
+        """Return the first 32 bytes of the hash of the transaction, as Ethereum tools know it."""
+        digest: bytes = self.record.transactionHash
+        return digest[:32]
 
 
 @dataclass(frozen=True)
@@ -240,13 +226,13 @@ class Composer:
         body.memo = body.memo or options.get("memo", "")
         body_bytes = body.SerializeToString()
         signature_map = signatures(body_bytes) if callable(signatures) else signatures
-        signed = SignedTransaction(bodyBytes=body_bytes, sigMap=signature_map).SerializeToString()
+        signed = messages.SignedTransaction(bodyBytes=body_bytes, sigMap=signature_map).SerializeToString()
         transaction_bytes: bytes = wire.length_delimited(_SIGNED_TRANSACTION, signed)
         if callable(fee):
             pairs = () if signature_map is None else signature_map.sigPair
             fee = fee(len(transaction_bytes), len(pairs))
 
-        record = TransactionRecord() if record is None else record
+        record = messages.TransactionRecord() if record is None else record
         self._complete_record(record, body, options.get("result", SUCCESS))
         record.transactionHash = record.transactionHash or sha384(signed)
         if not record.HasField("transferList"):
@@ -275,8 +261,8 @@ class Composer:
     ) -> ComposedTransaction:
         """Move tinybars: account -> amount, with a sum of zero. Options are those of `transaction`."""
         options["transfers"] = moved
-        body = CryptoTransferTransactionBody(transfers=transfer_list(moved))
-        return self.transaction(TransactionBody(cryptoTransfer=body), **options)
+        body = messages.CryptoTransferTransactionBody(transfers=transfer_list(moved))
+        return self.transaction(messages.TransactionBody(cryptoTransfer=body), **options)
 
     def crypto_create(
         self,
@@ -287,20 +273,20 @@ class Composer:
         **options: Unpack[TransactionOptions],
     ) -> ComposedTransaction:
         """Create the account `created`. `create` is a CryptoCreateTransactionBody with other fields."""
-        body = CryptoCreateTransactionBody() if create is None else create
+        body = messages.CryptoCreateTransactionBody() if create is None else create
         body.initialBalance = initial_balance
-        record = TransactionRecord(receipt=TransactionReceipt(accountID=account(created)))
+        record = messages.TransactionRecord(receipt=messages.TransactionReceipt(accountID=account(created)))
         if initial_balance:
             payer = options.get("payer", TREASURY)
             options["transfers"] = {payer: -initial_balance, created: initial_balance}
-        return self.transaction(TransactionBody(cryptoCreateAccount=body), record, **options)
+        return self.transaction(messages.TransactionBody(cryptoCreateAccount=body), record, **options)
 
     def crypto_update(
         self, updated: int, update: Any, **options: Unpack[TransactionOptions]
     ) -> ComposedTransaction:
         """Change the account `updated` by the CryptoUpdateTransactionBody `update`."""
         update.accountIDToUpdate.CopyFrom(account(updated))
-        return self.transaction(TransactionBody(cryptoUpdateAccount=update), **options)
+        return self.transaction(messages.TransactionBody(cryptoUpdateAccount=update), **options)
 
     def crypto_delete(
         self,
@@ -311,11 +297,10 @@ class Composer:
         **options: Unpack[TransactionOptions],
     ) -> ComposedTransaction:
         """Delete the account `deleted`, whose `balance` goes to `transfer_to`."""
-        receiver = account(transfer_to)
-        body = CryptoDeleteTransactionBody(deleteAccountID=account(deleted), transferAccountID=receiver)
+        body = {"deleteAccountID": account(deleted), "transferAccountID": account(transfer_to)}
         if balance:
             options["transfers"] = {deleted: -balance, transfer_to: balance}
-        return self.transaction(TransactionBody(cryptoDelete=body), **options)
+        return self.transaction(messages.TransactionBody(cryptoDelete=body), **options)
 
     def block(self) -> Block:
         """Close the transactions since the last call into a block; without any it is empty."""
@@ -382,17 +367,17 @@ class Composer:
     def _close_sidecars(self, name: str) -> tuple[dict[str, bytes], list[Any]]:
         if not self._sidecar_records:
             return {}, []
-        content = SidecarFile(sidecar_records=self._sidecar_records).SerializeToString()
+        content = messages.SidecarFile(sidecar_records=self._sidecar_records).SerializeToString()
         types = {_SIDECAR_TYPES[record.WhichOneof("sidecar_records")] for record in self._sidecar_records}
-        metadata = SidecarMetadata(id=1, hash=_hash_object(sha384(content)), types=sorted(types))
+        metadata = messages.SidecarMetadata(id=1, hash=_hash_object(sha384(content)), types=sorted(types))
         return {names.sidecar_name(name, 1): _compress(content)}, [metadata]
 
     def _content(
         self, previous_hash: bytes, transactions: Iterable[ComposedTransaction], sidecars: Iterable[Any]
     ) -> bytes:
         major, minor, patch = self.hapi_version
-        head = RecordStreamFile(
-            hapi_proto_version=SemanticVersion(major=major, minor=minor, patch=patch),
+        head = messages.RecordStreamFile(
+            hapi_proto_version=messages.SemanticVersion(major=major, minor=minor, patch=patch),
             start_object_running_hash=_hash_object(previous_hash),
         )
         items = (
@@ -403,14 +388,14 @@ class Composer:
             )
             for added in transactions
         )
-        tail = RecordStreamFile(
+        tail = messages.RecordStreamFile(
             end_object_running_hash=_hash_object(self.hash), block_number=self.block_number, sidecars=sidecars
         )
         return b"".join((_LENGTH.pack(V6), head.SerializeToString(), *items, tail.SerializeToString()))
 
 
 def _hash_object(digest: bytes) -> Any:
-    return HashObject(algorithm=_SHA_384, length=SHA_384_LENGTH, hash=digest)
+    return messages.HashObject(algorithm=_SHA_384, length=SHA_384_LENGTH, hash=digest)
 
 
 def _compress(content: bytes) -> bytes:

@@ -1,7 +1,5 @@
 """The custom fees that people choose for their tokens (HIP-18)."""
 
-from collections.abc import Callable, Mapping
-
 from mirror.demo.network import Network
 from mirror.demo.tokens import traders
 from mirror.demo.world.accounts import HBAR
@@ -12,7 +10,7 @@ _SHARE_OF_OTHERS = 0.4  # share of fees that another account than the treasury c
 
 def choose(network: Network, token: Token, kinds: tuple[str, ...]) -> tuple[CustomFee, ...]:
     """Return fees of these kinds; fewer if there is no collector or no currency for one."""
-    fees = (_KINDS[kind](network, token) for kind in kinds)
+    fees = [_fee(network, token, kind) for kind in kinds]
     return tuple(fee for fee in fees if fee is not None)
 
 
@@ -49,56 +47,31 @@ def _own_collector(network: Network, token: Token) -> int:
     return traders.find_one_of(network, allowed) or token.treasury
 
 
-def _fixed_hbar(network: Network, token: Token) -> CustomFee:
-    amount = network.choose.randrange(5, 200) * HBAR // 100
-    return FixedFee(amount, _hbar_collector(network, token))
-
-
-def _fixed_own(network: Network, token: Token) -> CustomFee:
-    amount = network.choose.randrange(1, 4)
-    return FixedFee(amount, _own_collector(network, token), token.number)
-
-
-def _fixed_currency(network: Network, token: Token) -> CustomFee | None:
-    currency = traders.find_token(network, lambda other: other.is_currency and other is not token)
-    if currency is None:
-        return None
-    collector = traders.find_one_of(network, currency.relationships)
-    amount = network.choose.randrange(1, 100)
-    return FixedFee(amount, collector, currency.number) if collector else None
-
-
-def _fractional(network: Network, token: Token) -> CustomFee:
-    collector = _own_collector(network, token)
-    exempt = network.choose.random() < 0.5
-    return FractionalFee(
-        network.choose.choice((1, 2, 5)), 100, collector, minimum=1, all_collectors_are_exempt=exempt
-    )
-
-
-def _fractional_net(network: Network, token: Token) -> CustomFee:
-    collector, maximum = _own_collector(network, token), network.choose.choice((0, 500, 10_000))
-    return FractionalFee(
-        network.choose.choice((1, 3)), 200, collector, maximum=maximum, net_of_transfers=True
-    )
-
-
-def _royalty(network: Network, token: Token) -> CustomFee:
-    return RoyaltyFee(network.choose.choice((2, 5, 10)), 100, _hbar_collector(network, token))
-
-
-def _royalty_with_fallback(network: Network, token: Token) -> CustomFee:
+def _fee(network: Network, token: Token, kind: str) -> CustomFee | None:
+    random = network.choose
+    match kind:
+        case "fixed_hbar":
+            amount = random.randrange(5, 200) * HBAR // 100
+            return FixedFee(amount, _hbar_collector(network, token))
+        case "fixed_own":
+            return FixedFee(random.randrange(1, 4), _own_collector(network, token), token.number)
+        case "fixed_currency":
+            currency = traders.find_token(network, lambda other: other.is_currency and other is not token)
+            if currency is None:
+                return None
+            collector = traders.find_one_of(network, currency.relationships)
+            amount = random.randrange(1, 100)
+            return FixedFee(amount, collector, currency.number) if collector else None
+        case "fractional":
+            collector, exempt = _own_collector(network, token), random.random() < 0.5
+            numerator = random.choice((1, 2, 5))
+            return FractionalFee(numerator, 100, collector, 1, all_collectors_are_exempt=exempt)
+        case "fractional_net":
+            collector, maximum = _own_collector(network, token), random.choice((0, 500, 10_000))
+            numerator = random.choice((1, 3))
+            return FractionalFee(numerator, 200, collector, maximum=maximum, net_of_transfers=True)
+        case "royalty":
+            return RoyaltyFee(random.choice((2, 5, 10)), 100, _hbar_collector(network, token))
     collector = _hbar_collector(network, token)
-    fallback = FixedFee(network.choose.randrange(1, 10) * HBAR, collector)
-    return RoyaltyFee(network.choose.choice((3, 5, 8)), 100, collector, fallback)
-
-
-_KINDS: Mapping[str, Callable[[Network, Token], CustomFee | None]] = {
-    "fixed_hbar": _fixed_hbar,
-    "fixed_own": _fixed_own,
-    "fixed_currency": _fixed_currency,
-    "fractional": _fractional,
-    "fractional_net": _fractional_net,
-    "royalty": _royalty,
-    "royalty_with_fallback": _royalty_with_fallback,
-}
+    fallback = FixedFee(random.randrange(1, 10) * HBAR, collector)
+    return RoyaltyFee(random.choice((3, 5, 8)), 100, collector, fallback)

@@ -14,18 +14,19 @@ _MARGIN = 2 * HBAR  # what is left for the fee of the transaction
 class Transfers:
     """The transfers of one transaction, to be used in this order.
 
-    `pay`, `move` and `hand_over` add transfers, and `body` returns the body. `assess` adds the custom fees
-    (HIP-18), `refusal` returns the result code of a failure, and `settle` changes the world.
+    `pay` and `move` add transfers, and `body` returns the body. `assess` adds the custom fees (HIP-18),
+    `refusal` returns the result code of a failure, and `settle` changes the world. Receivers that have
+    `claimed` the transfers are associated whatever their limit is.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, *, claimed: bool = False) -> None:
         self.hbars: dict[int, int] = {}
         self._network = network
         self._units: dict[int, dict[int, int]] = {}
         self._serials: dict[int, list[Move]] = {}
         self._fees: list[Any] = []
-        self._requested: dict[tuple[int, int], int] = {}
-        self._claimed = False
+        self._requested: dict[int, dict[int, int]] = {}
+        self._claimed = claimed
         self.settled = False
 
     # TRANSFERS
@@ -35,35 +36,27 @@ class Transfers:
         self._add(None, sender, -amount)
         self._add(None, receiver, amount)
 
-    def move(self, token: Token, sender: int, receiver: int, amount: int) -> None:
-        """Move units of a fungible token."""
-        self._add(token.number, sender, -amount)
-        self._add(token.number, receiver, amount)
-
-    def hand_over(self, token: Token, serial: int, sender: int, receiver: int) -> None:
-        """Move a serial."""
-        self._serials.setdefault(token.number, []).append((serial, sender, receiver))
-
-    def claim(self) -> None:
-        """Let receivers claim the transfers: they are associated whatever their limit is."""
-        self._claimed = True
+    def move(self, token: Token, sender: int, receiver: int, share: int) -> None:
+        """Move units of a fungible token, or a serial."""
+        if token.fungible:
+            self._add(token.number, sender, -share)
+            self._add(token.number, receiver, share)
+        else:
+            self._serials.setdefault(token.number, []).append((share, sender, receiver))
 
     def lists(self, *, approved: bool = False) -> list[Any]:
         """Return the TokenTransferLists; `approved` debits use an allowance."""
-        return [
-            *(
-                units(token, {of: amount for of, amount in amounts.items() if amount}, approved=approved)
-                for token, amounts in self._units.items()
-            ),
-            *(serials(token, moves, approved=approved) for token, moves in self._serials.items()),
-        ]
+        lists = [serials(token, moves, approved=approved) for token, moves in self._serials.items()]
+        not_zero = (
+            (token, {of: amount for of, amount in amounts.items() if amount})
+            for token, amounts in self._units.items()
+        )
+        return [*(units(token, amounts, approved=approved) for token, amounts in not_zero), *lists]
 
     def body(self, *, approved: bool = False) -> dict[str, Any]:
         """Return the fields of a CryptoTransferTransactionBody."""
-        body: dict[str, Any] = {"tokenTransfers": self.lists(approved=approved)}
-        if self.hbars:
-            body["transfers"] = transfer_list(self.hbars)
-        return body
+        hbars = transfer_list(self.hbars) if self.hbars else None
+        return {"tokenTransfers": self.lists(approved=approved), "transfers": hbars}
 
     def _add(self, token: int | None, of: int, amount: int) -> None:
         amounts = self.hbars if token is None else self._units.setdefault(token, {})
@@ -73,13 +66,9 @@ class Transfers:
 
     def assess(self) -> None:
         """Add the custom fees of the requested transfers."""
-        issued = self._network.world.tokens.issued
-        requested = {token: dict(amounts) for token, amounts in self._units.items()}
-        paid = dict(self.hbars)
-        self._requested = {
-            (token, of): amount for token in requested for of, amount in requested[token].items()
-        }
-        for number, amounts in requested.items():
+        issued, paid = self._network.world.tokens.issued, dict(self.hbars)
+        self._requested = {token: dict(amounts) for token, amounts in self._units.items()}
+        for number, amounts in self._requested.items():
             for of, amount in amounts.items():
                 if amount < 0:
                     self._assess_units(issued[number], of, amounts)
@@ -88,7 +77,7 @@ class Transfers:
             for _, sender, receiver in moves:
                 if sender and receiver and sender not in charged:
                     charged.add(sender)
-                    self._assess_serials(issued[number], sender, receiver, paid, requested)
+                    self._assess_serials(issued[number], sender, receiver, paid.get(sender, 0))
 
     def _assess_units(self, token: Token, sender: int, amounts: dict[int, int]) -> None:
         for fee in token.fees:
@@ -96,31 +85,25 @@ class Transfers:
                 continue
             if isinstance(fee, FixedFee):
                 self._charge(fee, sender, fee.amount, fee.denominating_token)
-            elif isinstance(fee, FractionalFee) and fee.net_of_transfers:
-                self._charge(fee, sender, fee.of(-amounts[sender]), token.number)
             elif isinstance(fee, FractionalFee):
-                (receiver,) = (of for of, amount in amounts.items() if amount > 0)
-                if not token.exempts(receiver, fee):
-                    self._charge(fee, receiver, fee.of(-amounts[sender]), token.number)
+                payer = sender
+                if not fee.net_of_transfers:
+                    (payer,) = (of for of, amount in amounts.items() if amount > 0)
+                if not token.exempts(payer, fee):
+                    self._charge(fee, payer, fee.of(-amounts[sender]), token.number)
 
-    def _assess_serials(
-        self,
-        token: Token,
-        sender: int,
-        receiver: int,
-        paid: dict[int, int],
-        requested: dict[int, dict[int, int]],
-    ) -> None:
-        received: list[tuple[int | None, int]] = [(None, paid.get(sender, 0))]
-        received += [(currency, amounts.get(sender, 0)) for currency, amounts in requested.items()]
-        values = [value for value in received if value[1] > 0]
+    def _assess_serials(self, token: Token, sender: int, receiver: int, hbars: int) -> None:
+        """Add the fees of the serials of one sender, who gets `hbars` for them, or units."""
+        prices: list[tuple[int | None, int]] = [(None, hbars)]
+        prices += [(currency, amounts.get(sender, 0)) for currency, amounts in self._requested.items()]
+        prices = [price for price in prices if price[1] > 0]
         for fee in token.fees:
             if token.exempts(sender, fee):
                 continue
             if isinstance(fee, FixedFee):
                 self._charge(fee, sender, fee.amount, fee.denominating_token)
-            elif isinstance(fee, RoyaltyFee) and values:
-                for unit, amount in values:
+            elif isinstance(fee, RoyaltyFee) and prices:
+                for unit, amount in prices:
                     self._charge(fee, sender, amount * fee.numerator // fee.denominator, unit)
             elif isinstance(fee, RoyaltyFee) and fee.fallback and not token.exempts(receiver, fee):
                 self._charge(fee, receiver, fee.fallback.amount, fee.fallback.denominating_token)
@@ -137,15 +120,14 @@ class Transfers:
         """Return the result code of the failure; None if the transfers succeed."""
         tokens, accounts = self._network.world.tokens, self._network.world.accounts
         for number, amounts in self._units.items():
-            token = tokens.issued[number]
+            token, requested = tokens.issued[number], self._requested.get(number, {})
             for of, amount in amounts.items():
-                refusal = self._refusal(token, of)
-                if refusal is None and token.balance(of) + amount < 0:
-                    refusal = "INSUFFICIENT_TOKEN_BALANCE"
-                    if token.balance(of) + self._requested.get((number, of), amount) >= 0:
-                        refusal = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
-                if refusal:
+                if refusal := self._refusal(token, of):
                     return refusal
+                if token.balance(of) + amount < 0:
+                    is_for_fee = token.balance(of) + requested.get(of, amount) >= 0
+                    sender_lacks = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
+                    return sender_lacks if is_for_fee else "INSUFFICIENT_TOKEN_BALANCE"
         for number, moves in self._serials.items():
             token = tokens.issued[number]
             for serial, sender, receiver in moves:
@@ -187,8 +169,8 @@ class Transfers:
             for serial, sender, receiver in moves:
                 assert sender is not None and receiver is not None
                 self._associate(token, receiver, associated)
-                token.relationships[sender].receive(-1, at)
-                token.relationships[receiver].receive(1, at)
+                token.receive({sender: -1}, at)
+                token.receive({receiver: 1}, at)
                 token.serials[serial].move(receiver, at)
         return {
             "tokenTransferLists": self.lists(),

@@ -1,98 +1,96 @@
-"""HAPI messages about tokens."""
+"""HAPI messages about tokens, as plain values."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mirror.core.values.hapi import messages
-from mirror.demo.streams.record_files import account
 from mirror.demo.world.tokens import AirdropKey, CustomFee, FixedFee, FractionalFee
 
 Move = tuple[int, int | None, int | None]  # serial, sender, receiver
+Message = dict[str, Any]
 
 ALL_SERIALS = -1  # in the record of a new treasury: all serials that the old one owned
 
 
-def token_id(number: int) -> Any:
-    """Return the TokenID."""
-    return messages.TokenID(tokenNum=number)
+def amounts(moved: Mapping[int, int], *, approved: bool = False) -> list[Message]:
+    """Return the AccountAmounts of account -> amount; `approved` debits use an allowance."""
+    return [
+        {"accountID": of, "amount": amount, "is_approval": approved and amount < 0}
+        for of, amount in moved.items()
+    ]
 
 
-def units(token: int, amounts: Mapping[int, int], *, approved: bool = False) -> Any:
-    """Return the TokenTransferList of account -> amount; `approved` debits use an allowance."""
-    return messages.TokenTransferList(
-        token=token_id(token),
-        transfers=[
-            messages.AccountAmount(accountID=account(of), amount=amount, is_approval=approved and amount < 0)
-            for of, amount in amounts.items()
-        ],
-    )
+def units(token: int, moved: Mapping[int, int], *, approved: bool = False) -> Message:
+    """Return the TokenTransferList of account -> amount."""
+    return {"token": token, "transfers": amounts(moved, approved=approved)}
 
 
-def serials(token: int, moves: Iterable[Move], *, approved: bool = False) -> Any:
+def serials(token: int, moves: Iterable[Move], *, approved: bool = False) -> Message:
     """Return the TokenTransferList of serials. From None they are minted, to None they end."""
-    return messages.TokenTransferList(
-        token=token_id(token),
-        nftTransfers=[
-            messages.NftTransfer(
-                serialNumber=serial,
-                senderAccountID=account(sender) if sender else None,
-                receiverAccountID=account(receiver) if receiver else None,
-                is_approval=approved,
-            )
-            for serial, sender, receiver in moves
-        ],
-    )
+    transfers = [
+        {
+            "serialNumber": serial,
+            "senderAccountID": sender,
+            "receiverAccountID": receiver,
+            "is_approval": approved,
+        }
+        for serial, sender, receiver in moves
+    ]
+    return {"token": token, "nftTransfers": transfers}
 
 
-def association(holder: int, token: int) -> Any:
+def association(holder: int, token: int) -> Message:
     """Return the TokenAssociation."""
-    return messages.TokenAssociation(account_id=account(holder), token_id=token_id(token))
+    return {"account_id": holder, "token_id": token}
 
 
-def custom_fee(fee: CustomFee, token: int) -> Any:
+def custom_fee(fee: CustomFee, token: int) -> Message:
     """Return the CustomFee. If `token` itself is its currency, the message says 0.0.0."""
     common = {
-        "fee_collector_account_id": account(fee.collector),
+        "fee_collector_account_id": fee.collector,
         "all_collectors_are_exempt": fee.all_collectors_are_exempt,
     }
     if isinstance(fee, FixedFee):
-        return messages.CustomFee(fixed_fee=_fixed(fee, token), **common)
+        return {"fixed_fee": _fixed(fee, token), **common}
     fraction = {"numerator": fee.numerator, "denominator": fee.denominator}
     if isinstance(fee, FractionalFee):
-        fractional = messages.FractionalFee(
-            fractional_amount=fraction,
-            minimum_amount=fee.minimum,
-            maximum_amount=fee.maximum,
-            net_of_transfers=fee.net_of_transfers,
-        )
-        return messages.CustomFee(fractional_fee=fractional, **common)
-    fallback = _fixed(fee.fallback, token) if fee.fallback else None
-    royalty = messages.RoyaltyFee(exchange_value_fraction=fraction, fallback_fee=fallback)
-    return messages.CustomFee(royalty_fee=royalty, **common)
+        fractional = {
+            "fractional_amount": fraction,
+            "minimum_amount": fee.minimum,
+            "maximum_amount": fee.maximum,
+            "net_of_transfers": fee.net_of_transfers,
+        }
+        return {"fractional_fee": fractional, **common}
+    royalty = {"exchange_value_fraction": fraction}
+    if fee.fallback:
+        royalty["fallback_fee"] = _fixed(fee.fallback, token)
+    return {"royalty_fee": royalty, **common}
 
 
-def _fixed(fee: FixedFee, token: int) -> Any:
-    denominating = None
-    if fee.denominating_token:
-        denominating = token_id(0 if fee.denominating_token == token else fee.denominating_token)
-    return messages.FixedFee(amount=fee.amount, denominating_token_id=denominating)
+def _fixed(fee: FixedFee, token: int) -> Message:
+    currency = 0 if fee.denominating_token == token else fee.denominating_token
+    return {"amount": fee.amount, "denominating_token_id": currency}
 
 
-def assessed_fee(amount: int, token: int | None, collector: int, payers: Iterable[int]) -> Any:
+def assessed_fee(amount: int, token: int | None, collector: int, payers: Iterable[int]) -> Message:
     """Return the AssessedCustomFee, in tinybars if there is no token."""
-    return messages.AssessedCustomFee(
-        amount=amount,
-        token_id=token_id(token) if token else None,
-        fee_collector_account_id=account(collector),
-        effective_payer_account_id=[account(payer) for payer in payers],
-    )
+    return {
+        "amount": amount,
+        "token_id": token,
+        "fee_collector_account_id": collector,
+        "effective_payer_account_id": payers,
+    }
 
 
-def airdrop_id(key: AirdropKey) -> Any:
+def pending_airdrop(key: AirdropKey, amount: int | None) -> Message:
+    """Return the PendingAirdropRecord of an amount, or of a serial."""
+    record: Message = {"pending_airdrop_id": airdrop_id(key)}
+    return record if amount is None else record | {"pending_airdrop_value": {"amount": amount}}
+
+
+def airdrop_id(key: AirdropKey) -> Message:
     """Return the PendingAirdropId."""
     sender, receiver, token, serial = key
-    parties = {"sender_id": account(sender), "receiver_id": account(receiver)}
+    parties = {"sender_id": sender, "receiver_id": receiver}
     if serial:
-        nft = {"token_ID": token_id(token), "serial_number": serial}
-        return messages.PendingAirdropId(non_fungible_token=nft, **parties)
-    return messages.PendingAirdropId(fungible_token_type=token_id(token), **parties)
+        return {"non_fungible_token": {"token_ID": token, "serial_number": serial}, **parties}
+    return {"fungible_token_type": token, **parties}

@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass, field
 
-BLOCK_NODE, GENERAL_SERVICE = "block_node", "general_service"
-MIRROR_NODE, RPC_RELAY = "mirror_node", "rpc_relay"
-
 
 @dataclass(slots=True)
 class Node:

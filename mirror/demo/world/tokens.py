@@ -6,7 +6,7 @@ is none. `modified` and `since` are when the current state began, as REST shows 
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 
@@ -139,6 +139,11 @@ class Token:
         """Return the serials an account owns."""
         return [number for number, serial in self.serials.items() if serial.owner == account]
 
+    def receive(self, moved: Mapping[int, int], at: int) -> None:
+        """Move units: account -> amount. All are associated."""
+        for account, amount in moved.items():
+            self.relationships[account].receive(amount, at)
+
     def refusal(self, account: int) -> str | None:
         """Return the result code of moving the token from or to an account; None if it succeeds."""
         relationship = self.relationships.get(account)
@@ -213,6 +218,25 @@ class Tokens:
     def pending(self) -> list[AirdropKey]:
         """Return the airdrops that were neither claimed nor cancelled."""
         return [key for key, airdrop in self.airdrops.items() if airdrop.state == "PENDING"]
+
+    def is_pending(self, key: AirdropKey) -> bool:
+        return key in self.airdrops and self.airdrops[key].state == "PENDING"
+
+    def add_airdrop(self, key: AirdropKey, share: int, at: int) -> int | None:
+        """Add a share to a pending airdrop, or begin it. Return its amount, None for a serial."""
+        amount = None
+        if not key[3]:
+            amount = share + (self.airdrops[key].amount or 0 if self.is_pending(key) else 0)
+        self.airdrops[key] = Airdrop(amount, "PENDING", at)
+        return amount
+
+    def end_airdrops(self, keys: Iterable[AirdropKey], claimed: bool, at: int) -> None:
+        state = "CLAIMED" if claimed else "CANCELLED"
+        self.airdrops.update({key: Airdrop(self.airdrops[key].amount, state, at) for key in keys})
+
+    def all_serials_allowed(self) -> list[TokenAllowanceKey]:
+        """Return the allowances for all serials that are not revoked."""
+        return [key for key, allowance in self.nft_allowances.items() if allowance.approved]
 
     def associate(self, token: Token, account: int, at: int, *, automatic: bool = False) -> None:
         """Begin a relationship with the defaults of the token."""

@@ -1,6 +1,7 @@
 """Histories of a simulated network without tokens and contracts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import batches, files, schedules, topics
@@ -29,6 +30,11 @@ def life(seed: int, blocks: int, transactions: int, pause: int = 0) -> tuple[Net
     """Return the network at the end, and all its blocks."""
     lives = list(play(seed, blocks, transactions, pause))
     return lives[-1][0], [block for _, block in lives]
+
+
+def rows(objects: Iterable[object], fields: str) -> list[tuple[Any, ...]]:
+    """Return the attributes of each object with these names, which spaces separate."""
+    return [tuple(getattr(each, name) for name in fields.split()) for each in objects]
 
 
 def items(blocks: list[Block]) -> list[ComposedTransaction]:

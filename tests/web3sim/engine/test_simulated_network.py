@@ -87,4 +87,4 @@ def test_an_engine_agrees_with_the_simulated_network_on_every_contract_transacti
         network.act(30)
 
     assert compared > 200
-    assert all(network.performed[action.name] for action in ACTIONS)
+    assert all(network.performed[action.perform] for action in ACTIONS)

@@ -2,19 +2,18 @@
 
 from typing import Any
 
-from mirror.core.values.hapi.messages import AccountAmount, TransferList
 from mirror.demo.actions.tokens.transfers import find_receiver, transfer
-from mirror.demo.network import Network, NotPossible, both, weighted
-from mirror.demo.streams.record_files import account
+from mirror.demo.network import Network, both, require, weighted
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import Transfers
 from mirror.demo.world.accounts import HBAR
-from mirror.demo.world.messages import token_id
+from mirror.demo.world.messages import amounts
 from mirror.demo.world.tokens import Allowance, AllowanceForAll, Token
 
 _REVOKED = 0.12  # share of approvals that revoke an allowance
 _IMPLIED = 0.3  # share of approvals that leave out the owner, who pays
 _MOST_ALLOWED = 200  # of a kind; when there are more, one is revoked
+_MISTAKEN = 0.06  # share of the uses that take more than allowed
 
 
 # GRANTING
@@ -24,12 +23,11 @@ def allow_hbars(network: Network) -> None:
     owner = traders.trader(network)
     spender = traders.trader(network, other_than=(owner,))
     amount = network.choose.randrange(1, 500) * HBAR
-    if _revokes(network):
+    if network.choose.random() < _REVOKED:
         amount = 0
     if len(allowances) >= _MOST_ALLOWED:
         (owner, spender), amount = network.choose.choice(list(allowances)), 0
-        if not traders.able(network, owner):
-            raise NotPossible
+        require(traders.able(network, owner))
     allowances[owner, spender] = Allowance(amount, amount, network.now)
     body = _parties(network, owner, spender) | {"amount": amount}
     network.submit("cryptoApproveAllowance", {"cryptoAllowances": [body]}, payer=owner)
@@ -42,17 +40,16 @@ def allow_units(network: Network) -> None:
     spender = traders.trader(network, other_than=(owner,))
     at, tokens = network.now, network.world.tokens
     amount = max(1, token.balance(owner) // network.choose.randrange(1, 60))
-    if _revokes(network):
+    if network.choose.random() < _REVOKED:
         amount = 0
     if len(tokens.token_allowances) >= _MOST_ALLOWED:
         owner, spender, number = network.choose.choice(list(tokens.token_allowances))
         token, amount = tokens.issued[number], 0
-        if token.deleted or owner not in token.relationships or not traders.able(network, owner):
-            raise NotPossible
+        require(not token.deleted and owner in token.relationships and traders.able(network, owner))
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
     network.give_up_if(refusal)
     parties = _parties(network, owner, spender)
-    body = {"tokenAllowances": [parties | {"tokenId": token_id(token.number), "amount": amount}]}
+    body = {"tokenAllowances": [parties | {"tokenId": token.number, "amount": amount}]}
     if network.choose.random() < 0.15:
         body["cryptoAllowances"] = [parties | {"amount": 10 * HBAR}]
     if not refusal:
@@ -77,12 +74,11 @@ def _owner_of_serials(network: Network) -> tuple[Token, int, int]:
 def allow_serials_for_another(network: Network) -> None:
     """Let the spender of all serials of an owner allow a third account to spend some."""
     tokens = network.world.tokens
-    approved = [key for key, allowance in tokens.nft_allowances.items() if allowance.approved]
-    owner, delegating, number = network.pick(approved)
+    owner, delegating, number = network.pick(tokens.all_serials_allowed())
     token = tokens.issued[number]
     spender = traders.trader(network, other_than=(owner, delegating))
-    if token.deleted or token.paused or not token.balance(owner) or not traders.able(network, delegating):
-        raise NotPossible
+    usable = not token.deleted and not token.paused and token.balance(owner)
+    require(usable and traders.able(network, delegating))
     _allow_serials(network, token, owner, spender, delegating=delegating)
 
 
@@ -94,30 +90,25 @@ def _allow_serials(
     for number in numbers:
         serial = token.serials[number]
         serial.spender, serial.delegating_spender, serial.modified = spender, delegating, network.now
-    if delegating:
-        body = {"owner": account(owner), "spender": account(spender)}
-        body["delegating_spender"] = account(delegating)
-    else:
+    body: dict[str, Any] = {"owner": owner, "spender": spender, "delegating_spender": delegating}
+    if not delegating:
         body = _parties(network, owner, spender)
-    body |= {"tokenId": token_id(token.number), "serial_numbers": numbers}
+    body |= {"tokenId": token.number, "serial_numbers": numbers}
     network.submit("cryptoApproveAllowance", {"nftAllowances": [body]}, payer=delegating or owner)
 
 
 def allow_all_serials(network: Network) -> None:
     """Allow another account to spend all serials of a token, or no longer."""
     token, owner, spender = _owner_of_serials(network)
-    allowances, approved = network.world.tokens.nft_allowances, True
-    in_force = [key for key, allowance in allowances.items() if allowance.approved]
+    tokens, approved = network.world.tokens, True
+    in_force = tokens.all_serials_allowed()
     if in_force and network.choose.random() < 0.3:
         owner, spender, number = network.choose.choice(in_force)
-        token, approved = network.world.tokens.issued[number], False
-        if token.deleted or token.paused or owner not in token.relationships:
-            raise NotPossible
-        if not traders.able(network, owner):
-            raise NotPossible
-    allowances[owner, spender, token.number] = AllowanceForAll(approved, network.now)
-    body = _parties(network, owner, spender)
-    body |= {"tokenId": token_id(token.number), "approved_for_all": {"value": approved}}
+        token, approved = tokens.issued[number], False
+        require(not token.deleted and not token.paused and owner in token.relationships)
+        require(traders.able(network, owner))
+    tokens.nft_allowances[owner, spender, token.number] = AllowanceForAll(approved, network.now)
+    body = _parties(network, owner, spender) | {"tokenId": token.number, "approved_for_all": approved}
     network.submit("cryptoApproveAllowance", {"nftAllowances": [body]}, payer=owner)
 
 
@@ -131,34 +122,28 @@ def take_serials_back(network: Network) -> None:
     numbers = [number for number in token.owned(owner) if token.serials[number].spender]
     for number in numbers:
         token.serials[number].move(owner, network.now)
-    body: dict[str, Any] = {"token_id": token_id(token.number), "serial_numbers": numbers}
+    body: dict[str, Any] = {"token_id": token.number, "serial_numbers": numbers}
     if network.choose.random() >= _IMPLIED:
-        body["owner"] = account(owner)
+        body["owner"] = owner
     network.submit("cryptoDeleteAllowance", {"nftAllowances": [body]}, payer=owner)
-
-
-def _revokes(network: Network) -> bool:
-    return network.choose.random() < _REVOKED
 
 
 def _parties(network: Network, owner: int, spender: int) -> dict[str, Any]:
     if network.choose.random() < _IMPLIED:
-        return {"spender": account(spender)}
-    return {"owner": account(owner), "spender": account(spender)}
+        return {"spender": spender}
+    return {"owner": owner, "spender": spender}
 
 
 # SPENDING
 def take_hbars(network: Network) -> None:
     """Spend hbars by an allowance, sometimes more than allowed."""
     allowances = network.world.tokens.hbar_allowances
-    usable = [key for key, allowance in allowances.items() if allowance.amount]
-    owner, spender = network.pick(usable)
-    if not traders.able(network, spender) or not traders.able(network, owner):
-        raise NotPossible
+    owner, spender = network.pick([key for key, allowance in allowances.items() if allowance.amount])
+    require(traders.able(network, spender) and traders.able(network, owner))
     allowance = allowances[owner, spender]
     most = min(allowance.amount, network.world.accounts[owner].balance // 4)
     amount, refusal = network.choose.randint(1, most), None
-    if network.choose.random() < 0.06:
+    if network.choose.random() < _MISTAKEN:
         amount, refusal = allowance.amount + HBAR, "AMOUNT_EXCEEDS_ALLOWANCE"
     else:
         allowance.amount -= amount
@@ -173,12 +158,11 @@ def take_units(network: Network) -> None:
     token, allowance = tokens.issued[number], tokens.token_allowances[owner, spender, number]
     most = min(allowance.amount, token.balance(owner))
     # Custom fees would be taken from the allowance as well, which is not simulated.
-    if not most or not traders.able(network, spender) or (token.fees and owner != token.treasury):
-        raise NotPossible
+    require(most and traders.able(network, spender) and (not token.fees or owner == token.treasury))
     receiver = spender if network.choose.random() < 0.7 else find_receiver(network, token, owner)
     transfers, amount = Transfers(network), network.choose.randint(1, most)
     fails_by = None
-    if network.choose.random() < 0.06:
+    if network.choose.random() < _MISTAKEN:
         amount, fails_by = allowance.amount + 1, "AMOUNT_EXCEEDS_ALLOWANCE"
     transfers.move(token, owner, receiver or spender, amount)
     transfer(network, transfers, payer=spender, approved=True, fails_by=fails_by)
@@ -194,14 +178,13 @@ def take_a_serial(network: Network) -> None:
         for number, serial in token.serials.items()
         if serial.spender and serial.owner
     ]
-    for (owner, spender, allowed), allowance in network.world.tokens.nft_allowances.items():
-        if allowed == token.number and allowance.approved:
+    for owner, spender, allowed in network.world.tokens.all_serials_allowed():
+        if allowed == token.number:
             possible += [(number, owner, spender) for number in token.owned(owner)[:1]]
     number, owner, spender = network.pick(possible)
-    if not traders.able(network, spender):
-        raise NotPossible
+    require(traders.able(network, spender))
     transfers = Transfers(network)
-    transfers.hand_over(token, number, owner, spender)
+    transfers.move(token, owner, spender, number)
     transfer(network, transfers, payer=spender, approved=True)
 
 
@@ -209,21 +192,14 @@ def take_in_vain(network: Network) -> None:
     """Spend hbars without an allowance."""
     owner = traders.trader(network)
     spender = traders.trader(network, other_than=(owner,))
-    if (owner, spender) in network.world.tokens.hbar_allowances:
-        raise NotPossible
+    require((owner, spender) not in network.world.tokens.hbar_allowances)
     _take_hbars(network, owner, spender, HBAR, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
 
 
 def _take_hbars(network: Network, owner: int, spender: int, amount: int, refusal: str | None) -> None:
-    debit = AccountAmount(accountID=account(owner), amount=-amount, is_approval=True)
-    credit = AccountAmount(accountID=account(spender), amount=amount)
-    network.submit(
-        "cryptoTransfer",
-        {"transfers": TransferList(accountAmounts=[debit, credit])},
-        payer=spender,
-        transfers={owner: -amount, spender: amount},
-        result=refusal,
-    )
+    moved = {owner: -amount, spender: amount}
+    body = {"transfers": {"accountAmounts": amounts(moved, approved=True)}}
+    network.submit("cryptoTransfer", body, payer=spender, transfers=moved, result=refusal)
 
 
 def allow_in_vain(network: Network) -> None:
@@ -234,9 +210,8 @@ def allow_in_vain(network: Network) -> None:
     spender, refusal = owner, "SPENDER_ACCOUNT_SAME_AS_OWNER"
     if owner not in token.relationships:
         spender, refusal = token.treasury, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
-    body = {"owner": account(owner), "spender": account(spender), "tokenId": token_id(token.number)}
-    allowance = {"tokenAllowances": [body | {"amount": 100}]}
-    network.submit("cryptoApproveAllowance", allowance, payer=owner, result=refusal)
+    body = {"owner": owner, "spender": spender, "tokenId": token.number, "amount": 100}
+    network.submit("cryptoApproveAllowance", {"tokenAllowances": [body]}, payer=owner, result=refusal)
 
 
 ACTIONS = weighted(

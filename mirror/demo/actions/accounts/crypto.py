@@ -1,13 +1,14 @@
-"""Accounts: payments between them, opening, changing and closing them."""
+"""Accounts: payments between them, opening, changing and closing them, and staking."""
+
+from typing import Any
 
 from mirror.core.values.hapi.messages import Key
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions.accounts import people
 from mirror.demo.keys.wallet import Ed25519Wallet
-from mirror.demo.network import Network, NotPossible, both, weighted
-from mirror.demo.streams.record_files import TREASURY, account, timestamp
+from mirror.demo.network import Network, NotPossible, both, require, weighted
+from mirror.demo.streams.record_files import TREASURY
 from mirror.demo.world.accounts import HBAR, Account
-from mirror.demo.world.world import World
 
 _FEWEST_PEOPLE = 20
 _SHORT = 1_000 * HBAR
@@ -23,12 +24,18 @@ def pay(network: Network) -> None:
     payer = network.person(at_least=HBAR)
     receivers = network.choose.sample(network.world.people, network.choose.choice((1, 1, 1, 1, 3)))
     transfers = {receiver: _amount(network, payer.balance // (20 * len(receivers))) for receiver in receivers}
-    if payer.number in transfers:
-        raise NotPossible
+    require(payer.number not in transfers)
     memos = _MEMOS_OF_MUCH if max(transfers.values()) > _MUCH else _MEMOS
     transfers[payer.number] = -sum(transfers.values())
     memo = network.choose.choice(memos).format(network.choose.randrange(1000, 9999))
     network.pay(transfers, payer.number, envelope={"memo": memo})
+
+
+def _amount(network: Network, most: int) -> int:
+    """Return a plausible amount: mostly small, sometimes large, and mostly a round one."""
+    amount = int(most * network.choose.random() ** 4)
+    unit = network.choose.choice((1, _CENT, 10 * _CENT, HBAR, HBAR, 5 * HBAR))
+    return max(amount - amount % unit, min(unit, most), 1)
 
 
 def overdraw(network: Network) -> None:
@@ -45,16 +52,14 @@ def open_account(network: Network) -> None:
     if people.has_room(network):
         name, ecdsa = people.next_name(network), network.choose.random() < 0.5
         people.open_account(network, name=name, ecdsa=ecdsa, payer=payer.number)
-    elif network.choose.random() < _LEAVING:
-        close(network)
     else:
-        raise NotPossible
+        require(network.choose.random() < _LEAVING)
+        close(network)
 
 
 def buy_hbars(network: Network) -> None:
     """Let a person who runs short of hbars buy some from the treasury."""
-    short = [account.number for account in network.world.living() if account.balance < _SHORT]
-    buyer = network.pick(short)
+    buyer = network.pick([account.number for account in network.world.living() if account.balance < _SHORT])
     amount = network.choose.randrange(10, 400) * 50 * HBAR
     memo = f"Purchase {network.choose.randrange(10_000, 99_999)}"
     network.pay({TREASURY: -amount, buyer: amount}, TREASURY, envelope={"memo": memo})
@@ -63,53 +68,58 @@ def buy_hbars(network: Network) -> None:
 def change(network: Network) -> None:
     """Change an account: its memo, key, expiry, automatic associations, or what it signs to receive."""
     changed = network.person()
-    body: dict[str, object] = {"accountIDToUpdate": account(changed.number)}
+    body: dict[str, Any] = {"accountIDToUpdate": changed.number}
     match network.choose.randrange(6):
         case 0:
-            changed.memo = people.memo_of(network, changed)
-            body["memo"] = {"value": changed.memo}
+            changed.memo = body["memo"] = people.memo_of(network, changed)
         case 1:
             in_use = network.world.tokens.automatic_associations[changed.number]
             limit = network.choose.choice((-1, in_use + network.choose.randrange(20)))
-            changed.max_automatic_token_associations = limit
-            body["max_automatic_token_associations"] = {"value": limit}
+            changed.max_automatic_token_associations = body["max_automatic_token_associations"] = limit
         case 2:
-            changed.expiration = network.now // NANOS_PER_SECOND * NANOS_PER_SECOND + 180 * NANOS_PER_DAY
-            body["expirationTime"] = timestamp(changed.expiration)
+            at = network.now // NANOS_PER_SECOND * NANOS_PER_SECOND + 180 * NANOS_PER_DAY
+            changed.expiration = body["expirationTime"] = at
         case 3:
-            changed.auto_renew_period = network.choose.randrange(30, 92) * 86_400
-            body["autoRenewPeriod"] = {"seconds": changed.auto_renew_period}
+            changed.auto_renew_period = body["autoRenewPeriod"] = network.choose.randrange(30, 92) * 86_400
         case 4 if not changed.alias:
-            changed.key = _other_key(network, changed)
-            body["key"] = Key.FromString(changed.key)
+            changed.key = body["key"] = _other_key(network, changed)
         case _:
-            changed.receiver_signature_required = not changed.receiver_signature_required
-            body["receiverSigRequiredWrapper"] = {"value": changed.receiver_signature_required}
+            required = not changed.receiver_signature_required
+            changed.receiver_signature_required = body["receiverSigRequiredWrapper"] = required
     network.submit("cryptoUpdateAccount", body, payer=changed.number)
+
+
+def _other_key(network: Network, changed: Account) -> bytes:
+    """Return another serialized key for an account: its spare one, its first one, or any two of three."""
+    first, spare, third = (Ed25519Wallet(changed.number, *word).key for word in ((), ("spare",), ("third",)))
+    if network.choose.random() < 0.25:
+        keys = [Key.FromString(key) for key in (first, spare, third)]
+        threshold: bytes = Key(thresholdKey={"threshold": 2, "keys": {"keys": keys}}).SerializeToString()
+        return threshold
+    return first if changed.key == spare else spare
 
 
 def close(network: Network) -> None:
     """Close an account that owns nothing but hbars, which go to the treasury."""
     world, payer = network.world, network.person()
-    closable = [account for account in world.living() if account is not payer and _may_close(world, account)]
-    if len(world.people) <= _FEWEST_PEOPLE or not closable:
-        raise NotPossible
-    closed = network.choose.choice(closable)
+    tied = world.bound | world.staking.pending.keys() | {payer.number}
+    closable = [
+        account
+        for account in world.living()
+        if account.passing and account.number not in tied and not world.contracts.hooks_of(account.number)
+    ]
+    require(len(world.people) > _FEWEST_PEOPLE)
+    closed = network.pick(closable)
     remaining = closed.balance
     closed.deleted = True
     world.people.remove(closed.number)
     world.closed.append(closed.number)
     network.submit(
         "cryptoDelete",
-        {"deleteAccountID": account(closed.number), "transferAccountID": account(TREASURY)},
+        {"deleteAccountID": closed.number, "transferAccountID": TREASURY},
         payer=payer.number,
         transfers={closed.number: -remaining, TREASURY: remaining} if remaining else None,
     )
-
-
-def _may_close(world: World, account: Account) -> bool:
-    tied = account.number in world.bound or account.number in world.staking.pending
-    return account.passing and not tied and not world.contracts.hooks_of(account.number)
 
 
 def pay_in_vain(network: Network) -> None:
@@ -131,29 +141,11 @@ def use_live_hash(network: Network) -> None:
     owner = network.person()
     if owner.key is None:
         raise NotPossible
-    holder, digest = account(owner.number), network.choose.randbytes(48)
-    keys = {"keys": [Key.FromString(owner.key)]}
-    live_hash = {"accountId": holder, "hash": digest, "keys": keys, "duration": {"seconds": 86_400}}
-    network.submit("cryptoAddLiveHash", {"liveHash": live_hash}, payer=owner.number, result="NOT_SUPPORTED")
-    body = {"accountOfLiveHash": holder, "liveHashToDelete": digest}
-    network.submit("cryptoDeleteLiveHash", body, payer=owner.number, result="NOT_SUPPORTED")
-
-
-def _other_key(network: Network, changed: Account) -> bytes:
-    """Return another serialized key for an account: its spare one, its first one, or any two of three."""
-    first, spare, third = (Ed25519Wallet(changed.number, *word).key for word in ((), ("spare",), ("third",)))
-    if network.choose.random() < 0.25:
-        keys = [Key.FromString(key) for key in (first, spare, third)]
-        threshold: bytes = Key(thresholdKey={"threshold": 2, "keys": {"keys": keys}}).SerializeToString()
-        return threshold
-    return first if changed.key == spare else spare
-
-
-def _amount(network: Network, most: int) -> int:
-    """Return a plausible amount: mostly small, sometimes large, and mostly a round one."""
-    amount = int(most * network.choose.random() ** 4)
-    unit = network.choose.choice((1, _CENT, 10 * _CENT, HBAR, HBAR, 5 * HBAR))
-    return max(amount - amount % unit, min(unit, most), 1)
+    digest, keys = network.choose.randbytes(48), {"keys": [owner.key]}
+    live_hash = {"accountId": owner.number, "hash": digest, "keys": keys, "duration": 86_400}
+    deleted = {"accountOfLiveHash": owner.number, "liveHashToDelete": digest}
+    for kind, body in (("cryptoAddLiveHash", {"liveHash": live_hash}), ("cryptoDeleteLiveHash", deleted)):
+        network.submit(kind, body, payer=owner.number, result="NOT_SUPPORTED")
 
 
 ACTIONS = weighted(

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from mirror.core.values.hapi.messages import Key
 from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet
 from mirror.demo.network import Network
-from mirror.demo.streams.record_files import TREASURY, account
+from mirror.demo.streams.record_files import TREASURY
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 
 # Memos that the network gives to accounts that are created by a payment.
@@ -90,7 +89,7 @@ def open_account(
         "initialBalance": endowment,
         "memo": name,
         "max_automatic_token_associations": opened.max_automatic_token_associations,
-        "autoRenewPeriod": {"seconds": opened.auto_renew_period},
+        "autoRenewPeriod": AUTO_RENEW_PERIOD,
     }
     record: dict[str, Any] = {}
     if staked_node is not None:
@@ -98,22 +97,18 @@ def open_account(
         network.world.staking.restart(opened, network.now)
     if ecdsa:
         wallet = EcdsaWallet(number)
-        opened.key, opened.alias, opened.evm_address = wallet.key, wallet.evm_address, wallet.evm_address
-        body["alias"] = wallet.evm_address
-        record["evm_address"] = wallet.evm_address
+        opened.key = wallet.key
+        opened.alias = opened.evm_address = body["alias"] = record["evm_address"] = wallet.evm_address
     else:
         opened.key = Ed25519Wallet(number).key
-    body["key"] = Key.FromString(opened.key)
+    body["key"] = opened.key
     network.world.accounts[number] = opened
     welcome(network, opened)
     if hooks is not None:
         body["hook_creation_details"] = hooks(opened)
+    transfers = {payer: -endowment, number: endowment}
+    receipt = {"accountID": number}
     network.submit(
-        "cryptoCreateAccount",
-        body,
-        payer=payer,
-        receipt={"accountID": account(number)},
-        record=record,
-        transfers={payer: -endowment, number: endowment},
+        "cryptoCreateAccount", body, payer=payer, receipt=receipt, record=record, transfers=transfers
     )
     return opened

@@ -4,7 +4,6 @@ from typing import Any
 
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import Network, both, weighted
-from mirror.demo.streams.record_files import account
 from mirror.demo.world.accounts import Account
 
 _NO_NODE = -1
@@ -18,12 +17,11 @@ def stake(network: Network) -> None:
 
 def _stake_to_node(network: Network) -> None:
     """Stake to a node, sometimes without reward."""
-    staker = network.person()
-    node = network.choose.choice(nodes()).node_id
+    staker, node = network.person(), network.choose.choice(nodes()).node_id
     decline = network.choose.random() < 0.1
     body: dict[str, Any] = {"staked_node_id": node}
     if decline is not staker.decline_reward:
-        body["decline_reward"] = {"value": decline}
+        body["decline_reward"] = decline
     _change(network, staker, body)
     staker.staked_node_id, staker.staked_account_id, staker.decline_reward = node, None, decline
 
@@ -31,7 +29,7 @@ def _stake_to_node(network: Network) -> None:
 def _stake_to_account(network: Network) -> None:
     """Stake to another account, which earns the reward."""
     staker, stakee = both(network.find_person(), network.find_person(settled=True))
-    _change(network, staker, {"staked_account_id": account(stakee.number)})
+    _change(network, staker, {"staked_account_id": stakee.number})
     staker.staked_node_id, staker.staked_account_id = None, stakee.number
     network.world.bound.add(stakee.number)
 
@@ -43,29 +41,25 @@ def _stop_staking(network: Network) -> None:
         if (staker.staked_node_id is not None or staker.staked_account_id) and network.can_pay(staker.number)
     ]
     staker = network.pick(stakers)
-    if staker.staked_account_id is None:
-        _change(network, staker, {"staked_node_id": _NO_NODE})
-    else:
-        _change(network, staker, {"staked_account_id": account(0)})
+    to_node = staker.staked_account_id is None
+    _change(network, staker, {"staked_node_id": _NO_NODE} if to_node else {"staked_account_id": 0})
     staker.staked_node_id = staker.staked_account_id = None
 
 
 def stake_in_vain(network: Network) -> None:
     """Stake to a node that does not exist, or to the own account."""
-    staker = network.person()
-    body: dict[str, Any] = {"accountIDToUpdate": account(staker.number)}
+    staker = network.person().number
     if network.choose.random() < 0.5:
-        body["staked_node_id"], result = 99, "INVALID_STAKING_ID"
+        body, result = {"staked_node_id": 99}, "INVALID_STAKING_ID"
     else:
-        body["staked_account_id"], result = account(staker.number), "SELF_STAKING_IS_NOT_ALLOWED"
-    network.submit("cryptoUpdateAccount", body, payer=staker.number, result=result)
+        body, result = {"staked_account_id": staker}, "SELF_STAKING_IS_NOT_ALLOWED"
+    network.submit("cryptoUpdateAccount", {"accountIDToUpdate": staker, **body}, payer=staker, result=result)
 
 
 def _change(network: Network, staker: Account, body: dict[str, Any]) -> None:
     """Submit the change. The reward earned before is paid with it."""
     at = network.now
-    body["accountIDToUpdate"] = account(staker.number)
-    network.submit("cryptoUpdateAccount", body, payer=staker.number)
+    network.submit("cryptoUpdateAccount", {"accountIDToUpdate": staker.number, **body}, payer=staker.number)
     network.world.staking.restart(staker, at)
 
 

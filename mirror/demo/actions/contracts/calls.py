@@ -1,70 +1,23 @@
-"""Calls of other contracts than coins: collectibles, counters, lockers; and calls that fail."""
+"""Calls of other contracts than coins: collectibles, counters, lockers; calls that fail; and delegations."""
 
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.deploying import COIN_UNIT
-from mirror.demo.actions.contracts.sending import (
-    ContractCall,
-    Function,
-    call,
-    find_contract,
-    find_ethereum_sender,
-    find_payee,
-    use,
-)
+from mirror.demo.actions.contracts.sending import call, uses
 from mirror.demo.evm.solidity import call_data
-from mirror.demo.network import Network, NotPossible, both, weighted
-from mirror.demo.world.accounts import HBAR
+from mirror.demo.network import Network, both, require, required, weighted
+from mirror.demo.world.accounts import HBAR, NO_DELEGATION, Account
 from mirror.demo.world.contracts import Contract
 
 # A contract that holds this many is no longer called, and another one is deployed.
 _MOST_COLLECTED, _MOST_LOCKERS = 150, 100
 _REASONS = ("Out of stock", "Closed on Sundays", "Table is taken", "Sold out")
-
-
-def use_collectible(network: Network) -> None:
-    """Mint, transfer or approve collectibles."""
-    use(network, "Collectible", (_collect, _hand_over, _steal, _appoint), (6, 5, 1, 1))
-
-
-def use_counter(network: Network) -> None:
-    """Count, reset a counter, or read it."""
-    use(network, "Counter", (_count, _reset, _look_around), (12, 2, 1))
-
-
-def use_factory(network: Network) -> None:
-    """Make a locker, or pay from one."""
-    use(network, "Factory", (_make_locker, _pay_from_locker), (1, 3))
-
-
-def fail(network: Network) -> None:
-    """Call a function that fails on purpose."""
-    use(network, "Faults", (_fault,), (1,))
-
-
-def pay_by_ethereum(network: Network) -> None:
-    """Pay hbars by an Ethereum transaction."""
-    sender, receiver = both(find_ethereum_sender(network), find_payee(network))
-    value = 1 + int(sender.balance * network.choose.random() ** 4 / 40)
-    gas = network.choose.choice((21_000, 30_000))
-    sending.by_ethereum(network, ContractCall(sender, receiver, b"", gas, value))
-
-
-def come_out_of_order(network: Network) -> None:
-    """Send an Ethereum transaction with a wrong nonce."""
-    sender, coin = both(find_ethereum_sender(network), find_contract(network, "Coin"))
-    data = call_data("transfer(address,uint256)", sender.address, COIN_UNIT)
-    sending.out_of_order(network, sender, network.world.accounts[coin.number], data)
-
-
-def overdraw_by_ethereum(network: Network) -> None:
-    """Send an Ethereum transaction of more hbars than the sender has."""
-    sending.beyond_means(network, *both(find_ethereum_sender(network), find_payee(network)))
+_MOST_DELEGATING, _ENDING = 8, 0.3
 
 
 # COLLECTIBLES
 def _collect(network: Network, art: Contract) -> None:
     sender = network.person()
-    result = call(network, sender, art, Function("mint(address)", 120_000), sender.address)
+    result = call(network, sender, art, "mint(address)", sender, gas=120_000)
     if result and result.result == "SUCCESS":
         art.parties.append(sender.number)
     if len(art.parties) >= _MOST_COLLECTED:
@@ -73,60 +26,59 @@ def _collect(network: Network, art: Contract) -> None:
 
 def _hand_over(network: Network, art: Contract) -> None:
     """Transfer a collectible, or approve an account that transfers it."""
-    if not art.parties:
-        raise NotPossible
-    place = network.choose.randrange(len(art.parties))
-    holder, receiver = network.world.accounts.get(art.parties[place]), network.person()
-    if holder is None or holder.deleted or holder is receiver:
-        raise NotPossible
+    place, party = _party(network, art)
+    holder, receiver = both(party, network.person())
     sender = holder
     if network.choose.random() < 0.3:
-        call(network, holder, art, Function("approve(address,uint256)", 80_000), receiver.address, place + 1)
+        call(network, holder, art, "approve(address,uint256)", receiver, place + 1, gas=80_000)
         sender = receiver
-    moved = (holder.address, receiver.address, place + 1)
-    name = network.choose.choice(("transferFrom", "safeTransferFrom"))
-    result = call(network, sender, art, Function(f"{name}(address,address,uint256)", 140_000), *moved)
+    moved = (holder, receiver, place + 1)
+    signature = f"{network.choose.choice(('transferFrom', 'safeTransferFrom'))}(address,address,uint256)"
+    result = call(network, sender, art, signature, *moved, gas=140_000)
     if result and result.result == "SUCCESS":
         art.parties[place] = receiver.number
 
 
+def _party(network: Network, contract: Contract) -> tuple[int, Account | None]:
+    """Return the place of one of the parties, and the account unless it is deleted. Errors: NotPossible."""
+    require(contract.parties)
+    place = network.choose.randrange(len(contract.parties))
+    party = network.world.accounts.get(contract.parties[place])
+    return place, None if party is None or party.deleted else party
+
+
 def _steal(network: Network, art: Contract) -> None:
     """Approve a collectible of another account, or one that does not exist."""
-    sender = network.person()
-    number = network.choose.randrange(1, len(art.parties) + 3)
-    call(network, sender, art, Function("approve(address,uint256)", 90_000), sender.address, number)
+    sender, number = network.person(), network.choose.randrange(1, len(art.parties) + 3)
+    call(network, sender, art, "approve(address,uint256)", sender, number, gas=90_000)
 
 
 def _appoint(network: Network, art: Contract) -> None:
     sender, operator = both(network.find_person(), network.find_person(at_least=0))
-    appointed = network.choose.random() < 0.7
-    call(
-        network, sender, art, Function("setApprovalForAll(address,bool)", 80_000), operator.address, appointed
-    )
+    appointed = (operator, network.choose.random() < 0.7)
+    call(network, sender, art, "setApprovalForAll(address,bool)", *appointed, gas=80_000)
 
 
 # COUNTERS
 def _count(network: Network, counter: Contract) -> None:
     sender = network.person()
     if network.choose.random() < 0.5:
-        call(network, sender, counter, Function("increment()", 90_000))
+        call(network, sender, counter, "increment()", gas=90_000)
     else:
         amount = network.choose.choice((0, 1, 2, 3, 5, 8, 13, 21, 34))
-        call(network, sender, counter, Function("add(uint256)", 90_000), amount)
+        call(network, sender, counter, "add(uint256)", amount, gas=90_000)
 
 
 def _reset(network: Network, counter: Contract) -> None:
     """Reset a counter as its owner, or as another account."""
-    owner = None if counter.owner is None else network.world.accounts[counter.owner]
-    sender = owner if network.choose.random() < 0.5 else network.find_person()
-    if sender is None or sender.deleted:
-        raise NotPossible
-    call(network, sender, counter, Function("reset()", 60_000))
+    is_owner = network.choose.random() < 0.5
+    sender = required(sending.owner_of(network, counter) if is_owner else network.find_person())
+    call(network, sender, counter, "reset()", gas=60_000)
 
 
 def _look_around(network: Network, counter: Contract) -> None:
     sender = network.person()
-    call(network, sender, counter, Function(network.choose.choice(("place()", "count()")), 30_000))
+    call(network, sender, counter, network.choose.choice(("place()", "count()")), gas=30_000)
 
 
 # LOCKERS
@@ -136,12 +88,12 @@ def _make_locker(network: Network, factory: Contract) -> None:
     money = network.choose.randrange(1, 40) * HBAR
     match network.choose.randrange(5):
         case 0:
-            result = call(network, sender, factory, Function("makeMany(uint256)", 1_200_000), 2)
+            result = call(network, sender, factory, "makeMany(uint256)", 2, gas=1_200_000)
         case 1 | 2:
             salt = network.choose.getrandbits(256).to_bytes(32, "big")
-            result = call(network, sender, factory, Function("makeAt(bytes32)", 500_000), salt, value=money)
+            result = call(network, sender, factory, "makeAt(bytes32)", salt, gas=500_000, value=money)
         case _:
-            result = call(network, sender, factory, Function("make()", 500_000), value=money)
+            result = call(network, sender, factory, "make()", gas=500_000, value=money)
     if result:
         factory.parties += [sender.number] * len(result.created)
     if len(factory.parties) >= _MOST_LOCKERS:
@@ -150,23 +102,20 @@ def _make_locker(network: Network, factory: Contract) -> None:
 
 def _pay_from_locker(network: Network, factory: Contract) -> None:
     """Unlock a locker or pay from it, which fails while it is locked."""
-    if not factory.parties:
-        raise NotPossible
-    label = network.choose.randrange(len(factory.parties))
-    holder, receiver = network.world.accounts.get(factory.parties[label]), find_payee(network)
-    if receiver is None or holder is None or holder.deleted:
-        raise NotPossible
+    label, party = _party(network, factory)
+    receiver = required(sending.find_payee(network))
+    holder = required(party)
     if network.choose.random() < 0.3:
-        call(network, holder, factory, Function("unlock(uint256)", 120_000), label)
+        call(network, holder, factory, "unlock(uint256)", label, gas=120_000)
         return
-    amount = network.choose.randrange(1, HBAR)
-    name = network.choose.choice(("pay", "pay", "tryToPay"))
-    function, arguments = Function(f"{name}(uint256,address,uint256)", 150_000), (receiver.address, amount)
-    call(network, holder, factory, function, label, *arguments, around=(receiver,))
+    paid = (label, receiver, network.choose.randrange(1, HBAR))
+    signature = f"{network.choose.choice(('pay', 'pay', 'tryToPay'))}(uint256,address,uint256)"
+    call(network, holder, factory, signature, *paid, gas=150_000)
 
 
 # FAILURES
 def _fault(network: Network, faults: Contract) -> None:
+    """Call a function that fails on purpose."""
     sender, choose = network.person(), network.choose
     signature, arguments = choose.choice(
         (
@@ -182,10 +131,62 @@ def _fault(network: Network, faults: Contract) -> None:
             ("undone(uint256)", (choose.randrange(1, 1_000),)),
         )
     )
-    call(network, sender, faults, Function(signature, 50_000), *arguments)
+    call(network, sender, faults, signature, *arguments, gas=50_000)
 
 
-ACTIONS = weighted(
-    *((2, use_collectible, use_counter), (1, use_factory), (0, fail), (2, pay_by_ethereum)),
-    (0, come_out_of_order, overdraw_by_ethereum),
+def pay_by_ethereum(network: Network) -> None:
+    """Pay hbars by an Ethereum transaction."""
+    sender, receiver = both(sending.find_ethereum_sender(network), sending.find_payee(network))
+    value = 1 + int(sender.balance * network.choose.random() ** 4 / 40)
+    gas = network.choose.choice((21_000, 30_000))
+    sending.by_ethereum(network, sending.ContractCall(sender, receiver, b"", gas, value))
+
+
+def come_out_of_order(network: Network) -> None:
+    """Send an Ethereum transaction with a wrong nonce."""
+    sender, coin = both(sending.find_ethereum_sender(network), sending.find_contract(network, "Coin"))
+    data = call_data("transfer(address,uint256)", sender.address, COIN_UNIT)
+    sending.out_of_order(network, sender, network.world.accounts[coin.number], data)
+
+
+def overdraw_by_ethereum(network: Network) -> None:
+    """Send an Ethereum transaction of more hbars than the sender has."""
+    sending.beyond_means(network, *both(sending.find_ethereum_sender(network), sending.find_payee(network)))
+
+
+# DELEGATIONS (HIP-1340): the code of a contract runs at the address of an account.
+def delegate(network: Network) -> None:
+    """Let an account delegate to a counter, or end its delegation."""
+    delegating = [holder for holder in network.world.living() if holder.delegation]
+    counters = network.world.contracts.of("Counter")
+    if len(delegating) >= _MOST_DELEGATING or (delegating and network.choose.random() < _ENDING):
+        holder = network.choose.choice(delegating)
+        holder.delegation, delegated = None, NO_DELEGATION
+    else:
+        require(counters)
+        holder = network.person()
+        holder.delegation = delegated = network.choose.choice(counters).address
+    body = {"accountIDToUpdate": holder.number, "delegation_address": delegated}
+    network.submit("cryptoUpdateAccount", body, payer=holder.number)
+
+
+def delegate_by_ethereum(network: Network) -> None:
+    """Delegate to a counter with the Ethereum transaction that calls it.
+
+    Record files have no state of accounts, so a child transaction has the delegation.
+    """
+    sender, counter = both(sending.find_ethereum_sender(network), sending.find_contract(network, "Counter"))
+    called, gas = network.world.accounts[counter.number], 120_000
+    require(sending.can_pay(sender, gas))
+    data = call_data("increment()")
+    sending.by_ethereum(network, sending.ContractCall(sender, called, data, gas, delegated=called.address))
+
+
+ACTIONS = (
+    uses(2, "Collectible", {_collect: 6, _hand_over: 5, _steal: 1, _appoint: 1}),
+    uses(2, "Counter", {_count: 12, _reset: 2, _look_around: 1}),
+    uses(1, "Factory", {_make_locker: 1, _pay_from_locker: 3}),
+    uses(0, "Faults", {_fault: 1}),
+    *weighted((2, pay_by_ethereum), (0, come_out_of_order, overdraw_by_ethereum)),
 )
+DELEGATIONS = weighted((0, delegate, delegate_by_ethereum))

@@ -3,20 +3,17 @@
 from typing import Any, NamedTuple
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import FileID, Key
+from mirror.demo.actions import files
 from mirror.demo.actions.accounts import people
-from mirror.demo.actions.contracts import sending
-from mirror.demo.actions.contracts.sending import ContractCall
-from mirror.demo.actions.files import key_list, store
-from mirror.demo.evm import hooks
+from mirror.demo.actions.contracts import hooks, sending
+from mirror.demo.actions.contracts.sending import ContractCall, find_changeable, submit_change
 from mirror.demo.evm.execution import Request, intrinsic_gas
-from mirror.demo.evm.run import Run, contract_id
+from mirror.demo.evm.run import Run
 from mirror.demo.evm.solidity import compiled
-from mirror.demo.network import Network, NotPossible, both, required, weighted
-from mirror.demo.streams.record_files import account
+from mirror.demo.network import Network, both, require, required, weighted
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
-from mirror.demo.world.files import APPEND, Change, File
+from mirror.demo.world.files import File
 
 COIN_UNIT = 10**8  # decimals
 
@@ -50,15 +47,25 @@ def deploy(network: Network) -> None:
     by_ethereum = sending.signs_ethereum(owner) and kind != _DELETABLE
     file = None
     if len(creation) + len(arguments) > _INLINE_BYTES:
-        file = upload(network, owner, creation + arguments if by_ethereum else creation)
+        file = _upload(network, owner, creation + arguments if by_ethereum else creation)
+    number = file.number if file else None
     if by_ethereum:
-        creating = ContractCall(owner, None, creation + arguments, _GAS, file=file)
+        creating = ContractCall(owner, None, creation + arguments, _GAS, file=number)
         result = sending.by_ethereum(network, creating)
     else:
-        result = _create(network, owner, Creation(kind, creation, arguments, file))
-    _deployed(network, result, kind, owner, file)
+        result = _create(network, owner, Creation(kind, creation, arguments, number))
+    if result.contract is None:
+        raise RuntimeError(f"a {kind} can't be deployed: {result.result}")
+    # What later calls need.
+    contract = network.world.contracts.deployed[result.contract]
+    contract.file, contract.owner = number, owner.number
+    if kind == "Coin":
+        contract.parties.append(owner.number)
+    if kind == "Exchange":
+        coin = contract.slots[0].value.to_bytes(20, "big")
+        contract.trades = network.world.contracts.by_address[coin]
     if file is not None:
-        discard(network, owner, file)
+        files.remove(network, file)
 
 
 def deploy_in_vain(network: Network) -> None:
@@ -73,23 +80,17 @@ def change(network: Network) -> None:
     """Change the memo, the renewal or the automatic associations of a contract."""
     contract, admin = required(find_changeable(network))
     itself = network.world.accounts[contract.number]
-    body: dict[str, Any] = {"contractID": contract_id(contract.number)}
+    body: dict[str, Any] = {}
     match network.choose.randrange(3):
         case 0:
-            itself.memo = f"{contract.kind}, version {network.choose.randrange(2, 10)}"
-            body["memoWrapper"] = {"value": itself.memo}
+            version = network.choose.randrange(2, 10)
+            itself.memo = body["memoWrapper"] = f"{contract.kind}, version {version}"
         case 1:
-            itself.max_automatic_token_associations = network.choose.randrange(0, 50)
-            body["max_automatic_token_associations"] = {"value": itself.max_automatic_token_associations}
+            limit = network.choose.randrange(0, 50)
+            itself.max_automatic_token_associations = body["max_automatic_token_associations"] = limit
         case _:
-            itself.auto_renew_period = network.choose.randrange(30, 92) * 86_400
-            body["autoRenewPeriod"] = {"seconds": itself.auto_renew_period}
-    network.submit(
-        "contractUpdateInstance",
-        body,
-        payer=admin.number,
-        receipt={"contractID": contract_id(contract.number)},
-    )
+            itself.auto_renew_period = body["autoRenewPeriod"] = network.choose.randrange(30, 92) * 86_400
+    submit_change(network, contract.number, body, payer=admin.number)
 
 
 def delete(network: Network) -> None:
@@ -98,8 +99,7 @@ def delete(network: Network) -> None:
         find_changeable(network, kind=_DELETABLE, unhooked=True), network.find_person()
     )
     contracts = network.world.contracts
-    if len(contracts.living[_DELETABLE]) < 2:
-        raise NotPossible
+    require(len(contracts.living[_DELETABLE]) >= 2)
     itself = network.world.accounts[contract.number]
     itself.deleted = True
     contract.obtainer = obtainer.number
@@ -107,32 +107,24 @@ def delete(network: Network) -> None:
     held = itself.balance
     network.submit(
         "contractDeleteInstance",
-        {"contractID": contract_id(contract.number), "transferAccountID": account(obtainer.number)},
+        {"contractID": contract.number, "transferAccountID": obtainer.number},
         payer=admin.number,
-        receipt={"contractID": contract_id(contract.number)},
+        receipt={"contractID": contract.number},
         transfers={contract.number: -held, obtainer.number: held} if held else None,
     )
 
 
-def upload(network: Network, owner: Account, content: bytes) -> int:
-    """Store bytes in a new file as hex text, in as many transactions as it takes. Return its number."""
-    number, text = network.new_number(), content.hex().encode()
+def _upload(network: Network, owner: Account, content: bytes) -> File:
+    """Store bytes in a new file as hex text, in as many transactions as it takes."""
+    text = content.hex().encode()
     assert owner.key is not None
-    stored = File(number, network.now, owner.number, key_list(owner.key), "Contract code")
+    keys = files.key_list(owner.key)
+    file = File(network.new_number(), network.now, owner.number, keys, "Contract code")
     first, *others = (text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK))
-    store(network, stored, first)
+    files.store(network, file, first)
     for contents in others:
-        stored.changes.append(Change(network.now, APPEND, contents))
-        network.submit(
-            "fileAppend", {"fileID": FileID(fileNum=number), "contents": contents}, payer=owner.number
-        )
-    return number
-
-
-def discard(network: Network, owner: Account, file: int) -> None:
-    """Delete a file that is no longer needed."""
-    network.world.files[file].deleted = True
-    network.submit("fileDelete", {"fileID": FileID(fileNum=file)}, payer=owner.number)
+        files.add(network, file, contents)
+    return file
 
 
 def _wanted(network: Network) -> str | None:
@@ -143,24 +135,24 @@ def _wanted(network: Network) -> str | None:
             return kind
     if len(living[_DELETABLE]) < 2:
         return _DELETABLE
-    kinds = [kind for kind, most in _MOST.items() if len(living[kind]) < most]
-    return network.find(kinds)
+    return network.find([kind for kind, most in _MOST.items() if len(living[kind]) < most])
 
 
 def _arguments(network: Network, kind: str) -> tuple[object, ...]:
     """Return the constructor arguments."""
     contracts, choose = network.world.contracts, network.choose
     made = contracts.made[kind]
-    if kind == "Coin":
-        return (*_COINS[made % len(_COINS)], choose.randrange(1, 50) * 1_000_000 * COIN_UNIT)
-    if kind == "Collectible":
-        times, place = divmod(made, len(_COLLECTIONS))
-        name, symbol, address = _COLLECTIONS[place]
-        return (people.numbered(name, times), symbol, address)
-    if kind == "Counter":
-        return (choose.randrange(100),)
-    if kind == "Exchange":
-        return (choose.choice(contracts.of("Coin")).address,)
+    match kind:
+        case "Coin":
+            return (*_COINS[made % len(_COINS)], choose.randrange(1, 50) * 1_000_000 * COIN_UNIT)
+        case "Collectible":
+            times, place = divmod(made, len(_COLLECTIONS))
+            name, symbol, address = _COLLECTIONS[place]
+            return (people.numbered(name, times), symbol, address)
+        case "Counter":
+            return (choose.randrange(100),)
+        case "Exchange":
+            return (choose.choice(contracts.of("Coin")).address,)
     return ()
 
 
@@ -183,32 +175,22 @@ def _create(network: Network, owner: Account, creation: Creation) -> Result:
     body: dict[str, Any] = {
         "gas": gas,
         "initialBalance": value,
-        "autoRenewPeriod": {"seconds": AUTO_RENEW_PERIOD},
-        "auto_renew_account_id": account(owner.number),
+        "autoRenewPeriod": AUTO_RENEW_PERIOD,
+        "auto_renew_account_id": owner.number,
         "memo": f"{kind} of {owner.memo.partition(', ')[0]}",
     }
     if creation.file is None:
         body["initcode"] = data
     else:
-        body |= {"fileID": FileID(fileNum=creation.file), "constructorParameters": creation.arguments}
+        body |= {"fileID": creation.file, "constructorParameters": creation.arguments}
     if kind == _DELETABLE or network.choose.random() < 0.7:
-        assert owner.key is not None
-        body["adminKey"] = Key.FromString(owner.key)
+        body["adminKey"] = owner.key
     itself = network.world.accounts[run.created[0].number] if run.created else None
     if itself is not None:
         _own(network, owner, run.created[0], itself, body)
-    composed = network.submit(
-        "contractCreateInstance",
-        body,
-        payer=owner.number,
-        receipt={} if itself is None else {"contractID": contract_id(itself.number)},
-        record={"contractCreateResult": run.function_result()},
-        transfers=run.transfers,
-        result=run.execution.result,
-        fee=network.fee("contractCreateInstance") + run.gas_fee,
-        sidecars=run.sidecars(bytecode=True),
-    )
-    return run.finish(composed, composed.record.transactionHash[:32], itself=itself, payer=owner.number)
+    outcome = run.outcome("contractCreateResult", fee=network.fee("contractCreateInstance"))
+    composed = network.submit("contractCreateInstance", body, payer=owner.number, **outcome)
+    return run.finish(composed, itself=itself, payer=owner.number)
 
 
 def _own(network: Network, owner: Account, contract: Contract, itself: Account, body: dict[str, Any]) -> None:
@@ -220,42 +202,7 @@ def _own(network: Network, owner: Account, contract: Contract, itself: Account, 
         itself.key, contract.admin = owner.key, owner.number
     living = network.world.contracts.living
     if living.get("AllowanceHook") and contract.kind != _DELETABLE and network.choose.random() < 0.3:
-        details = hooks.create(network, itself, 1, limit=HBAR, allowed=[owner])
-        body["hook_creation_details"] = [details]
-
-
-def _deployed(network: Network, result: Result, kind: str, owner: Account, file: int | None) -> None:
-    """Record the data of the new contract that later calls need."""
-    if result.contract is None:
-        raise RuntimeError(f"a {kind} can't be deployed: {result.result}")
-    contract = network.world.contracts.deployed[result.contract]
-    contract.file, contract.owner = file, owner.number
-    if kind == "Coin":
-        contract.parties.append(owner.number)
-    if kind == "Exchange":
-        coin = contract.slots[0].value.to_bytes(20, "big")
-        contract.trades = network.world.contracts.by_address[coin]
-
-
-def find_changeable(
-    network: Network, kind: str | None = None, *, unhooked: bool = False
-) -> tuple[Contract, Account] | None:
-    """Return a contract, one without hooks if `unhooked`, and the account that may change it."""
-    contracts, accounts = network.world.contracts, network.world.accounts
-    able: list[Contract] = [
-        contract
-        for of_kind in ([kind] if kind else list(contracts.living))
-        for contract in contracts.of(of_kind)
-        if contract.admin is not None
-        and not accounts[contract.admin].deleted
-        and not (unhooked and contracts.hooks_of(contract.number))
-    ]
-    if not able:
-        return None
-    contract = network.choose.choice(able)
-    assert contract.admin is not None
-    admin = accounts[contract.admin]
-    return (contract, admin) if admin.balance > HBAR else None
+        body["hook_creation_details"] = [hooks.create(network, itself, 1, limit=HBAR, allowed=[owner])]
 
 
 ACTIONS = weighted((2, deploy), (0, deploy_in_vain, change, delete))

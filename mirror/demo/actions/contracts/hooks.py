@@ -1,64 +1,58 @@
 """Hooks (HIP-1195): attaching them to accounts and contracts, storing, running and detaching them."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mirror.core.values.hashes import keccak256
 from mirror.demo.actions.accounts import people
-from mirror.demo.actions.contracts.deploying import find_changeable
-from mirror.demo.evm import hooks
-from mirror.demo.evm.hooks import CALLS, LIMIT
-from mirror.demo.evm.ledgers import HOOK_ADDRESS, HOOK_CONTRACT
-from mirror.demo.evm.run import NO_BLOOM, contract_id
+from mirror.demo.actions.contracts.sending import find_changeable, submit_change
+from mirror.demo.evm import sidecars
+from mirror.demo.evm.execution import Request, execute
+from mirror.demo.evm.run import NO_BLOOM, place
+from mirror.demo.evm.sidecars import shortest
 from mirror.demo.evm.solidity import call_data
-from mirror.demo.network import Network, NotPossible, both, required, weighted
-from mirror.demo.streams.record_files import account
+from mirror.demo.evm.state import HOOK_ADDRESS, HOOK_CONTRACT, HookLedger
+from mirror.demo.network import Network, both, require, required, weighted
+from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import MOST_HOOKS_OF_ONE, Hook, Result
 
 _MOST_HOOKS = 60
 _GAS = 80_000
+# The storage of the hook's contract: two numbers and a mapping.
+LIMIT, CALLS, ALLOWED = 0, 1, 2
 
 
 def attach(network: Network) -> None:
     """Attach a hook to an account or a contract."""
-    payer = network.person()
-    if not _may_attach(network):
-        raise NotPossible
-    owner = payer
+    owner = payer = network.person()
+    require(_may_attach(network))
     if network.counts["hook_dispatch"] and network.choose.random() < 0.3:
-        contract, admin = required(find_changeable(network))
-        owner, payer = network.world.accounts[contract.number], admin
-    number = _free(network, owner)
-    if number is None:
-        raise NotPossible
-    details = _details(network, owner, number)
+        contract, payer = required(find_changeable(network))
+        owner = network.world.accounts[contract.number]
+    taken = {hook.hook_id for hook in network.world.contracts.hooks_of(owner.number)}
+    free = (number for number in range(1, MOST_HOOKS_OF_ONE + 1) if number not in taken)
+    details = _details(network, owner, required(next(free, None)))
+    parent = _submit_change(network, owner, {"hook_creation_details": [details]}, payer=payer.number)
+    if parent:
+        creation = {"entity_id": owner_id(owner), "details": details}
+        network.submit("hook_dispatch", {"creation": creation}, payer=payer.number, parent=parent, nonce=1)
+
+
+def _submit_change(
+    network: Network, owner: Account, body: dict[str, Any], *, payer: int
+) -> ComposedTransaction | None:
+    """Change a contract, or an account; return the transaction of that."""
     if owner.is_contract:
-        changed = contract_id(owner.number)
-        network.submit(
-            "contractUpdateInstance",
-            {"contractID": changed, "hook_creation_details": [details]},
-            payer=payer.number,
-            receipt={"contractID": changed},
-        )
-        return
-    parent = network.submit(
-        "cryptoUpdateAccount",
-        {"accountIDToUpdate": account(owner.number), "hook_creation_details": [details]},
-        payer=payer.number,
-    )
-    network.submit(
-        "hook_dispatch",
-        {"creation": {"entity_id": hooks.owner_id(owner), "details": details}},
-        payer=payer.number,
-        parent=parent,
-        nonce=1,
-    )
+        submit_change(network, owner.number, body, payer=payer)
+        return None
+    return network.submit("cryptoUpdateAccount", {"accountIDToUpdate": owner.number, **body}, payer=payer)
 
 
 def open_account(network: Network) -> None:
     """Open an account that has a hook from the start."""
     payer = network.person(at_least=1_000 * HBAR)
-    if not people.has_room(network) or not _may_attach(network):
-        raise NotPossible
+    require(people.has_room(network) and _may_attach(network))
     people.open_account(
         network,
         name=people.next_name(network),
@@ -78,14 +72,14 @@ def store(network: Network) -> None:
         case 1:
             slots |= {LIMIT: network.choose.randrange(1, 200) * HBAR, CALLS: 0}
         case 2:
-            updates = hooks.write(hook, {LIMIT: HBAR}, {}, network.now)
+            updates = write(hook, {LIMIT: HBAR}, {}, network.now)
             slots[LIMIT] = network.choose.randrange(1, 200) * HBAR
         case 3:
             entries[f"friends of {payer.memo}, list {network.choose.randrange(99)}".encode()] = 1
         case _:
             friend = network.person(at_least=0)
             entries[friend.address] = network.choose.randrange(2)
-    _store(network, hook, payer, [*updates, *hooks.write(hook, slots, entries, network.now)])
+    _store(network, hook, payer, [*updates, *write(hook, slots, entries, network.now)])
 
 
 def detach(network: Network) -> None:
@@ -97,28 +91,22 @@ def detach(network: Network) -> None:
             hook.put(key, b"", network.now)
         _store(network, hook, payer, [{"storage_slot": {"key": key, "value": b""}} for key in used])
     hook.deleted = True
-    if network.world.accounts[hook.owner].is_contract:
-        body = {"contractID": contract_id(hook.owner), "hook_ids_to_delete": [hook.hook_id]}
-        receipt = {"contractID": contract_id(hook.owner)}
-        network.submit("contractUpdateInstance", body, payer=payer.number, receipt=receipt)
-    else:
-        body = {"accountIDToUpdate": account(hook.owner), "hook_ids_to_delete": [hook.hook_id]}
-        network.submit("cryptoUpdateAccount", body, payer=payer.number)
+    owner = network.world.accounts[hook.owner]
+    _submit_change(network, owner, {"hook_ids_to_delete": [hook.hook_id]}, payer=payer.number)
 
 
 def collect(network: Network) -> None:
     """Take hbars from an account whose hook permits it."""
     (hook, owner), taker = both(_find(network), network.find_person())
-    if owner.number != hook.owner or taker is owner:
-        raise NotPossible
-    limit = hook.slots.get(LIMIT.to_bytes(32, "big"))
-    if limit is None or not limit.value:
-        raise NotPossible
-    amount = network.choose.randrange(1, min(int.from_bytes(limit.value, "big"), owner.balance // 20) + 1)
+    require(owner.number == hook.owner and taker is not owner)
+    stored = hook.slots.get(LIMIT.to_bytes(32, "big"))
+    limit = int.from_bytes(stored.value, "big") if stored else 0
+    require(limit)
+    amount = network.choose.randrange(1, min(limit, owner.balance // 20) + 1)
     data = call_data("permits(address,uint256)", taker.address, amount)
     called = {"hook_id": hook.hook_id, "evm_hook_call": {"data": data, "gas_limit": _GAS}}
-    debit = {"accountID": account(owner.number), "amount": -amount, "pre_tx_allowance_hook": called}
-    credit = {"accountID": account(taker.number), "amount": amount}
+    debit = {"accountID": owner.number, "amount": -amount, "pre_tx_allowance_hook": called}
+    credit = {"accountID": taker.number, "amount": amount}
     parent = network.submit(
         "cryptoTransfer",
         {"transfers": {"accountAmounts": [debit, credit]}},
@@ -128,51 +116,89 @@ def collect(network: Network) -> None:
     _run(network, hook, taker, data, parent)
 
 
-def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Any) -> None:
+def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: ComposedTransaction) -> None:
     """Run the hook of a transfer, as a child of it: a call of the system contract that runs hooks."""
-    done, sidecars = hooks.run(network, hook, payer, data, _GAS)
+    # The storage stays as it is until then.
+    code = network.world.contracts.deployed[hook.contract].code
+    request = Request(payer.address, data, _GAS, to=HOOK_ADDRESS)
+    done = execute(request, place(network), HookLedger(hook, code))
     at = network.now
     for slot, change in done.slots[HOOK_ADDRESS].items():
         if change.written is not None:
             hook.put(slot.to_bytes(32, "big"), change.written.to_bytes(32, "big"), at)
-    called = contract_id(HOOK_CONTRACT)
+    called = {"contractID": HOOK_CONTRACT}
+    result = {
+        **called,
+        "contractCallResult": done.output,
+        "bloom": NO_BLOOM,
+        "gasUsed": done.gas_used,
+        "sender_id": payer.number,
+    }
     composed = network.submit(
         "contractCall",
-        {"contractID": called, "gas": _GAS, "functionParameters": data},
+        {**called, "gas": _GAS, "functionParameters": data},
         payer=payer.number,
-        receipt={"contractID": called},
-        record={
-            "contractCallResult": {
-                "contractID": called,
-                "contractCallResult": done.output,
-                "bloom": NO_BLOOM,
-                "gasUsed": done.gas_used,
-                "sender_id": account(payer.number),
-            }
-        },
+        receipt=called,
+        record={"contractCallResult": result},
         parent=parent,
         nonce=1,
-        sidecars=sidecars,
+        sidecars=sidecars.of(done, {HOOK_ADDRESS: HOOK_CONTRACT}.get, payer.number),
     )
-    parties = (HOOK_CONTRACT, payer.number, composed.record.transactionHash[:32])
-    gas = (done.result, _GAS, done.gas_used)
-    result = Result(composed.consensus_timestamp, *parties, *gas, parameters=data, output=done.output)
-    network.world.contracts.results.append(result)
+    known = (composed.consensus_timestamp, HOOK_CONTRACT, payer.number, composed.hash, done.result, _GAS)
+    network.world.contracts.results.append(Result(*known, done.gas_used, parameters=data, output=done.output))
+
+
+def owner_id(owner: Account) -> dict[str, int]:
+    """Return the HookEntityId of an account or contract."""
+    return {"contract_id" if owner.is_contract else "account_id": owner.number}
+
+
+def create(network: Network, owner: Account, number: int, *, limit: int, allowed: Iterable[Account]) -> Any:
+    """Create a hook with the next transaction. Return the HookCreationDetails for its body."""
+    contracts = network.world.contracts
+    runs = network.choose.choice(contracts.living["AllowanceHook"])
+    before = contracts.hooks.get((owner.number, number))
+    hook = Hook(owner.number, number, runs, network.now, admin_key=owner.key)
+    if before is not None:
+        hook.slots = before.slots
+    contracts.hooks[owner.number, number] = hook
+    updates = write(hook, {LIMIT: limit}, {account.address: 1 for account in allowed}, network.now)
+    code = {"spec": {"contract_id": runs}, "storage_updates": updates}
+    return {"hook_id": number, "evm_hook": code, "admin_key": owner.key}
+
+
+def write(
+    hook: Hook, slots: Mapping[int, int], entries: Mapping[bytes, int], at: int
+) -> list[dict[str, Any]]:
+    """Write storage of a hook. Return the EvmHookStorageUpdate messages.
+
+    `entries` are those of the mapping of allowed accounts; a key longer than an address is hashed.
+    """
+    updates: list[dict[str, Any]] = []
+    for slot, value in slots.items():
+        hook.put(shortest(slot), shortest(value), at)
+        updates.append({"storage_slot": {"key": shortest(slot), "value": shortest(value)}})
+    messages = []
+    for name, value in entries.items():
+        hashed = len(name) > 20
+        key = keccak256(name) if hashed else name.rjust(32, b"\0")
+        hook.put(keccak256(key + ALLOWED.to_bytes(32, "big")), shortest(value), at)
+        messages.append({"preimage" if hashed else "key": name, "value": shortest(value)})
+    if messages:
+        updates.append({"mapping_entries": {"mapping_slot": shortest(ALLOWED), "entries": messages}})
+    return updates
 
 
 def _details(network: Network, owner: Account, number: int) -> Any:
     limit = network.choose.randrange(1, 100) * HBAR
     friend = network.find_person(at_least=0)
-    return hooks.create(network, owner, number, limit=limit, allowed=[friend] if friend else [])
+    return create(network, owner, number, limit=limit, allowed=[friend] if friend else [])
 
 
 def _store(network: Network, hook: Hook, payer: Account, updates: list[dict[str, Any]]) -> None:
-    owner = network.world.accounts[hook.owner]
-    network.submit(
-        "hook_store",
-        {"hook_id": hooks.hook_id(owner, hook.hook_id), "storage_updates": updates},
-        payer=payer.number,
-    )
+    entity = owner_id(network.world.accounts[hook.owner])
+    body = {"hook_id": {"entity_id": entity, "hook_id": hook.hook_id}, "storage_updates": updates}
+    network.submit("hook_store", body, payer=payer.number)
 
 
 def _living(network: Network) -> list[Hook]:
@@ -184,19 +210,12 @@ def _may_attach(network: Network) -> bool:
     return bool(network.world.contracts.of("AllowanceHook")) and len(_living(network)) < _MOST_HOOKS
 
 
-def _free(network: Network, owner: Account) -> int | None:
-    """Return a hook id that the owner does not use; None if all are used."""
-    taken = {hook.hook_id for hook in network.world.contracts.hooks_of(owner.number)}
-    return next((number for number in range(1, MOST_HOOKS_OF_ONE + 1) if number not in taken), None)
-
-
 def _find(network: Network) -> tuple[Hook, Account] | None:
     """Return a hook that is not deleted, and the account that may change it."""
     contracts, accounts = network.world.contracts, network.world.accounts
-    living = _living(network)
-    if not living:
+    hook = network.find(_living(network))
+    if hook is None:
         return None
-    hook = network.choose.choice(living)
     owner = accounts[hook.owner]
     if owner.is_contract:
         admin = contracts.deployed[hook.owner].admin

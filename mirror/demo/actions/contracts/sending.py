@@ -1,21 +1,20 @@
 """Calling contracts: by a ContractCall, or by an Ethereum transaction."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import Any
 
 from mirror.core.values.ethereum import EIP_1559, EIP_2930, EIP_7702, LEGACY, created_address
-from mirror.core.values.hapi.messages import FileID
 from mirror.demo.actions.accounts import people
 from mirror.demo.evm.ethereum import Access, Authorization, EthereumTransaction, SignedTransaction, authorize
 from mirror.demo.evm.execution import Request
-from mirror.demo.evm.run import GAS_PRICE, Run, contract_id
+from mirror.demo.evm.run import GAS_PRICE, Run
 from mirror.demo.evm.solidity import call_data
 from mirror.demo.keys.wallet import EcdsaWallet
-from mirror.demo.network import Network, NotPossible
-from mirror.demo.streams.record_files import TREASURY, account, transfer_list
+from mirror.demo.network import Action, Network, required
+from mirror.demo.streams.record_files import transfer_list
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
 
@@ -69,30 +68,22 @@ def send(network: Network, sent: ContractCall) -> Result:
         return by_ethereum(network, sent)
     request = Request(sender.address, sent.data, sent.gas, sent.value, to=called.address)
     run = Run(network, sender, request, (called, *sent.around))
-    contract, parameters = contract_id(called.number), sent.data
-    composed = network.submit(
-        "contractCall",
-        {"contractID": contract, "gas": sent.gas, "amount": sent.value, "functionParameters": parameters},
-        payer=sender.number,
-        receipt={"contractID": contract},
-        record={"contractCallResult": run.function_result()},
-        transfers=run.transfers,
-        result=run.execution.result,
-        fee=run.gas_fee,
-        sidecars=run.sidecars(),
-    )
-    return run.finish(composed, composed.record.transactionHash[:32], payer=sender.number)
+    body = {
+        "contractID": called.number,
+        "gas": sent.gas,
+        "amount": sent.value,
+        "functionParameters": sent.data,
+    }
+    composed = network.submit("contractCall", body, payer=sender.number, **run.outcome("contractCallResult"))
+    return run.finish(composed, payer=sender.number)
 
 
 def by_ethereum(network: Network, sent: ContractCall) -> Result:
     """Send an Ethereum transaction: its sender pays for the gas, the relay that submits it pays the rest."""
     sender, called, delegated = sent.sender, sent.called, sent.delegated
-    authorizations = () if delegated is None else _authorizations(network, sender, delegated)
-    signed = _signed(network, sent, authorizations)
-    created = b"" if called else created_address(sender.address, sender.nonce)
-    request = Request(
-        sender.address, sent.data, sent.gas, sent.value, called.address if called else b"", created
-    )
+    signed = _signed(network, sent)
+    to, created = (called.address, b"") if called else (b"", created_address(sender.address, sender.nonce))
+    request = Request(sender.address, sent.data, sent.gas, sent.value, to, created)
     run = Run(network, sender, request, (called, *sent.around) if called else sent.around)
     sender.nonce += 1 if delegated is None else 2
     paying, fee = relay(network), network.fee("ethereumTransaction")
@@ -106,7 +97,7 @@ def by_ethereum(network: Network, sent: ContractCall) -> Result:
         "ethereumTransaction",
         _body(signed.without_data() if sent.file else signed, sent.file),
         payer=paying.number,
-        receipt={} if run.contract is None else {"contractID": contract_id(run.contract)},
+        receipt={"contractID": run.contract},
         record={
             "contractCallResult" if called else "contractCreateResult": result,
             "ethereum_hash": signed.hash,
@@ -119,9 +110,9 @@ def by_ethereum(network: Network, sent: ContractCall) -> Result:
     )
     if delegated is not None:
         sender.delegation = delegated
-        body = {"accountIDToUpdate": account(sender.number), "delegation_address": delegated}
+        body = {"accountIDToUpdate": sender.number, "delegation_address": delegated}
         network.submit("cryptoUpdateAccount", body, payer=paying.number, parent=composed, nonce=1)
-    return run.finish(composed, signed.hash, payer=paying.number, ethereum=signed.raw)
+    return run.finish(composed, payer=paying.number, ethereum=signed)
 
 
 def out_of_order(network: Network, sender: Account, called: Account, data: bytes) -> None:
@@ -135,16 +126,15 @@ def out_of_order(network: Network, sender: Account, called: Account, data: bytes
         _fail(network, signed, WRONG_NONCE)
         return
     result = {
-        "contractID": contract_id(called.number),
+        "contractID": called.number,
         "errorMessage": WRONG_NONCE,
         "gas": _GAS,
         "functionParameters": data,
-        "sender_id": account(sender.number),
+        "sender_id": sender.number,
     }
     at = _fail(network, signed, WRONG_NONCE, contractCallResult=result)
-    parties = (called.number, sender.number)
-    failed = Result(at, *parties, signed.hash, WRONG_NONCE, _GAS, parameters=data, error=WRONG_NONCE)
-    network.world.contracts.results.append(replace(failed, ethereum=signed.raw))
+    failed = Result(at, called.number, sender.number, signed.hash, WRONG_NONCE, _GAS, error=WRONG_NONCE)
+    network.world.contracts.results.append(replace(failed, parameters=data, ethereum=signed.raw))
 
 
 def beyond_means(network: Network, sender: Account, called: Account) -> None:
@@ -158,13 +148,10 @@ def beyond_means(network: Network, sender: Account, called: Account) -> None:
 
 def _fail(network: Network, signed: SignedTransaction, result: str, **record: Any) -> int:
     """Submit an Ethereum transaction that is not run. Return its consensus timestamp."""
+    paying, fee = relay(network).number, network.fee("ethereumTransaction")
+    record["ethereum_hash"] = signed.hash
     composed = network.submit(
-        "ethereumTransaction",
-        _body(signed, None),
-        payer=relay(network).number,
-        record={"ethereum_hash": signed.hash, **record},
-        result=result,
-        fee=network.fee("ethereumTransaction"),
+        "ethereumTransaction", _body(signed, None), payer=paying, record=record, result=result, fee=fee
     )
     return composed.consensus_timestamp
 
@@ -173,36 +160,30 @@ def relay(network: Network) -> Account:
     """Return the account that submits Ethereum transactions."""
     contracts = network.world.contracts
     if contracts.relay is None:
-        opened = people.open_account(network, name="JSON-RPC relay", ecdsa=True, payer=TREASURY)
+        opened = people.open_account(network, name="JSON-RPC relay", ecdsa=True)
         network.world.bound.add(opened.number)
         contracts.relay = opened.number
     return network.world.accounts[contracts.relay]
 
 
-def _signed(
-    network: Network, sent: ContractCall, authorizations: tuple[Authorization, ...] = ()
-) -> SignedTransaction:
+def _signed(network: Network, sent: ContractCall) -> SignedTransaction:
     sender, called = sent.sender, sent.called
-    (kind,) = (EIP_7702,) if authorizations else network.choose.choices(_TYPES, _TYPE_WEIGHTS)
+    authorizations: tuple[Authorization, ...] = ()
+    if sent.delegated is None:
+        (kind,) = network.choose.choices(_TYPES, _TYPE_WEIGHTS)
+    else:
+        kind, authorizations = EIP_7702, _authorizations(network, sender, sent.delegated)
     access: tuple[Access, ...] = ()
     if kind != LEGACY and called and sent.file is None and network.choose.random() < _ANNOUNCING:
-        access = _access_list(network, called)
+        # The network neither charges for it nor makes anything cheaper by it.
+        contract = network.world.contracts.deployed.get(called.number)
+        slots = sorted(contract.slots) if contract else []
+        access = ((called.address, tuple(slots[: network.choose.randrange(3)])),)
+    to = called.address if called else b""
     wrapped = EthereumTransaction(
-        *(kind, sender.nonce, GAS_PRICE, sent.gas, called.address if called else b"", sent.value, sent.data),
-        access_list=access,
-        authorizations=authorizations,
+        *(kind, sender.nonce, GAS_PRICE, sent.gas, to, sent.value, sent.data, access, authorizations)
     )
     return wrapped.sign(wallet(sender.number))
-
-
-def _access_list(network: Network, called: Account) -> tuple[Access, ...]:
-    """Return an access list that names the called account, with some slots if it is a contract.
-
-    The network neither charges for it nor makes anything cheaper by it.
-    """
-    contract = network.world.contracts.deployed.get(called.number)
-    slots = sorted(contract.slots) if contract else []
-    return (Access(called.address, tuple(slots[: network.choose.randrange(3)])),)
 
 
 def _authorizations(network: Network, sender: Account, delegated: bytes) -> tuple[Authorization, ...]:
@@ -215,54 +196,77 @@ def _authorizations(network: Network, sender: Account, delegated: bytes) -> tupl
 
 
 def _body(signed: SignedTransaction, file: int | None) -> dict[str, Any]:
-    body: dict[str, Any] = {"ethereum_data": signed.raw, "max_gas_allowance": _MAX_GAS_ALLOWANCE}
-    if file:
-        body["call_data"] = FileID(fileNum=file)
-    return body
+    return {"ethereum_data": signed.raw, "max_gas_allowance": _MAX_GAS_ALLOWANCE, "call_data": file}
 
 
 # CONTRACTS AND PARTIES
 Use = Callable[[Network, Contract], None]
 
 
-def use(network: Network, kind: str, uses: Sequence[Use], weights: Sequence[int]) -> None:
-    """Use a contract of a kind in one of several ways."""
+def uses(weight: int, kind: str, ways: Mapping[Use, int]) -> Action:
+    """Return the action of using a contract of a kind in one of several ways, by their weights."""
+    return Action(partial(_use, kind=kind, ways=ways), weight)
+
+
+def _use(network: Network, kind: str, ways: Mapping[Use, int]) -> None:
     contract = find_contract(network, kind)
-    (chosen,) = network.choose.choices(uses, weights)
-    if contract is None:
-        raise NotPossible
-    chosen(network, contract)
+    (way,) = network.choose.choices(list(ways), list(ways.values()))
+    way(network, required(contract))
 
 
 def find_contract(network: Network, kind: str) -> Contract | None:
     """Return a contract of a kind; None if there is none."""
-    contracts = network.world.contracts
-    numbers = contracts.living.get(kind)
-    return contracts.deployed[network.pick(numbers)] if numbers else None
+    return network.find(network.world.contracts.of(kind))
 
 
-class Function(NamedTuple):
-    """A function of a contract, and the gas that it is called with."""
-
-    signature: str
-    gas: int
+def owner_of(network: Network, contract: Contract) -> Account | None:
+    """Return the account that deployed a contract, unless it is deleted."""
+    owner = None if contract.owner is None else network.world.accounts[contract.owner]
+    return None if owner is None or owner.deleted else owner
 
 
 def call(
     network: Network,
     sender: Account,
     contract: Contract,
-    function: Function,
+    signature: str,
     *arguments: object,
+    gas: int,
     value: int = 0,
-    around: Sequence[Account] = (),
 ) -> Result | None:
-    """Call a function of a contract; None when the sender can't pay for it."""
-    if not can_pay(sender, function.gas, value):
+    """Call a function of a contract; None when the sender can't pay for it.
+
+    An account stands for its address, and the contract may pay it.
+    """
+    if not can_pay(sender, gas, value):
         return None
-    data = call_data(function.signature, *arguments)
+    around = [each for each in arguments if isinstance(each, Account)]
+    data = call_data(signature, *(each.address if isinstance(each, Account) else each for each in arguments))
     called = network.world.accounts[contract.number]
-    return send(network, ContractCall(sender, called, data, function.gas, value, around))
+    return send(network, ContractCall(sender, called, data, gas, value, around))
+
+
+def find_changeable(
+    network: Network, kind: str | None = None, *, unhooked: bool = False
+) -> tuple[Contract, Account] | None:
+    """Return a contract, one without hooks if `unhooked`, and the account that may change it."""
+    contracts, accounts = network.world.contracts, network.world.accounts
+    able = [
+        (contract, accounts[contract.admin])
+        for of_kind in ([kind] if kind else list(contracts.living))
+        for contract in contracts.of(of_kind)
+        if contract.admin is not None
+        and not accounts[contract.admin].deleted
+        and not (unhooked and contracts.hooks_of(contract.number))
+    ]
+    found = network.find(able)
+    return found if found and found[1].balance > HBAR else None
+
+
+def submit_change(network: Network, contract: int, body: dict[str, Any], *, payer: int) -> None:
+    """Submit a ContractUpdate of a contract."""
+    named = {"contractID": contract}
+    network.submit("contractUpdateInstance", named | body, payer=payer, receipt=named)
 
 
 def find_ethereum_sender(network: Network) -> Account | None:

@@ -7,11 +7,10 @@ from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import schedules
 from mirror.demo.actions.contracts import sending
-from mirror.demo.actions.contracts.sending import Function, call, use
+from mirror.demo.actions.contracts.sending import Use, call, uses
 from mirror.demo.evm import system_contracts
 from mirror.demo.evm.run import place
-from mirror.demo.network import Network, NotPossible, both, weighted
-from mirror.demo.streams.record_files import FEE_COLLECTOR
+from mirror.demo.network import Network, both, require, required
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import can_associate
 from mirror.demo.world.accounts import HBAR, Account
@@ -26,14 +25,12 @@ _NAMES = (("Steward's Mark", "MARK"), ("Pantry Voucher", "PNTR"), ("Cellar Share
 
 def steward(network: Network) -> None:
     """Use a steward in one of several ways."""
-    uses = (_join, _deposit, _withdraw, _issue, _drop, _remind, _quote, _draw)
-    use(network, "Steward", uses, (3, 5, 4, 1, 3, 1, 2, 1))
+    _STEWARD.perform(network)
 
 
 def _sender(network: Network, gas: int, value: int = 0) -> Account:
-    sender = network.find_person(settled=True)
-    if sender is None or not sending.can_pay(sender, gas, value):
-        raise NotPossible
+    sender = required(network.find_person(settled=True))
+    require(sending.can_pay(sender, gas, value))
     return sender
 
 
@@ -41,7 +38,7 @@ def _join(network: Network, contract: Contract) -> None:
     """Associate with a token that it may hold."""
     sender = _sender(network, _DEAR_GAS)
     token = _token(network, lambda token: _is_plain(token) and contract.number not in token.relationships)
-    call(network, sender, contract, Function("join(address)", _DEAR_GAS), entity_id.long_zero(token.number))
+    call(network, sender, contract, "join(address)", entity_id.long_zero(token.number), gas=_DEAR_GAS)
 
 
 def _deposit(network: Network, contract: Contract) -> None:
@@ -49,11 +46,9 @@ def _deposit(network: Network, contract: Contract) -> None:
     token = _token(network, lambda token: _keeps(token, contract))
     holder = traders.holder(network, token, other_than=(contract.number,))
     sender = network.world.accounts[holder]
-    if token.refusal(holder) or sender.is_contract or not sending.can_pay(sender, _GAS):
-        raise NotPossible
-    amount = 1 + token.balance(holder) // 40
-    arguments = (entity_id.long_zero(token.number), amount)
-    call(network, sender, contract, Function("deposit(address,int64)", _GAS), *arguments)
+    require(not token.refusal(holder) and not sender.is_contract and sending.can_pay(sender, _GAS))
+    deposited = (entity_id.long_zero(token.number), 1 + token.balance(holder) // 40)
+    call(network, sender, contract, "deposit(address,int64)", *deposited, gas=_GAS)
 
 
 def _withdraw(network: Network, contract: Contract) -> None:
@@ -61,74 +56,64 @@ def _withdraw(network: Network, contract: Contract) -> None:
     token = _token(network, lambda token: _keeps(token, contract) and token.balance(contract.number))
     holders = [number for number in token.relationships if not token.refusal(number)]
     taker = network.world.accounts[traders.one_of(network, holders)]
-    if taker.is_contract or taker.receiver_signature_required or not sending.can_pay(taker, _GAS):
-        raise NotPossible
+    require(not taker.is_contract and not taker.receiver_signature_required)
+    require(sending.can_pay(taker, _GAS))
     held = token.balance(contract.number)
     amount = held + 1 if network.choose.random() < 0.1 else 1 + held // 3
-    arguments = (entity_id.long_zero(token.number), amount)
-    call(network, taker, contract, Function("withdraw(address,uint256)", _GAS), *arguments)
+    withdrawn = (entity_id.long_zero(token.number), amount)
+    call(network, taker, contract, "withdraw(address,uint256)", *withdrawn, gas=_GAS)
 
 
 def _issue(network: Network, contract: Contract) -> None:
     """Have it create a token, whose treasury it is."""
     tokens = network.world.tokens.issued.values()
     issued = [token for token in tokens if token.treasury == contract.number]
-    if len(issued) >= _MOST_ISSUED:
-        raise NotPossible
+    require(len(issued) < _MOST_ISSUED)
     here = place(network)
     fee = system_contracts.creation_fee(here.rate, here.gas_price) + _MARGIN
     sender = _sender(network, _DEAR_GAS, fee)
-    name, symbol = _NAMES[len(issued) % len(_NAMES)]
-    supply = network.choose.randrange(10, 900) * 100_000
-    # The fees of system contracts have this collector, also where transactions have another one.
-    collector = network.world.accounts[FEE_COLLECTOR]
-    function = Function("issue(string,string,int64)", _DEAR_GAS)
-    call(network, sender, contract, function, name, symbol, supply, value=fee, around=(collector,))
+    token = (*_NAMES[len(issued) % len(_NAMES)], network.choose.randrange(10, 900) * 100_000)
+    call(network, sender, contract, "issue(string,string,int64)", *token, gas=_DEAR_GAS, value=fee)
 
 
 def _drop(network: Network, contract: Contract) -> None:
     """Have it airdrop units: to an account that takes them, or that may claim them later."""
     sender = _sender(network, _DEAR_GAS)
     token = _token(network, lambda token: _keeps(token, contract) and token.balance(contract.number) > 50)
-    receiver = network.find_person(settled=True)
-    if receiver is None or receiver.receiver_signature_required:
-        raise NotPossible
+    receiver = required(network.find_person(settled=True))
+    require(not receiver.receiver_signature_required)
     if receiver.number in token.relationships:
-        refused: object = token.refusal(receiver.number)
+        require(not token.refusal(receiver.number))
     else:
-        is_full = len(network.world.tokens.pending()) >= _MOST_DROPS
-        refused = can_associate(network, receiver.number) or is_full
-    if refused:
-        raise NotPossible
+        require(not can_associate(network, receiver.number))
+        require(len(network.world.tokens.pending()) < _MOST_DROPS)
     amount = 1 + token.balance(contract.number) // 50
-    arguments = (entity_id.long_zero(token.number), receiver.address, amount)
-    call(network, sender, contract, Function("drop(address,address,int64)", _DEAR_GAS), *arguments)
+    dropped = (entity_id.long_zero(token.number), receiver, amount)
+    call(network, sender, contract, "drop(address,address,int64)", *dropped, gas=_DEAR_GAS)
 
 
 def _remind(network: Network, contract: Contract) -> None:
     """Have it schedule a call that is never signed."""
     sender, payer = both(_sender(network, _DEAR_GAS), network.find_person(settled=True))
     second = network.now // NANOS_PER_SECOND + network.choose.randrange(600, 7_200)
-    number = network.world.next_number
-    arguments = (payer.address, second)
-    result = call(network, sender, contract, Function("remind(address,uint256)", _DEAR_GAS), *arguments)
+    number, signature = network.world.next_number, "remind(address,uint256)"
+    result = call(network, sender, contract, signature, payer, second, gas=_DEAR_GAS)
     if result is not None and result.result == "SUCCESS":
         network.at(second * NANOS_PER_SECOND, partial(schedules.end, number=number))
 
 
 def _quote(network: Network, contract: Contract) -> None:
     tinycents = network.choose.randrange(1, 10**12)
-    call(network, _sender(network, _GAS), contract, Function("quote(uint256)", _GAS), tinycents)
+    call(network, _sender(network, _GAS), contract, "quote(uint256)", tinycents, gas=_GAS)
 
 
 def _draw(network: Network, contract: Contract) -> None:
-    call(network, _sender(network, _GAS), contract, Function("draw()", _GAS))
+    call(network, _sender(network, _GAS), contract, "draw()", gas=_GAS)
 
 
 def _token(network: Network, fits: Callable[[Token], object]) -> Token:
     """Return a token that fits, also one that the steward has issued. Errors: NotPossible."""
-    tokens = [token for token in network.world.tokens.living() if fits(token)]
-    return network.pick(tokens)
+    return network.pick([token for token in network.world.tokens.living() if fits(token)])
 
 
 def _is_plain(token: Token) -> bool:
@@ -141,4 +126,15 @@ def _keeps(token: Token, contract: Contract) -> bool:
     return _is_plain(token) and not token.refusal(contract.number)
 
 
-ACTIONS = weighted((2, steward))
+_WAYS: dict[Use, int] = {
+    _join: 3,
+    _deposit: 5,
+    _withdraw: 4,
+    _issue: 1,
+    _drop: 3,
+    _remind: 1,
+    _quote: 2,
+    _draw: 1,
+}
+_STEWARD = uses(2, "Steward", _WAYS)
+ACTIONS = (_STEWARD,)

@@ -3,14 +3,7 @@
 Its administrator updates the exchange rates every hour, for free.
 """
 
-from typing import Any
-
-from mirror.core.values.hapi.messages import (
-    CurrentAndNextFeeSchedule,
-    ExchangeRateSet,
-    NodeAddressBook,
-    ServicesConfigurationList,
-)
+from mirror.core.values.hapi import messages
 from mirror.core.values.hashes import sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions.files import key_list, store
@@ -43,31 +36,21 @@ _PROPERTIES = {
     "tokens.maxPerAccount": "1000",
 }
 _PERMISSIONS = {"createAccount": "0-*", "cryptoTransfer": "0-*", "freeze": "2-58", "systemDelete": "2-59"}
-_MEMOS = {
-    ADDRESS_BOOK: "Address book",
-    NODE_DETAILS: "Node details",
-    FEE_SCHEDULE: "Fee schedule",
-    EXCHANGE_RATES: "Exchange rates",
-    SIMPLE_FEES: "Simple fees",
-    PROPERTIES: "Network properties",
-    PERMISSIONS: "Permissions",
-}
 
 
 def begin(network: Network) -> None:
     """Create the files with their first contents."""
-    rates = _rates(network, _FIRST_CENTS, _FIRST_CENTS)
-    contents_of = {
-        ADDRESS_BOOK: address_book(),
-        NODE_DETAILS: address_book(),
-        FEE_SCHEDULE: _fee_schedule(network),
-        EXCHANGE_RATES: rates.SerializeToString(),
-        SIMPLE_FEES: schedule(),
-        PROPERTIES: _settings(_PROPERTIES),
-        PERMISSIONS: _settings(_PERMISSIONS),
-    }
-    for number, contents in contents_of.items():
-        create(network, number, _MEMOS[number])
+    files = (
+        (ADDRESS_BOOK, "Address book", address_book()),
+        (NODE_DETAILS, "Node details", address_book()),
+        (FEE_SCHEDULE, "Fee schedule", _fee_schedule(network)),
+        (EXCHANGE_RATES, "Exchange rates", _rates(network, _FIRST_CENTS, _FIRST_CENTS)),
+        (SIMPLE_FEES, "Simple fees", schedule()),
+        (PROPERTIES, "Network properties", _settings(_PROPERTIES)),
+        (PERMISSIONS, "Permissions", _settings(_PERMISSIONS)),
+    )
+    for number, memo, contents in files:
+        create(network, number, memo)
         write(network, number, contents)
     network.at(_next_hour(network), change_rates)
 
@@ -88,7 +71,7 @@ def write(network: Network, number: int, contents: bytes) -> None:
         partial = number in (FEE_SCHEDULE, SIMPLE_FEES) and start + _PART < len(contents)
         network.submit(
             "fileAppend" if start else "fileUpdate",
-            {"fileID": {"fileNum": number}, "contents": part},
+            {"fileID": number, "contents": part},
             payer=SYSTEM_ADMIN,
             result="FEE_SCHEDULE_FILE_PART_UPLOADED" if partial else None,
             fee=0,
@@ -98,16 +81,16 @@ def write(network: Network, number: int, contents: bytes) -> None:
 def change_rates(network: Network) -> None:
     """Begin a new hour: the next rate becomes the current one."""
     file = network.world.files[EXCHANGE_RATES]
-    current = ExchangeRateSet.FromString(file.contents).nextRate.centEquiv
+    current = messages.ExchangeRateSet.FromString(file.contents).nextRate.centEquiv
     following = round(current * network.choose.uniform(0.97, 1.03))
     rates = _rates(network, current, min(max(following, _FEWEST_CENTS), _MOST_CENTS))
-    write(network, EXCHANGE_RATES, rates.SerializeToString())
+    write(network, EXCHANGE_RATES, rates)
     network.at(_next_hour(network), change_rates)
 
 
 def address_book() -> bytes:
     """Return the serialized NodeAddressBook of the nodes that sign."""
-    book = NodeAddressBook()
+    book = messages.NodeAddressBook()
     for node in nodes():
         entry = book.nodeAddress.add(
             nodeId=node.node_id,
@@ -124,14 +107,15 @@ def address_book() -> bytes:
     return serialized
 
 
-def _rates(network: Network, current: int, following: int) -> Any:
-    """Return the ExchangeRateSet: cents for `_HBARS` hbars, in this hour and the next."""
+def _rates(network: Network, current: int, following: int) -> bytes:
+    """Return the serialized ExchangeRateSet: cents for `_HBARS` hbars, in this hour and the next."""
     ends = _next_hour(network) // NANOS_PER_SECOND
     first, then = (
         {"hbarEquiv": _HBARS, "centEquiv": cents, "expirationTime": {"seconds": seconds}}
         for cents, seconds in ((current, ends), (following, ends + 3600))
     )
-    return ExchangeRateSet(currentRate=first, nextRate=then)
+    serialized: bytes = messages.ExchangeRateSet(currentRate=first, nextRate=then).SerializeToString()
+    return serialized
 
 
 def _next_hour(network: Network) -> int:
@@ -150,14 +134,12 @@ def _fee_schedule(network: Network) -> bytes:
             priced.append({"hederaFunctionality": function, "fees": fees})
     expiry = {"seconds": network.now // NANOS_PER_SECOND + _FEE_SCHEDULE_YEARS}
     schedule = {"transactionFeeSchedule": priced, "expiryTime": expiry}
-    message = CurrentAndNextFeeSchedule(currentFeeSchedule=schedule, nextFeeSchedule=schedule)
+    message = messages.CurrentAndNextFeeSchedule(currentFeeSchedule=schedule, nextFeeSchedule=schedule)
     serialized: bytes = message.SerializeToString()
     return serialized
 
 
 def _settings(values: dict[str, str]) -> bytes:
-    message = ServicesConfigurationList(
-        nameValue=[{"name": name, "value": value} for name, value in values.items()]
-    )
-    serialized: bytes = message.SerializeToString()
+    named = [{"name": name, "value": value} for name, value in values.items()]
+    serialized: bytes = messages.ServicesConfigurationList(nameValue=named).SerializeToString()
     return serialized

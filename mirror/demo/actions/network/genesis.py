@@ -1,13 +1,19 @@
-"""How the network begins: its treasury with all hbars, the accounts of its services, and its first people."""
+"""How the network begins: its treasury with all hbars, the accounts of its services, and its first people.
 
-from mirror.core.values.hapi.messages import Key
+And how its software is upgraded a while later.
+"""
+
+from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions.accounts import people
-from mirror.demo.actions.network import files, nodes, periods, upgrades
+from mirror.demo.actions.network import files, nodes, periods
 from mirror.demo.actions.network.periods import NODE_REWARDS
-from mirror.demo.keys.wallet import Ed25519Wallet
+from mirror.demo.keys.nodes import nodes as signing_nodes
+from mirror.demo.keys.wallet import Ed25519Wallet, secret
 from mirror.demo.network import Network
-from mirror.demo.streams.record_files import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS, TREASURY, account
+from mirror.demo.streams.record_files import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS, TREASURY
 from mirror.demo.world.accounts import FREEZE_ADMIN, HBAR, SYSTEM_ADMIN, Account
+from mirror.demo.world.system import LedgerId
 
 SUPPLY = 50_000_000_000 * HBAR
 _SYSTEM_ACCOUNTS = (
@@ -17,6 +23,12 @@ _SYSTEM_ACCOUNTS = (
 _ENDOWMENTS = {SYSTEM_ADMIN: 100_000 * HBAR, FREEZE_ADMIN: 10_000 * HBAR, STAKING_REWARDS: 250_000_000 * HBAR}
 _NODES = 4
 _STAKING = 3  # one in this many stakes from the beginning
+VERSION = (0, 75, 0)
+
+_AFTER = 90 * 60 * NANOS_PER_SECOND
+_BLOCK = 2 * NANOS_PER_SECOND
+# Lengths that proofs of the network's history (HIP-1200) have.
+_VERIFICATION_KEY_BYTES, _WEIGHT = 1_768, 1_000
 
 
 def begin(network: Network, size: int = 40) -> None:
@@ -26,25 +38,65 @@ def begin(network: Network, size: int = 40) -> None:
     files.begin(network)
     nodes.begin(network)
     periods.begin(network)
-    upgrades.begin(network)
+    if network.ledger:
+        # Where the nodes sign blocks, the first upgrade was before the beginning.
+        publish_ledger_id(network)
+    else:
+        network.at(network.now + _AFTER, install)
     for place in range(size):
         staked = place % _NODES if place % _STAKING == 0 else None
         people.open_account(network, name=people.next_name(network), ecdsa=place % 2 == 1, staked_node=staked)
 
 
 def _open_system_account(network: Network, number: int) -> None:
-    wallet = Ed25519Wallet(number)
-    network.world.accounts[number] = Account(
-        number, network.now, balance_timestamp=network.now, key=wallet.key
-    )
+    key = Ed25519Wallet(number).key
+    network.world.accounts[number] = Account(number, network.now, balance_timestamp=network.now, key=key)
     endowment = SUPPLY if number == TREASURY else _ENDOWMENTS.get(number, 0)
     transfers = {number: endowment} if number == TREASURY else {TREASURY: -endowment, number: endowment}
     network.submit(
         "cryptoCreateAccount",
-        {"key": Key.FromString(wallet.key)},
+        {"key": key},
         payer=TREASURY,
-        receipt={"accountID": account(number)},
+        receipt={"accountID": number},
         envelope={"memo": "Synthetic genesis"},
         transfers=transfers if endowment else None,
         fee=0,
     )
+
+
+# UPGRADES of the nodes' software. The first comes a while after the start: old and new rules both occur.
+def install(network: Network) -> None:
+    """Upgrade all nodes; the next block is the first one of the new software, which names its ledger.
+
+    A network that has gone over to blocks has done so at a later release.
+    """
+    if network.ledger:
+        return
+    network.upgrade(VERSION)
+    network.at(network.now + _BLOCK, publish_ledger_id)
+
+
+def publish_ledger_id(network: Network) -> None:
+    """Publish the id of the ledger, with the keys of the nodes that prove blocks."""
+    ledger = network.ledger or _of_no_blocks()
+    published = LedgerId(network.now, ledger.ledger_id, ledger.proof_key, ledger.contributors)
+    network.world.system.ledger_ids[ledger.ledger_id] = published
+    contributions = [
+        {"node_id": node_id, "weight": weight, "history_proof_key": key}
+        for node_id, weight, key in ledger.contributors
+    ]
+    body = {
+        "ledger_id": ledger.ledger_id,
+        "history_proof_verification_key": ledger.proof_key,
+        "node_contributions": contributions,
+    }
+    network.submit("ledger_id_publication", body, payer=SYSTEM_ADMIN, fee=0)
+
+
+def _of_no_blocks() -> LedgerIdentity:
+    """Return a ledger id of nodes that write record files: its keys prove nothing."""
+    contributors = tuple(
+        Contributor(node.node_id, _WEIGHT, secret("history", node.node_id)) for node in signing_nodes()
+    )
+    parts = (secret("verification", place) for place in range(1 + _VERIFICATION_KEY_BYTES // 32))
+    return LedgerIdentity(secret("ledger"), b"".join(parts)[:_VERIFICATION_KEY_BYTES], contributors)

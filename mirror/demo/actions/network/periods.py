@@ -3,12 +3,10 @@
 It also distributes the fees that it collected since the last one.
 """
 
-from typing import Any
-
 from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import Network
-from mirror.demo.streams.record_files import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS, timestamp
+from mirror.demo.streams.record_files import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS
 from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
 from mirror.demo.world.staking import MOST_REWARD_RATE, NodeStake
 
@@ -50,8 +48,8 @@ def _report(network: Network) -> None:
     reserved = sum(staking.pending.values())
     held = network.world.accounts[STAKING_REWARDS].balance
     rewarded = sum(stake.rewarded for stake in staking.nodes.values())
-    body: dict[str, Any] = {
-        "end_of_staking_period": timestamp(network.now // NANOS_PER_DAY * NANOS_PER_DAY - 1),
+    body = {
+        "end_of_staking_period": network.now // NANOS_PER_DAY * NANOS_PER_DAY - 1,
         "node_stake": [
             {
                 "node_id": node,
@@ -77,13 +75,8 @@ def _report(network: Network) -> None:
         "max_stake_rewarded": 6_500_000_000 * HBAR,
         "max_total_reward": MOST_REWARD_RATE * 6_500_000_000,
     }
-    network.submit(
-        "node_stake_update",
-        body,
-        payer=SYSTEM_ADMIN,
-        envelope={"memo": "End of staking period calculation record"},
-        fee=0,
-    )
+    envelope = {"memo": "End of staking period calculation record"}
+    network.submit("node_stake_update", body, payer=SYSTEM_ADMIN, envelope=envelope, fee=0)
 
 
 def _distribute_fees(network: Network) -> None:

@@ -1,18 +1,11 @@
 """Registered nodes (HIP-1137): block nodes, mirror nodes, relays and other services that people announce."""
 
+from collections.abc import Iterable
 from typing import Any
 
-from mirror.core.values.hapi.messages import Key
 from mirror.demo.keys.wallet import Ed25519Wallet
-from mirror.demo.network import Network, NotPossible, Refused, weighted
-from mirror.demo.world.nodes import (
-    BLOCK_NODE,
-    GENERAL_SERVICE,
-    MIRROR_NODE,
-    RPC_RELAY,
-    Endpoint,
-    RegisteredNode,
-)
+from mirror.demo.network import Network, Refused, require, weighted
+from mirror.demo.world.nodes import Endpoint, RegisteredNode
 
 _MOST_REGISTERED = 16
 _BLOCK_NODE_PORT, _WEB_PORT, _RELAY_PORT = 40_840, 443, 7_546
@@ -23,8 +16,7 @@ _DOMAIN = "demo.example.org"
 def create(network: Network) -> None:
     """Register a node of a person."""
     owner, nodes = network.person(settled=True), network.world.nodes
-    if len(_living(network)) >= _MOST_REGISTERED:
-        raise NotPossible
+    require(len(_living(network)) < _MOST_REGISTERED)
     node_id = nodes.next_registered_id
     nodes.next_registered_id += 1
     endpoints = _endpoints(network, node_id)
@@ -33,16 +25,9 @@ def create(network: Network) -> None:
     node = RegisteredNode(node_id, network.now, network.now, owner.number, key, description, endpoints)
     nodes.registered[node_id] = node
     network.world.bound.add(owner.number)
-    network.submit(
-        "registeredNodeCreate",
-        {
-            "admin_key": Key.FromString(key),
-            "description": description,
-            "service_endpoint": [_message(endpoint) for endpoint in endpoints],
-        },
-        payer=owner.number,
-        receipt={"registered_node_id": node_id},
-    )
+    body = {"admin_key": key, "description": description, "service_endpoint": _messages(endpoints)}
+    receipt = {"registered_node_id": node_id}
+    network.submit("registeredNodeCreate", body, payer=owner.number, receipt=receipt)
 
 
 def update(network: Network) -> None:
@@ -51,15 +36,15 @@ def update(network: Network) -> None:
     body: dict[str, Any] = {"registered_node_id": node.node_id}
     match network.choose.randrange(3):
         case 0:
-            node.description = f"Node {node.node_id}, room {network.choose.randrange(1, 40)}"
-            body["description"] = {"value": node.description}
+            room = network.choose.randrange(1, 40)
+            node.description = body["description"] = f"Node {node.node_id}, room {room}"
         case 1:
             place = network.choose.randrange(9)
-            node.admin_key = Ed25519Wallet("registered node", node.node_id, place).key
-            body["admin_key"] = Key.FromString(node.admin_key)
+            key = Ed25519Wallet("registered node", node.node_id, place).key
+            node.admin_key = body["admin_key"] = key
         case _:
             node.endpoints = _endpoints(network, node.node_id)
-            body["service_endpoint"] = [_message(endpoint) for endpoint in node.endpoints]
+            body["service_endpoint"] = _messages(node.endpoints)
     node.changed = network.now
     network.submit("registeredNodeUpdate", body, payer=node.owner)
 
@@ -99,19 +84,17 @@ def _endpoints(network: Network, node_id: int) -> tuple[Endpoint, ...]:
     """Return the endpoints of a node, sometimes of two kinds. A block node has two, others have one."""
     block_address, relay_address = _address(network), _address(network)
     service = network.choose.choice(_SERVICES)
-    makers = {
-        BLOCK_NODE: (
-            Endpoint(BLOCK_NODE, block_address, _BLOCK_NODE_PORT, False, ("STATUS", "SUBSCRIBE_STREAM")),
-            Endpoint(BLOCK_NODE, f"block{node_id}.{_DOMAIN}", _BLOCK_NODE_PORT, True, ("PUBLISH",)),
+    endpoints: dict[str, tuple[tuple[Any, ...], ...]] = {
+        "block_node": (
+            (block_address, _BLOCK_NODE_PORT, False, ("STATUS", "SUBSCRIBE_STREAM")),
+            (f"block{node_id}.{_DOMAIN}", _BLOCK_NODE_PORT, True, ("PUBLISH",)),
         ),
-        MIRROR_NODE: (Endpoint(MIRROR_NODE, f"mirror{node_id}.{_DOMAIN}", _WEB_PORT, True),),
-        RPC_RELAY: (Endpoint(RPC_RELAY, relay_address, _RELAY_PORT, False),),
-        GENERAL_SERVICE: (
-            Endpoint(GENERAL_SERVICE, f"service{node_id}.{_DOMAIN}", _WEB_PORT, True, (), service),
-        ),
+        "mirror_node": ((f"mirror{node_id}.{_DOMAIN}", _WEB_PORT, True),),
+        "rpc_relay": ((relay_address, _RELAY_PORT, False),),
+        "general_service": ((f"service{node_id}.{_DOMAIN}", _WEB_PORT, True, (), service),),
     }
-    kinds = network.choose.sample(list(makers), network.choose.choice((1, 1, 1, 2)))
-    return tuple(endpoint for kind in kinds for endpoint in makers[kind])
+    kinds = network.choose.sample(list(endpoints), network.choose.choice((1, 1, 1, 2)))
+    return tuple(Endpoint(kind, *endpoint) for kind in kinds for endpoint in endpoints[kind])
 
 
 def _address(network: Network) -> bytes:
@@ -121,20 +104,20 @@ def _address(network: Network) -> bytes:
     return bytes((203, 0, 113, network.choose.randrange(1, 255)))
 
 
-def _message(endpoint: Endpoint) -> dict[str, Any]:
-    """Return the RegisteredServiceEndpoint."""
-    host = "domain_name" if isinstance(endpoint.host, str) else "ip_address"
-    service: dict[str, Any] = {}
-    if endpoint.apis:
-        service["endpoint_api"] = endpoint.apis
-    if endpoint.description:
-        service["description"] = endpoint.description
-    return {
-        host: endpoint.host,
-        "port": endpoint.port,
-        "requires_tls": endpoint.requires_tls,
-        endpoint.kind: service,
-    }
+def _messages(endpoints: Iterable[Endpoint]) -> list[dict[str, Any]]:
+    """Return the RegisteredServiceEndpoints."""
+    return [
+        {
+            "domain_name" if isinstance(endpoint.host, str) else "ip_address": endpoint.host,
+            "port": endpoint.port,
+            "requires_tls": endpoint.requires_tls,
+            endpoint.kind: (
+                ({"endpoint_api": endpoint.apis} if endpoint.apis else {})
+                | ({"description": endpoint.description} if endpoint.description else {})
+            ),
+        }
+        for endpoint in endpoints
+    ]
 
 
 def _living(network: Network) -> list[RegisteredNode]:
@@ -148,8 +131,7 @@ def _some(network: Network) -> RegisteredNode:
     """
     if not _living(network):
         create(network)
-    able = [node for node in _living(network) if network.can_pay(node.owner)]
-    return network.pick(able)
+    return network.pick([node for node in _living(network) if network.can_pay(node.owner)])
 
 
 ACTIONS = weighted((0, create, update, delete, change_in_vain))

@@ -6,8 +6,7 @@ from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions.network import files
 from mirror.demo.keys.nodes import nodes
-from mirror.demo.network import Network, NotPossible, weighted
-from mirror.demo.streams.record_files import timestamp
+from mirror.demo.network import Network, require, weighted
 from mirror.demo.world.accounts import FREEZE_ADMIN, SYSTEM_ADMIN
 from mirror.demo.world.system import Draw, Freeze
 
@@ -23,21 +22,21 @@ def draw(network: Network) -> None:
     """Draw a pseudorandom number, or bytes; sometimes with an invalid bound."""
     payer = network.person()
     bound = network.choose.choice((0, 6, 52, 1_000, -1))
-    if bound < 0:
-        network.submit("util_prng", {"range": bound}, payer=payer.number, result="INVALID_PRNG_RANGE")
-        return
-    drawn: int | bytes
-    drawn = network.choose.randrange(bound) if bound else network.choose.randbytes(SHA_384_LENGTH)
-    network.world.system.draws.append(Draw(network.now, payer.number, bound, drawn))
-    record = {"prng_number" if bound else "prng_bytes": drawn}
-    network.submit("util_prng", {"range": bound}, payer=payer.number, record=record)
+    drawn: dict[str, int | bytes] = {}
+    if bound > 0:
+        drawn["prng_number"] = network.choose.randrange(bound)
+    elif bound == 0:
+        drawn["prng_bytes"] = network.choose.randbytes(SHA_384_LENGTH)
+    for value in drawn.values():
+        network.world.system.draws.append(Draw(network.now, payer.number, bound, value))
+    result = None if drawn else "INVALID_PRNG_RANGE"
+    network.submit("util_prng", {"range": bound}, payer=payer.number, record=drawn, result=result)
 
 
 def freeze(network: Network) -> None:
     """Take the next step of a freeze or an upgrade, which is aborted an hour later."""
     system = network.world.system
-    if system.is_scheduled:
-        raise NotPossible
+    require(not system.is_scheduled)
     start = network.now // NANOS_PER_DAY * NANOS_PER_DAY + 7 * NANOS_PER_DAY
     match network.choose.randrange(4):
         case 0:
@@ -49,7 +48,7 @@ def freeze(network: Network) -> None:
         case _ if system.is_prepared:
             _freeze(network, FREEZE_UPGRADE, start=start, file=UPGRADE_FILE)
         case 2:
-            body = {"freeze_type": FREEZE_UPGRADE, "start_time": timestamp(start)}
+            body = {"freeze_type": FREEZE_UPGRADE, "start_time": start}
             result = "NO_UPGRADE_HAS_BEEN_PREPARED"
             network.submit("freeze", body, payer=FREEZE_ADMIN, result=result, fee=0)
             return
@@ -68,17 +67,32 @@ def abort_freeze(network: Network) -> None:
     network.world.system.is_prepared = network.world.system.is_scheduled = False
 
 
+def _freeze(network: Network, kind: int, *, start: int | None = None, file: int | None = None) -> None:
+    body: dict[str, Any] = {"freeze_type": kind, "start_time": start}
+    file_hash = sha384(network.world.files[file].contents) if file else b""
+    if file:
+        body["update_file"], body["file_hash"] = file, file_hash
+    network.world.system.freezes.append(Freeze(network.now, kind, FREEZE_ADMIN, start, file, file_hash))
+    network.submit("freeze", body, payer=FREEZE_ADMIN, fee=0)
+
+
+def _upload(network: Network) -> None:
+    """Upload the file of another upgrade."""
+    if UPGRADE_FILE not in network.world.files:
+        files.create(network, UPGRADE_FILE, "Software upgrade")
+    contents = b"PK\x03\x04" + network.choose.randbytes(network.choose.randrange(500, 4_000))
+    files.write(network, UPGRADE_FILE, contents)
+
+
 def delete_file(network: Network) -> None:
     """Let the network delete a person's file."""
     living = [number for number, file in network.world.files.items() if number > 1_000 and not file.deleted]
-    if not living or len(network.world.system.deleted_files) >= _MOST_DELETED:
-        raise NotPossible
-    number = network.choose.choice(living)
+    require(len(network.world.system.deleted_files) < _MOST_DELETED)
+    number = network.pick(living)
     network.world.files[number].deleted = True
     network.world.system.deleted_files.append(number)
     expires = {"seconds": network.now // NANOS_PER_SECOND + 7 * 86_400}
-    body = {"fileID": {"fileNum": number}, "expirationTime": expires}
-    network.submit("systemDelete", body, payer=SYSTEM_ADMIN, fee=0)
+    network.submit("systemDelete", {"fileID": number, "expirationTime": expires}, payer=SYSTEM_ADMIN, fee=0)
 
 
 def undelete_file(network: Network) -> None:
@@ -87,37 +101,34 @@ def undelete_file(network: Network) -> None:
     if not deleted:
         delete_file(network)
     number = network.choose.choice(deleted)
-    body: dict[str, Any] = {"fileID": {"fileNum": number}}
     person = network.find_person() if network.choose.random() < 0.2 else None
     if person:
-        network.submit("systemUndelete", body, payer=person.number, result="AUTHORIZATION_FAILED")
+        result = "AUTHORIZATION_FAILED"
+        network.submit("systemUndelete", {"fileID": number}, payer=person.number, result=result)
         return
     deleted.remove(number)
     network.world.files[number].deleted = False
-    network.submit("systemUndelete", body, payer=SYSTEM_ADMIN, fee=0)
+    network.submit("systemUndelete", {"fileID": number}, payer=SYSTEM_ADMIN, fee=0)
 
 
 def submit_unchecked(network: Network) -> None:
     """Submit an unchecked transaction, which the network refuses."""
-    payer = network.person()
-    body = {"transactionBytes": network.choose.randbytes(64)}
+    payer, body = network.person(), {"transactionBytes": network.choose.randbytes(64)}
     network.submit("uncheckedSubmit", body, payer=payer.number, result="NOT_SUPPORTED")
 
 
 def prove_history(network: Network) -> None:
     """Let a node take part in proofs of the network's history. The mirror stores only the transactions."""
     random, step = network.choose.randbytes, network.world.system.proof_steps
+    construction = {"construction_id": 1}
     kinds: tuple[tuple[str, dict[str, Any]], ...] = (
         ("crs_publication", {"new_crs": random(96), "proof": random(64)}),
         ("hints_key_publication", {"party_id": 1, "num_parties": 4, "hints_key": random(96)}),
-        ("hints_preprocessing_vote", {"construction_id": 1}),
-        (
-            "hints_partial_signature",
-            {"construction_id": 1, "message": random(48), "partial_signature": random(96)},
-        ),
-        ("history_proof_key_publication", {"proof_key": random(32), "construction_id": 1}),
-        ("history_proof_signature", {"construction_id": 1}),
-        ("history_proof_vote", {"construction_id": 1}),
+        ("hints_preprocessing_vote", construction),
+        ("hints_partial_signature", {"message": random(48), "partial_signature": random(96)} | construction),
+        ("history_proof_key_publication", {"proof_key": random(32)} | construction),
+        ("history_proof_signature", construction),
+        ("history_proof_vote", construction),
         ("state_signature_transaction", {"round": step + 1, "signature": random(96), "hash": random(48)}),
         (
             "migration_root_hash_vote",
@@ -130,26 +141,6 @@ def prove_history(network: Network) -> None:
     kind, body = kinds[step % len(kinds)]
     network.world.system.proof_steps += 1
     network.submit(kind, body, payer=_FIRST_NODE_ACCOUNT + step % len(nodes()), fee=0)
-
-
-def _freeze(network: Network, kind: int, *, start: int | None = None, file: int | None = None) -> None:
-    body: dict[str, Any] = {"freeze_type": kind}
-    file_hash = sha384(network.world.files[file].contents) if file else b""
-    if file:
-        body["update_file"], body["file_hash"] = {"fileNum": file}, file_hash
-    if start is not None:
-        body["start_time"] = timestamp(start)
-    step = Freeze(network.now, kind, FREEZE_ADMIN, start, file, file_hash)
-    network.world.system.freezes.append(step)
-    network.submit("freeze", body, payer=FREEZE_ADMIN, fee=0)
-
-
-def _upload(network: Network) -> None:
-    """Upload the file of another upgrade."""
-    if UPGRADE_FILE not in network.world.files:
-        files.create(network, UPGRADE_FILE, "Software upgrade")
-    contents = b"PK\x03\x04" + network.choose.randbytes(network.choose.randrange(500, 4_000))
-    files.write(network, UPGRADE_FILE, contents)
 
 
 ACTIONS = weighted((1, draw), (0, freeze, delete_file, undelete_file, submit_unchecked), (1, prove_history))

@@ -5,13 +5,12 @@ from typing import Any
 from mirror.core.values.hapi.messages import Key, KeyList, ThresholdKey
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet
-from mirror.demo.network import Network, NotPossible, weighted
-from mirror.demo.streams.record_files import account, timestamp
+from mirror.demo.network import Network, require, weighted
 from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.recipes import KEY_FIELDS, RECIPES, Recipe
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
-from mirror.demo.world.messages import association, custom_fee, token_id, units
+from mirror.demo.world.messages import association, custom_fee, units
 from mirror.demo.world.tokens import Relationship, Token
 
 FIRST_TOKENS = len(RECIPES)
@@ -22,33 +21,22 @@ _MOST_LIVING, _MOST_LASTING = 48, 16
 def create(network: Network) -> None:
     """Issue a token, whose supply the treasury holds at first."""
     treasury = traders.trader(network)
-    if sum(1 for _ in network.world.tokens.living()) >= _MOST_LIVING:
-        raise NotPossible
+    require(sum(1 for _ in network.world.tokens.living()) < _MOST_LIVING)
     at, number = network.now, network.new_number()
     created = _new_token(network, number, treasury)
     network.world.tokens.issued[number] = created
     holders = dict.fromkeys((treasury, *token_fees.own_collectors(created)))
+    frozen, kyc = False if created.freeze_key else None, True if created.kyc_key else None
     for holder in holders:
-        created.relationships[holder] = Relationship(
-            created=at,
-            automatic=False,
-            frozen=False if created.freeze_key else None,
-            kyc_granted=True if created.kyc_key else None,
-            balance_timestamp=at,
-        )
-    created.relationships[treasury].balance = created.initial_supply
-    supply = created.initial_supply
+        created.relationships[holder] = Relationship(at, False, frozen, kyc, balance_timestamp=at)
+    supply = created.relationships[treasury].balance = created.initial_supply
     network.world.bound.update((*holders, *(fee.collector for fee in created.fees)))
-    network.submit(
-        "tokenCreation",
-        _creation(created),
-        payer=treasury,
-        receipt={"tokenID": token_id(number)},
-        record={
-            "tokenTransferLists": [units(number, {treasury: supply})] if supply else [],
-            "automatic_token_associations": [association(holder, number) for holder in holders],
-        },
-    )
+    record = {
+        "tokenTransferLists": [units(number, {treasury: supply})] if supply else [],
+        "automatic_token_associations": [association(holder, number) for holder in holders],
+    }
+    receipt = {"tokenID": number}
+    network.submit("tokenCreation", _creation(created), payer=treasury, receipt=receipt, record=record)
 
 
 def _new_token(network: Network, number: int, treasury: int) -> Token:
@@ -59,27 +47,15 @@ def _new_token(network: Network, number: int, treasury: int) -> Token:
     recipe = RECIPES[kind]
     name, symbol = recipes.name(recipe, made[kind])
     made[kind] += 1
-    created = Token(
-        number=number,
-        created=at,
-        modified=at,
-        name=name,
-        symbol=symbol,
-        fungible=recipe.fungible,
-        treasury=treasury,
-        decimals=recipe.decimals,
-        finite=recipe.finite,
-        memo=recipe.memo,
-        freeze_default=recipe.freeze_default,
-        paused=False if "pause_key" in recipe.keys else None,
-        fees_since=at,
-        is_currency=recipe.is_currency,
-    )
+    created = Token(number, at, at, name, symbol, recipe.fungible, treasury, recipe.decimals)
+    created.finite, created.memo, created.freeze_default = recipe.finite, recipe.memo, recipe.freeze_default
+    created.paused = False if "pause_key" in recipe.keys else None
+    created.fees_since, created.is_currency = at, recipe.is_currency
     for key in recipe.keys:
         setattr(created, key, key_for(network, created, key))
     if recipe.fungible:
-        created.initial_supply = choose.randrange(20, 5_000) * 1_000 * 10**recipe.decimals
-        created.supply = created.initial_supply
+        supply = choose.randrange(20, 5_000) * 1_000 * 10**recipe.decimals
+        created.initial_supply = created.supply = supply
     if recipe.finite:
         headroom = choose.randrange(1, 4) if created.supply_key else 1
         created.max_supply = created.initial_supply * headroom or choose.randrange(4, 30) * 10
@@ -108,12 +84,12 @@ def deletable(token: Token) -> bool:
 
 
 def _creation(created: Token) -> dict[str, Any]:
-    body: dict[str, Any] = {
+    return {
         "name": created.name,
         "symbol": created.symbol,
         "decimals": created.decimals,
         "initialSupply": created.initial_supply,
-        "treasury": account(created.treasury),
+        "treasury": created.treasury,
         "tokenType": "FUNGIBLE_COMMON" if created.fungible else "NON_FUNGIBLE_UNIQUE",
         "supplyType": "FINITE" if created.finite else "INFINITE",
         "maxSupply": created.max_supply,
@@ -121,16 +97,11 @@ def _creation(created: Token) -> dict[str, Any]:
         "memo": created.memo,
         "metadata": created.metadata,
         "custom_fees": [custom_fee(fee, created.number) for fee in created.fees],
+        **{name: getattr(created, key) for key, name in KEY_FIELDS.items()},
+        "autoRenewAccount": created.auto_renew_account,
+        "autoRenewPeriod": created.auto_renew_period,
+        "expiry": created.expiration,
     }
-    for key, name in KEY_FIELDS.items():
-        if serialized := getattr(created, key):
-            body[name] = Key.FromString(serialized)
-    if created.auto_renew_account:
-        body["autoRenewAccount"] = account(created.auto_renew_account)
-        body["autoRenewPeriod"] = {"seconds": created.auto_renew_period}
-    else:
-        body["expiry"] = timestamp(created.expiration or 0)
-    return body
 
 
 def key_for(network: Network, token: Token, name: str) -> bytes:

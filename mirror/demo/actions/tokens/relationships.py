@@ -1,10 +1,11 @@
 """Token relationships: associating, dissociating, freezing, and granting KYC."""
 
-from mirror.demo.network import Network, NotPossible, Refused, both, weighted
-from mirror.demo.streams.record_files import account
+from functools import partial
+
+from mirror.demo.network import Action, Network, Refused, both, require, weighted
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import begin_relationship
-from mirror.demo.world.messages import token_id, units
+from mirror.demo.world.messages import units
 from mirror.demo.world.tokens import Token
 
 
@@ -18,13 +19,12 @@ def associate(network: Network) -> None:
         refusal = "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT"
     elif any(token.paused for token in tokens):
         refusal = "TOKEN_IS_PAUSED"
-    if not tokens:
-        raise NotPossible
+    require(tokens)
     network.give_up_if(refusal)
     if not refusal:
         for token in tokens:
             begin_relationship(network, token, holder)
-    body = {"account": account(holder), "tokens": [token_id(token.number) for token in tokens]}
+    body = {"account": holder, "tokens": [token.number for token in tokens]}
     network.submit("tokenAssociate", body, payer=holder, result=refusal)
 
 
@@ -44,13 +44,10 @@ def dissociate(network: Network) -> None:
 
 def leave_a_deleted_token(network: Network) -> None:
     """Dissociate an account from a deleted token, which ends what the account held of it."""
-    deleted = [
-        token for token in network.world.tokens.issued.values() if token.deleted and token.relationships
-    ]
-    token = network.pick(deleted)
+    issued = network.world.tokens.issued.values()
+    token = network.pick([token for token in issued if token.deleted and token.relationships])
     holder = traders.one_of(network, token.relationships)
-    if token.relationships[holder].frozen:
-        raise NotPossible
+    require(not token.relationships[holder].frozen)
     _dissociate(network, token, holder, None)
 
 
@@ -71,33 +68,12 @@ def _dissociate(network: Network, token: Token, holder: int, refusal: str | None
     moved = []
     if not refusal and (amount := network.world.tokens.dissociate(token, holder, network.now)):
         moved.append(units(token.number, {holder: -amount}))
-    body = {"account": account(holder), "tokens": [token_id(token.number)]}
-    record = {"tokenTransferLists": moved}
+    body, record = {"account": holder, "tokens": [token.number]}, {"tokenTransferLists": moved}
     network.submit("tokenDissociate", body, payer=holder, record=record, result=refusal)
 
 
-# STATUSES
-def freeze(network: Network) -> None:
-    """Freeze an account for a token."""
-    _change_status(network, "tokenFreeze", "freeze_key", "frozen", True)
-
-
-def unfreeze(network: Network) -> None:
-    """Unfreeze an account for a token."""
-    _change_status(network, "tokenUnfreeze", "freeze_key", "frozen", False)
-
-
-def grant_kyc(network: Network) -> None:
-    """Grant an account KYC for a token."""
-    _change_status(network, "tokenGrantKyc", "kyc_key", "kyc_granted", True)
-
-
-def revoke_kyc(network: Network) -> None:
-    """Revoke the KYC of an account for a token."""
-    _change_status(network, "tokenRevokeKyc", "kyc_key", "kyc_granted", False)
-
-
 def _change_status(network: Network, kind: str, key: str, status: str, value: bool) -> None:
+    """Freeze or unfreeze an account for a token, or grant or revoke its KYC."""
     token = traders.token(network, lambda token: getattr(token, key))
     others = [
         number
@@ -105,20 +81,19 @@ def _change_status(network: Network, kind: str, key: str, status: str, value: bo
         if getattr(relationship, status) is not value and number != token.treasury
     ]
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
-    if not others:
-        raise NotPossible
+    require(others)
     network.give_up_if(refusal)
     holder = network.choose.choice(others)
     if not refusal:
         setattr(token.relationships[holder], status, value)
-    body = {"token": token_id(token.number), "account": account(holder)}
+    body = {"token": token.number, "account": holder}
     network.submit(kind, body, payer=token.treasury, result=refusal)
 
 
 def change_in_vain(network: Network) -> None:
     """Change a status that the token does not have, or of an account that is not associated."""
     token, other = both(traders.find_token(network), traders.find_trader(network))
-    body = {"token": token_id(token.number), "account": account(other)}
+    body = {"token": token.number, "account": other}
     refused: list[Refused] = []
     if token.freeze_key is None:
         refused.append(("tokenFreeze", body, "TOKEN_HAS_NO_FREEZE_KEY"))
@@ -129,7 +104,16 @@ def change_in_vain(network: Network) -> None:
     network.submit_refused(refused, payer=token.treasury)
 
 
-ACTIONS = weighted(
-    *((3, associate), (0, dissociate, leave_a_deleted_token, freeze)),
-    *((1, unfreeze, grant_kyc), (0, revoke_kyc, change_in_vain)),
+_FREEZE, _UNFREEZE, _GRANT_KYC, _REVOKE_KYC = (
+    partial(_change_status, kind=kind, key=key, status=status, value=value)
+    for kind, key, status, value in (
+        ("tokenFreeze", "freeze_key", "frozen", True),
+        ("tokenUnfreeze", "freeze_key", "frozen", False),
+        ("tokenGrantKyc", "kyc_key", "kyc_granted", True),
+        ("tokenRevokeKyc", "kyc_key", "kyc_granted", False),
+    )
+)
+ACTIONS: tuple[Action, ...] = weighted(
+    *((3, associate), (0, dissociate, leave_a_deleted_token, _FREEZE)),
+    *((1, _UNFREEZE, _GRANT_KYC), (0, _REVOKE_KYC, change_in_vain)),
 )

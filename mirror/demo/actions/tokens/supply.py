@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mirror.demo.network import Network, NotPossible, Refused, Submission, weighted
-from mirror.demo.streams.record_files import account
+from mirror.demo.network import Network, Refused, Submission, require, weighted
 from mirror.demo.tokens import recipes, traders
-from mirror.demo.world.messages import serials, token_id, units
+from mirror.demo.world.messages import serials, units
 from mirror.demo.world.tokens import Serial, Token
 
 _MOST_SERIALS = 250
@@ -20,8 +19,7 @@ def mint(network: Network) -> None:
     amount = max(1, token.initial_supply // network.choose.randrange(5, 200))
     refusal = refusal_to_mint(token, amount)
     network.give_up_if(refusal)
-    if token.supply + amount > _MOST_SUPPLY:
-        raise NotPossible
+    require(token.supply + amount <= _MOST_SUPPLY)
     _mint(network, token, amount, refusal, {"amount": amount})
 
 
@@ -33,9 +31,8 @@ def mint_serials(network: Network) -> None:
     amount, last = network.choose.randint(1, _MOST_AT_ONCE), len(token.serials)
     refusal = refusal_to_mint(token, amount)
     network.give_up_if(refusal)
-    metadata = [
-        recipes.serial_metadata(network.choose, token.name, last + place) for place in range(1, amount + 1)
-    ]
+    numbers = range(last + 1, last + amount + 1)
+    metadata = [recipes.serial_metadata(network.choose, token.name, number) for number in numbers]
     _mint(network, token, amount, refusal, {"metadata": metadata})
 
 
@@ -50,7 +47,7 @@ def _mint(network: Network, token: Token, amount: int, refusal: str | None, body
     minted: Submission = {"result": refusal}
     if not refusal:
         minted["receipt"], minted["record"] = receive(network, token, amount, body.get("metadata", ()))
-    network.submit("tokenMint", {"token": token_id(token.number)} | body, payer=token.treasury, **minted)
+    network.submit("tokenMint", {"token": token.number} | body, payer=token.treasury, **minted)
 
 
 def receive(
@@ -64,14 +61,13 @@ def receive(
     token.supply += amount
     token.relationships[treasury].receive(amount, at)
     receipt: dict[str, Any] = {"newTotalSupply": token.supply}
-    moved = units(token.number, {treasury: amount})
-    if not token.fungible:
-        first = len(token.serials) + 1
-        numbers = range(first, first + amount)
-        for number, content in zip(numbers, metadata, strict=True):
-            token.serials[number] = Serial(treasury, content, at, at)
-        receipt["serialNumbers"] = numbers
-        moved = serials(token.number, [(number, None, treasury) for number in numbers])
+    if token.fungible:
+        return receipt, {"tokenTransferLists": [units(token.number, {treasury: amount})]}
+    first = len(token.serials) + 1
+    receipt["serialNumbers"] = numbers = range(first, first + amount)
+    for number, content in zip(numbers, metadata, strict=True):
+        token.serials[number] = Serial(treasury, content, at, at)
+    moved = serials(token.number, [(number, None, treasury) for number in numbers])
     return receipt, {"tokenTransferLists": [moved]}
 
 
@@ -88,49 +84,42 @@ def wipe(network: Network) -> None:
     token = traders.token(network, lambda token: token.wipe_key and len(token.relationships) > 1)
     holders = [number for number in token.holders() if number != token.treasury]
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
-    if not holders:
-        raise NotPossible
+    require(holders)
     network.give_up_if(refusal)
     _end(network, "tokenWipe", token, network.choose.choice(holders), refusal)
 
 
 def _end(network: Network, kind: str, token: Token, holder: int, refusal: str | None) -> None:
-    body: dict[str, Any] = {"token": token_id(token.number)}
+    body: dict[str, Any] = {"token": token.number}
     if kind == "tokenWipe":
-        body["account"] = account(holder)
+        body["account"] = holder
+    ended: list[int] = []
     if token.fungible:
-        amount = max(1, token.balance(holder) // network.choose.randrange(1, 40))
-        body["amount"] = amount
+        amount = body["amount"] = max(1, token.balance(holder) // network.choose.randrange(1, 40))
         moved = units(token.number, {holder: -amount})
     else:
         owned = token.owned(holder)
-        body["serialNumbers"] = network.choose.sample(owned, min(len(owned), network.choose.randint(1, 2)))
-        amount = len(body["serialNumbers"])
-        moved = serials(token.number, [(number, holder, None) for number in body["serialNumbers"]])
+        ended = network.choose.sample(owned, min(len(owned), network.choose.randint(1, 2)))
+        body["serialNumbers"], amount = ended, len(ended)
+        moved = serials(token.number, [(number, holder, None) for number in ended])
+    outcome: Submission = {"result": refusal}
     if not refusal:
         token.supply -= amount
         token.relationships[holder].receive(-amount, network.now)
-        for number in body.get("serialNumbers", ()):
+        for number in ended:
             token.serials[number].move(None, network.now)
-    network.submit(
-        kind,
-        body,
-        payer=token.treasury,
-        receipt={} if refusal else {"newTotalSupply": token.supply},
-        record={} if refusal else {"tokenTransferLists": [moved]},
-        result=refusal,
-    )
+        outcome = {"receipt": {"newTotalSupply": token.supply}, "record": {"tokenTransferLists": [moved]}}
+    network.submit(kind, body, payer=token.treasury, **outcome)
 
 
 def change_in_vain(network: Network) -> None:
     """Mint, burn or wipe without the key for it, or wipe the treasury."""
     token = traders.token(network)
-    body: dict[str, Any] = {"token": token_id(token.number), "amount": 1_000}
+    body: dict[str, Any] = {"token": token.number, "amount": 1_000}
     refused: list[Refused] = []
     if token.supply_key is None:
-        refused.append(("tokenMint", body, "TOKEN_HAS_NO_SUPPLY_KEY"))
-        refused.append(("tokenBurn", body, "TOKEN_HAS_NO_SUPPLY_KEY"))
-    wiped = body | {"account": account(token.treasury)}
+        refused += [(kind, body, "TOKEN_HAS_NO_SUPPLY_KEY") for kind in ("tokenMint", "tokenBurn")]
+    wiped = body | {"account": token.treasury}
     if token.wipe_key is None:
         refused.append(("tokenWipe", wiped, "TOKEN_HAS_NO_WIPE_KEY"))
     elif token.fungible:

@@ -1,8 +1,8 @@
-"""Token transfers: units sent, serials given away and sold."""
+"""Token transfers: units sent, serials given away and sold; and new metadata of serials."""
 
 from mirror.demo.actions.tokens import issuing
-from mirror.demo.network import Network, NotPossible, weighted
-from mirror.demo.tokens import traders
+from mirror.demo.network import Network, require, required, weighted
+from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.transfers import Transfers
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.tokens import FractionalFee, Token
@@ -24,8 +24,7 @@ def send(network: Network) -> None:
         receiver = find_receiver(network, token, sender)
         if receiver is not None:
             transfers.move(token, sender, receiver, amount_of(network, token, sender))
-    if not transfers.lists():
-        raise NotPossible
+    require(transfers.lists())
     memo = network.choose.choice(_MEMOS).format(network.choose.randrange(100, 999))
     transfer(network, transfers, payer=sender, memo=memo)
 
@@ -35,7 +34,7 @@ def give(network: Network) -> None:
     token, owner, receiver = _serials_to_move(network)
     owned, transfers = token.owned(owner), Transfers(network)
     for serial in network.choose.sample(owned, min(len(owned), network.choose.choice((1, 1, 2)))):
-        transfers.hand_over(token, serial, owner, receiver)
+        transfers.move(token, owner, receiver, serial)
     transfer(network, transfers, payer=owner)
 
 
@@ -43,7 +42,7 @@ def sell(network: Network) -> None:
     """Sell a serial for hbars, or for a currency token that both hold."""
     token, owner, buyer = _serials_to_move(network)
     transfers = Transfers(network)
-    transfers.hand_over(token, network.choose.choice(token.owned(owner)), owner, buyer)
+    transfers.move(token, owner, buyer, network.choose.choice(token.owned(owner)))
     currency = traders.find_token(network, lambda token: token.is_currency and token.balance(buyer) > 100)
     if currency and owner in currency.relationships and network.choose.random() < 0.5:
         transfers.move(currency, buyer, owner, currency.balance(buyer) // network.choose.randrange(4, 50))
@@ -57,29 +56,28 @@ def _serials_to_move(network: Network) -> tuple[Token, int, int]:
     """Return a token with serials, an owner of some, and another account."""
     token = traders.token(network, lambda token: not token.fungible and token.supply)
     owner = traders.holder(network, token)
-    receiver = find_receiver(network, token, owner)
-    if receiver is None:
-        raise NotPossible
-    return token, owner, receiver
+    return token, owner, required(find_receiver(network, token, owner))
 
 
 def send_in_vain(network: Network) -> None:
     """Send more units than the sender holds, or a serial of another account."""
-    token, receiver = traders.find_token(network), traders.find_trader(network)
-    sender = traders.holder(network, token) if token else None
-    if token is None or sender is None or receiver in (None, sender) or token.refusal(sender):
-        raise NotPossible
-    assert receiver is not None
-    transfers = Transfers(network)
+    found, receiver = traders.find_token(network), traders.find_trader(network)
+    token = required(found)
+    sender = traders.holder(network, token)
+    receiver = required(receiver)
+    require(receiver != sender and not token.refusal(sender))
     if token.fungible:
-        transfers.move(token, sender, receiver, token.balance(sender) + network.choose.randrange(1, 1_000))
-        transfer(network, transfers, payer=sender, fails_by="INSUFFICIENT_TOKEN_BALANCE")
-        return
-    others = [number for number, serial in token.serials.items() if serial.owner not in (None, sender)]
-    if not others:
-        raise NotPossible
-    transfers.hand_over(token, network.choose.choice(others), sender, receiver)
-    transfer(network, transfers, payer=sender, fails_by="SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+        share, result = (
+            token.balance(sender) + network.choose.randrange(1, 1_000),
+            "INSUFFICIENT_TOKEN_BALANCE",
+        )
+    else:
+        owners = {number: serial.owner for number, serial in token.serials.items()}
+        share = network.pick([number for number, owner in owners.items() if owner not in (None, sender)])
+        result = "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"
+    transfers = Transfers(network)
+    transfers.move(token, sender, receiver, share)
+    transfer(network, transfers, payer=sender, fails_by=result)
 
 
 def transfer(
@@ -111,7 +109,6 @@ def transfer(
     )
 
 
-# RECEIVERS AND AMOUNTS
 def find_receiver(network: Network, token: Token, sender: int) -> int | None:
     """Return an account to receive a token, mostly one associated with it; None if there is none."""
     if network.choose.random() < _AMONG_HOLDERS:
@@ -129,4 +126,20 @@ def amount_of(network: Network, token: Token, sender: int) -> int:
     return max(least, int(token.balance(sender) * network.choose.random() ** 2) // parts)
 
 
-ACTIONS = weighted((11, send), (2, give), (3, sell), (0, send_in_vain))
+def change_metadata(network: Network) -> None:
+    """Let the issuer change the metadata of a few serials, whose owner may be another account (HIP-657)."""
+    token = traders.token(network, lambda token: not token.fungible and token.metadata_key and token.supply)
+    living = [number for number, serial in token.serials.items() if serial.owner]
+    refusal = "TOKEN_IS_PAUSED" if token.paused else None
+    require(living)
+    network.give_up_if(refusal)
+    changed = network.choose.sample(living, min(len(living), network.choose.choice((1, 1, 3))))
+    metadata = recipes.serial_metadata(network.choose, token.name, changed[0])
+    if not refusal:
+        for number in changed:
+            token.serials[number].metadata, token.serials[number].modified = metadata, network.now
+    body = {"token": token.number, "serial_numbers": changed, "metadata": metadata}
+    network.submit("token_update_nfts", body, payer=token.treasury, result=refusal)
+
+
+ACTIONS = weighted((11, send), (2, give), (3, sell), (0, send_in_vain), (1, change_metadata))

@@ -46,17 +46,15 @@ class KnownAccounts:
                 number = entity_id.of_account(record.receipt.accountID)
                 self._known(number).alias = alias
                 self._by_alias[alias] = number
-            self._learn_contract(record.contractCreateResult)
+            result = record.contractCreateResult
+            if result.HasField("contractID"):
+                contract = self._known(entity_id.of_contract(result.contractID))
+                contract.smart_contract = True
+                if result.HasField("evm_address"):
+                    contract.alias = result.evm_address.value
         for number, nonce, is_contract in _nonces(record):
             self._known(number).ethereum_nonce = nonce
             self._known(number).smart_contract |= is_contract
-
-    def _learn_contract(self, result: Any) -> None:
-        if result.HasField("contractID"):
-            contract = self._known(entity_id.of_contract(result.contractID))
-            contract.smart_contract = True
-            if result.HasField("evm_address"):
-                contract.alias = result.evm_address.value
 
     def _known(self, number: int) -> _Known:
         return self._by_number.setdefault(number, _Known())
@@ -98,15 +96,9 @@ def _nonces(record: Any) -> Iterator[tuple[int, int, bool]]:
 
 def _aliases(body: Any) -> Iterator[bytes]:
     """Yield the aliases by which a body names accounts that its transaction changes."""
-    if body.cryptoCreateAccount.alias:
-        yield body.cryptoCreateAccount.alias
-    if body.cryptoUpdateAccount.accountIDToUpdate.alias:
-        yield body.cryptoUpdateAccount.accountIDToUpdate.alias
+    yield body.cryptoCreateAccount.alias
+    yield body.cryptoUpdateAccount.accountIDToUpdate.alias
     for dropped in body.tokenAirdrop.token_transfers:
-        for amount in dropped.transfers:
-            if amount.accountID.alias:
-                yield amount.accountID.alias
+        yield from (amount.accountID.alias for amount in dropped.transfers)
         for nft in dropped.nftTransfers:
-            for holder in (nft.senderAccountID, nft.receiverAccountID):
-                if holder.alias:
-                    yield holder.alias
+            yield from (nft.senderAccountID.alias, nft.receiverAccountID.alias)

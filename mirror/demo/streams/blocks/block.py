@@ -11,28 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from ledger.stream.block.records.state import BLOCK_STREAM_INFO
 from ledger.stream.block.tree import PREFIXED_SINCE
-from mirror.core.values.hapi import wire
-from mirror.core.values.hapi.messages import (
-    BlockItem,
-    SignedTransaction,
-    StateChange,
-    StateChanges,
-    Transaction,
-    TransactionBody,
-    TransactionResult,
-)
+from mirror.core.values.hapi import messages, wire
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.demo.streams import record_files
 from mirror.demo.streams.blocks import changes, outputs, traces
 from mirror.demo.streams.blocks.accounts import KnownAccounts
+from mirror.demo.streams.blocks.changes import groups
 from mirror.demo.streams.blocks.frame import NativeBlock, framed
-from mirror.demo.streams.blocks.groups import AnnouncedTransaction, groups
 
 if TYPE_CHECKING:
     # Not imported at run time, as it takes long and unsigned blocks do without it.
     from mirror.demo.streams.threshold_signer import ThresholdSigner
 
-_SIGNED_TRANSACTION = Transaction.SIGNEDTRANSACTIONBYTES_FIELD_NUMBER
+_SIGNED_TRANSACTION = messages.Transaction.SIGNEDTRANSACTIONBYTES_FIELD_NUMBER
 _NO_HASH = bytes(SHA_384_LENGTH)
 _IN_AN_EVENT = 8  # transactions
 
@@ -50,13 +41,8 @@ class BlockComposer:
 
     def block(self, block: record_files.Block) -> NativeBlock:
         """Return the block of the number and the transactions of a composed record file."""
-        unproved = framed(
-            block,
-            self._items(block),
-            self.hash,
-            unknown=_NO_HASH,
-            prefixed=block.hapi_version >= PREFIXED_SINCE,
-        )
+        prefixed = block.hapi_version >= PREFIXED_SINCE
+        unproved = framed(block, self._items(block), self.hash, unknown=_NO_HASH, prefixed=prefixed)
         self.hash = unproved.hash
         signature = self._signer.sign(self.hash) if self._signer else sha384(self.hash)
         return unproved.proved({"signed_block_proof": {"block_signature": signature}})
@@ -71,13 +57,16 @@ class BlockComposer:
         self._known = accounts
 
     def _items(self, block: record_files.Block) -> Iterator[Any]:
-        yield BlockItem(round_header={"round_number": block.number + 1})
-        yield BlockItem(event_header={})
-        yield BlockItem(signed_transaction=_state_signature(block.number))
+        yield messages.BlockItem(round_header={"round_number": block.number + 1})
+        yield messages.BlockItem(event_header={})
+        # A node's signature of the state after the last round: a transaction without a result.
+        body = messages.TransactionBody(state_signature_transaction={"round": block.number})
+        signed = messages.SignedTransaction(bodyBytes=body.SerializeToString())
+        yield messages.BlockItem(signed_transaction=signed.SerializeToString())
         inner: deque[bytes] = deque()
         for position, group in enumerate(groups(block.transactions)):
             if position % _IN_AN_EVENT == 0:
-                yield BlockItem(event_header={})
+                yield messages.BlockItem(event_header={})
             for announced in group:
                 self._known.learn(announced.transaction)
             changed = changes.of(group, self._known)
@@ -87,46 +76,30 @@ class BlockComposer:
                 if inner and inner[0] == signed:
                     inner.popleft()
                 else:
-                    yield BlockItem(signed_transaction=signed)
+                    yield messages.BlockItem(signed_transaction=signed)
                 if transaction.body.HasField("atomic_batch"):
                     inner = deque(transaction.body.atomic_batch.transactions)
-                yield from _about(announced)
+                yield messages.BlockItem(transaction_result=_result(transaction.record))
+                for output in outputs.of(announced):
+                    yield messages.BlockItem(transaction_output=output)
+                for trace in traces.of(announced):
+                    yield messages.BlockItem(trace_data=trace)
                 if changed and announced is group[0]:
                     yield _state_changes(transaction.record.consensusTimestamp, changed)
         if block.transactions:
             # What the network changes itself when a round ends.
-            last = block.transactions[-1].record.consensusTimestamp
-            yield _state_changes(last, [_round_ended(block.number)])
-
-
-def _about(announced: AnnouncedTransaction) -> Iterator[Any]:
-    """Yield what the network says about a transaction, but for the changes of the state."""
-    yield BlockItem(transaction_result=_result(announced.transaction.record))
-    for output in outputs.of(announced):
-        yield BlockItem(transaction_output=output)
-    for trace in traces.of(announced):
-        yield BlockItem(trace_data=trace)
+            info = {"block_stream_info_value": {"block_number": block.number}}
+            ended = messages.StateChange(state_id=BLOCK_STREAM_INFO, singleton_update=info)
+            yield _state_changes(block.transactions[-1].record.consensusTimestamp, [ended])
 
 
 def _state_changes(at: Any, changed: Iterable[Any]) -> Any:
-    return BlockItem(state_changes=StateChanges(consensus_timestamp=at, state_changes=changed))
+    changes_then = messages.StateChanges(consensus_timestamp=at, state_changes=changed)
+    return messages.BlockItem(state_changes=changes_then)
 
 
-def _state_signature(last_round: int) -> bytes:
-    """Return a node's signature of the state after the last round: a transaction without a result."""
-    body = TransactionBody(state_signature_transaction={"round": last_round})
-    serialized: bytes = SignedTransaction(bodyBytes=body.SerializeToString()).SerializeToString()
-    return serialized
-
-
-def _round_ended(block: int) -> Any:
-    return StateChange(
-        state_id=BLOCK_STREAM_INFO, singleton_update={"block_stream_info_value": {"block_number": block}}
-    )
-
-
-def _result(record: Any) -> TransactionResult:
-    result = TransactionResult(
+def _result(record: Any) -> messages.TransactionResult:
+    result = messages.TransactionResult(
         status=record.receipt.status,
         consensus_timestamp=record.consensusTimestamp,
         transaction_fee_charged=record.transactionFee,
@@ -136,11 +109,6 @@ def _result(record: Any) -> TransactionResult:
         paid_staking_rewards=record.paid_staking_rewards,
         high_volume_pricing_multiplier=record.high_volume_pricing_multiplier,
     )
-    outputs.copy_fields(
-        record,
-        result,
-        parent_consensus_timestamp="parent_consensus_timestamp",
-        transferList="transfer_list",
-        scheduleRef="schedule_ref",
-    )
+    parent = {"parent_consensus_timestamp": "parent_consensus_timestamp"}
+    outputs.copy_fields(record, result, transferList="transfer_list", scheduleRef="schedule_ref", **parent)
     return result

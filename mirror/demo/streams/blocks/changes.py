@@ -4,29 +4,61 @@ A network commits a transaction with all of its children, and publishes each cha
 value.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from ledger.stream.block.records.state import (
-    BYTECODE,
-    FILES,
-    HOOK_STORAGE,
-    NODES,
-    PENDING_AIRDROPS,
-    REGISTERED_NODES,
-    STORAGE,
-    TOKENS,
-    TOPICS,
-)
-from ledger.stream.record.hook_calls import HookCall
+from ledger.stream.block.records import state as state_ids
+from ledger.stream.record.hook_calls import HookCall, calls_of
 from ledger.stream.record.item import HOOKS_NUM
-from mirror.core.values import entity_id
+from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi import result_codes
 from mirror.core.values.hapi.messages import StateChange
 from mirror.demo.streams.blocks.accounts import KnownAccounts
-from mirror.demo.streams.blocks.groups import AnnouncedTransaction
-from mirror.demo.streams.record_files import account
+from mirror.demo.streams.record_files import ComposedTransaction, account
+
+
+@dataclass(frozen=True, slots=True)
+class AnnouncedTransaction:
+    """A transaction in a block, with the hook that it calls.
+
+    `explicit`: its trace lists the slots that it wrote, as later transactions of its parent may write them,
+    too.
+    """
+
+    transaction: ComposedTransaction
+    hook: HookCall | None = None
+    explicit: bool = False
+
+
+def groups(transactions: Iterable[ComposedTransaction]) -> Iterator[list[AnnouncedTransaction]]:
+    """Yield each top level transaction, and its children and theirs, in their order."""
+    group: list[AnnouncedTransaction] = []
+    parents: dict[int, ComposedTransaction] = {}
+    hooks: Iterator[HookCall] = iter(())
+    for transaction in transactions:
+        parent = _parent_time(transaction.record)
+        if parent not in parents:
+            if group:
+                yield group
+            group, parents = [], {}
+        if transaction.body.HasField("cryptoTransfer"):
+            hooks = calls_of(transaction.body.cryptoTransfer)
+        # The contract of all hooks.
+        calls_hook = transaction.body.contractCall.contractID.contractNum == HOOKS_NUM
+        hook = next(hooks, None) if parent in parents and calls_hook else None
+        explicit = hook is not None or any(each.body.HasField("atomic_batch") for each in parents.values())
+        group.append(AnnouncedTransaction(transaction, hook, explicit))
+        parents[transaction.consensus_timestamp] = transaction
+    if group:
+        yield group
+
+
+def _parent_time(record: Any) -> int | None:
+    if not record.HasField("parent_consensus_timestamp"):
+        return None
+    return timestamp.of(record.parent_consensus_timestamp)
 
 
 def of(group: Sequence[AnnouncedTransaction], known: KnownAccounts) -> list[Any]:
@@ -49,10 +81,10 @@ def _changes(announced: AnnouncedTransaction) -> Iterator[Any]:
         yield _CHANGES[kind](getattr(body, kind), record.receipt)
     elif kind in ("tokenClaimAirdrop", "tokenCancelAirdrop"):
         for airdrop in getattr(body, kind).pending_airdrops:
-            yield _deleted(PENDING_AIRDROPS, {"pending_airdrop_id_key": airdrop})
+            yield _deleted(state_ids.PENDING_AIRDROPS, {"pending_airdrop_id_key": airdrop})
     for pending in record.new_pending_airdrops:
         yield _updated(
-            PENDING_AIRDROPS,
+            state_ids.PENDING_AIRDROPS,
             {"pending_airdrop_id_key": pending.pending_airdrop_id},
             {"account_pending_airdrop_value": {"pending_airdrop_value": pending.pending_airdrop_value}},
         )
@@ -68,26 +100,28 @@ def _deleted(state: int, key: Mapping[str, Any]) -> Any:
 
 
 def _file(file: Any) -> Any:
-    return _updated(FILES, {"file_id_key": file}, {"file_value": {"file_id": file}})
+    return _updated(state_ids.FILES, {"file_id_key": file}, {"file_value": {"file_id": file}})
 
 
 def _node(number: int) -> Any:
-    return _updated(NODES, {"entity_number_key": {"value": number}}, {"node_value": {"node_id": number}})
+    return _updated(
+        state_ids.NODES, {"entity_number_key": {"value": number}}, {"node_value": {"node_id": number}}
+    )
 
 
 def _registered_node(number: int) -> Any:
     value = {"registered_node_value": {"registered_node_id": number}}
-    return _updated(REGISTERED_NODES, {"entity_number_key": {"value": number}}, value)
+    return _updated(state_ids.REGISTERED_NODES, {"entity_number_key": {"value": number}}, value)
 
 
 def _token(token: Any, total: int) -> Any:
     value = {"token_value": {"token_id": token, "total_supply": total}}
-    return _updated(TOKENS, {"token_id_key": token}, value)
+    return _updated(state_ids.TOKENS, {"token_id_key": token}, value)
 
 
 def _topic(topic: Any, sequence_number: int, running_hash: bytes) -> Any:
     value = {"topic_id": topic, "sequence_number": sequence_number, "running_hash": running_hash}
-    return _updated(TOPICS, {"topic_id_key": topic}, {"topic_value": value})
+    return _updated(state_ids.TOPICS, {"topic_id_key": topic}, {"topic_value": value})
 
 
 def _supply(body: Any, receipt: Any) -> Any:
@@ -119,7 +153,7 @@ def _contracts(announced: AnnouncedTransaction) -> Iterator[Any]:
         kind = sidecar.WhichOneof("sidecar_records")
         if kind == "bytecode" and sidecar.bytecode.runtime_bytecode:
             code = {"bytecode_value": {"code": sidecar.bytecode.runtime_bytecode}}
-            yield _updated(BYTECODE, {"contract_id_key": sidecar.bytecode.contract_id}, code)
+            yield _updated(state_ids.BYTECODE, {"contract_id_key": sidecar.bytecode.contract_id}, code)
         elif kind == "state_changes":
             for touched in sidecar.state_changes.contract_state_changes:
                 yield from _stored(touched, announced)
@@ -134,7 +168,7 @@ def _stored(touched: Any, announced: AnnouncedTransaction) -> Iterator[Any]:
     """Yield the changes of storage; that of a hook is its own, though all hooks run as one contract."""
     hook = announced.hook
     of_hook = hook is not None and touched.contract_id.contractNum == HOOKS_NUM
-    state = HOOK_STORAGE if of_hook else STORAGE
+    state = state_ids.HOOK_STORAGE if of_hook else state_ids.STORAGE
     for change in touched.storage_changes:
         if not change.HasField("value_written"):
             continue

@@ -9,19 +9,11 @@ import zstandard
 
 from ledger.stream.block import names
 from ledger.stream.block.tree import BlockTree
-from mirror.core.values.hapi import wire
-from mirror.core.values.hapi.messages import (
-    Block,
-    BlockFooter,
-    BlockHeader,
-    BlockItem,
-    BlockProof,
-    SemanticVersion,
-)
+from mirror.core.values.hapi import messages, wire
 from mirror.demo.streams import record_files
 from mirror.demo.streams.record_files import timestamp
 
-_ITEMS = Block.ITEMS_FIELD_NUMBER
+_ITEMS = messages.Block.ITEMS_FIELD_NUMBER
 
 
 @dataclass(frozen=True)
@@ -50,7 +42,7 @@ class Unproved:
 
     def proved(self, proof: Mapping[str, Any]) -> NativeBlock:
         """Return the block with these fields of its BlockProof."""
-        items = [*self.items, BlockItem(block_proof=BlockProof(block=self.number, **proof))]
+        items = [*self.items, messages.BlockItem(block_proof=messages.BlockProof(block=self.number, **proof))]
         content = b"".join(wire.length_delimited(_ITEMS, item.SerializeToString()) for item in items)
         return NativeBlock(self.number, content, self.hash)
 
@@ -63,21 +55,17 @@ def framed(
     `unknown` stands for the two other hashes of the footer, which composing does not know.
     """
     major, minor, patch = block.hapi_version
-    version = SemanticVersion(major=major, minor=minor, patch=patch)
-    header = BlockHeader(
-        number=block.number,
-        block_timestamp=timestamp(block.start),
-        hapi_proto_version=version,
-        software_version=version,
-    )
-    footer = BlockFooter(
+    version = messages.SemanticVersion(major=major, minor=minor, patch=patch)
+    started, versions = timestamp(block.start), {"hapi_proto_version": version, "software_version": version}
+    header = messages.BlockHeader(number=block.number, block_timestamp=started, **versions)
+    footer = messages.BlockFooter(
         previous_block_root_hash=previous,
         root_hash_of_all_block_hashes_tree=unknown,
         start_of_block_state_root_hash=unknown,
     )
-    items = [BlockItem(block_header=header), *inner, BlockItem(block_footer=footer)]
+    items = [messages.BlockItem(block_header=header), *inner, messages.BlockItem(block_footer=footer)]
     tree, hashes = BlockTree(), (previous, unknown, unknown)
     for item in items:
         tree.add(item.WhichOneof("item"), item.SerializeToString())
-    root = tree.root(header.block_timestamp.SerializeToString(), hashes, prefixed=prefixed)
+    root = tree.root(started.SerializeToString(), hashes, prefixed=prefixed)
     return Unproved(block.number, items, root)

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mirror.core.values.hapi.messages import EvmTransactionResult, HookId, TransactionOutput
-from mirror.demo.streams.blocks.changes import hook_id
-from mirror.demo.streams.blocks.groups import AnnouncedTransaction
+from mirror.demo.streams.blocks.changes import AnnouncedTransaction, hook_id
 
 _ETHEREUM = "ethereumTransaction"
 
@@ -37,19 +36,7 @@ def of(announced: AnnouncedTransaction) -> Iterator[Any]:
 
 
 def _evm_output(kind: str, which: str, result: Any) -> Any:
-    creates, output = which == "contractCreateResult", _evm_result(result, with_request=kind != _ETHEREUM)
-    if kind == _ETHEREUM:
-        call = "evm_create_transaction_result" if creates else "evm_call_transaction_result"
-        return TransactionOutput(ethereum_call={call: output})
-    operation = "contract_create" if creates else "contract_call"
-    return TransactionOutput(**{operation: {"evm_transaction_result": output}})
-
-
-def _evm_result(result: Any, *, with_request: bool) -> Any:
-    """Return the EvmTransactionResult of a ContractFunctionResult.
-
-    An Ethereum transaction holds its request itself.
-    """
+    creates = which == "contractCreateResult"
     output = EvmTransactionResult(
         result_data=result.contractCallResult,
         error_message=result.errorMessage,
@@ -57,11 +44,15 @@ def _evm_result(result: Any, *, with_request: bool) -> Any:
         contract_nonces=result.contract_nonces,
     )
     copy_fields(result, output, contractID="contract_id", sender_id="sender_id", signer_nonce="signer_nonce")
-    if with_request:
-        context = output.internal_call_context
-        context.SetInParent()
-        context.gas, context.value, context.call_data = result.gas, result.amount, result.functionParameters
-    return output
+    if kind == _ETHEREUM:
+        # It holds its request itself.
+        call = "evm_create_transaction_result" if creates else "evm_call_transaction_result"
+        return TransactionOutput(ethereum_call={call: output})
+    context = output.internal_call_context
+    context.SetInParent()
+    context.gas, context.value, context.call_data = result.gas, result.amount, result.functionParameters
+    operation = "contract_create" if creates else "contract_call"
+    return TransactionOutput(**{operation: {"evm_transaction_result": output}})
 
 
 def copy_fields(source: Any, target: Any, **names: str) -> None:

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mirror.core.values.hapi.messages import EvmTraceData, ExecutedInitcode, TraceData
-from mirror.demo.streams.blocks.changes import is_identical
-from mirror.demo.streams.blocks.groups import AnnouncedTransaction
+from mirror.demo.streams.blocks.changes import AnnouncedTransaction, is_identical
 from mirror.demo.streams.record_files import ComposedTransaction
 
 _SUBMIT = "consensusSubmitMessage"

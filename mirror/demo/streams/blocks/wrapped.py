@@ -4,7 +4,6 @@ The first native block of a network follows the block around the last record fil
 """
 
 import gzip
-from typing import Any
 
 from ledger.stream.block.tree import EMPTY_PREFIXED
 from ledger.stream.record.formats import V6
@@ -38,18 +37,15 @@ class WrappingComposer:
         self._framed(block)
 
     def _framed(self, block: record_files.Block) -> Unproved:
-        framed_block = framed(block, [_record_file(block)], self.hash, unknown=EMPTY_PREFIXED, prefixed=True)
-        self.hash = framed_block.hash
-        return framed_block
-
-
-def _record_file(block: record_files.Block) -> Any:
-    sidecars = [SidecarFile.FromString(gzip.decompress(data)) for _, data in sorted(block.sidecars.items())]
-    contents = RecordStreamFile.FromString(gzip.decompress(block.data)[_VERSION_BYTES:])
-    return BlockItem(
-        record_file=RecordFileItem(
+        sidecars = [
+            SidecarFile.FromString(gzip.decompress(data)) for _, data in sorted(block.sidecars.items())
+        ]
+        record_file = RecordFileItem(
             creation_time=timestamp(block.start),
-            record_file_contents=contents,
+            record_file_contents=RecordStreamFile.FromString(gzip.decompress(block.data)[_VERSION_BYTES:]),
             sidecar_file_contents=sidecars,
         )
-    )
+        items = [BlockItem(record_file=record_file)]
+        framed_block = framed(block, items, self.hash, unknown=EMPTY_PREFIXED, prefixed=True)
+        self.hash = framed_block.hash
+        return framed_block

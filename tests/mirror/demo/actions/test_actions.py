@@ -72,7 +72,7 @@ def test_everything_happens_within_2000_transactions(seed: int) -> None:
     network, _ = life(seed, blocks=20, transactions=95)
 
     assert network.counts.total() < 2_100
-    assert {action.name for module in MODULES for action in module.ACTIONS} == set(network.performed)
+    assert {action.perform for module in MODULES for action in module.ACTIONS} == set(network.performed)
     assert not KINDS - set(network.counts)
 
 

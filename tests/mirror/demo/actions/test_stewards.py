@@ -6,7 +6,7 @@ from contextlib import suppress
 from mirror.core.values import timestamp
 from mirror.demo.actions.catalogue import ALL
 from mirror.demo.actions.contracts import stewards
-from mirror.demo.actions.network import genesis, upgrades
+from mirror.demo.actions.network import genesis
 from mirror.demo.network import Network, NotPossible
 from mirror.demo.streams.record_files import Block
 
@@ -73,7 +73,7 @@ def test_tokens_are_issued_whoever_collects_the_fees_of_transactions() -> None:
     network = Network(7, ALL)
     genesis.begin(network)
     network.act(TRANSACTIONS)
-    upgrades.install(network)
+    genesis.install(network)
     network.act(1)
     network.close()
     while not (living := network.world.contracts.of("Steward")):

@@ -3,7 +3,7 @@
 from mirror.core.values import timestamp
 from mirror.demo.actions.catalogue import ALL
 from mirror.demo.actions.contracts import tills
-from mirror.demo.actions.network import genesis, upgrades
+from mirror.demo.actions.network import genesis
 from mirror.demo.evm.system_contracts import TOKENS
 from mirror.demo.network import Network, NotPossible
 from mirror.demo.streams.record_files import Block
@@ -41,7 +41,7 @@ def test_the_node_logs_the_units_that_a_contract_moves_since_the_upgrade() -> No
     network.act(TRANSACTIONS)
     network.close()
     before = spend(network)
-    upgrades.install(network)
+    genesis.install(network)
     network.act(1)
     network.close()
     after = spend(network)

@@ -61,7 +61,7 @@ def test_the_same_seed_gives_the_same_bytes(life):
 def test_every_use_of_contracts_and_hooks_happens(life):
     network, _ = life
 
-    never = [action.name for action in ACTIONS if not network.performed[action.name]]
+    never = [action for action in ACTIONS if not network.performed[action.perform]]
     assert never == []
     results = Counter(result.result for result in network.world.contracts.results)
     assert {"SUCCESS", "CONTRACT_REVERT_EXECUTED", "INSUFFICIENT_GAS"} <= set(results)

@@ -8,7 +8,7 @@ from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 
 from mirror.core.values import ethereum
 from mirror.core.values.hashes import keccak256
-from mirror.demo.evm.ethereum import Access, EthereumTransaction, authorize
+from mirror.demo.evm.ethereum import EthereumTransaction, authorize
 from mirror.demo.keys.wallet import EcdsaWallet
 
 WALLET = EcdsaWallet("ethereum")
@@ -42,7 +42,7 @@ def test_call_data_in_a_file_changes_neither_signature_nor_hash(kind):
 
 
 def test_an_access_list_is_announced_and_signed():
-    sent = signed(ethereum.EIP_1559, access_list=(Access(TO, (0, 2**255)), Access(b"\xbb" * 20)))
+    sent = signed(ethereum.EIP_1559, access_list=((TO, (0, 2**255)), (b"\xbb" * 20, ())))
 
     decoded = CancunTransactionBuilder.decode(sent.raw)
     assert decoded.sender == WALLET.evm_address

@@ -13,7 +13,7 @@ from mirror.core.values.hashes import keccak256
 from mirror.demo.evm import execution
 from mirror.demo.evm.execution import CREATE, CREATE2, Request, execute
 from mirror.demo.evm.solidity import call_data, compiled
-from mirror.demo.evm.state import Place, Slot
+from mirror.demo.evm.state import Ledger, Place, Slot
 
 CASES = Path(os.environ.get("MIRROR_EVM_CASES", "../shared/conformance/evm"))
 PLACE = Place(block_number=5, timestamp=1_700_000_000, gas_price=71)
@@ -24,7 +24,7 @@ CONTRACT = long_zero(2001)
 FOREIGN = {"block"}
 
 
-class Slate:
+class Slate(Ledger):
     """A ledger of plain mappings, which takes over what an execution changes."""
 
     def __init__(self):
@@ -41,12 +41,6 @@ class Slate:
 
     def slot(self, address, slot):
         return self.slots.get((address, slot), 0)
-
-    def units(self, token, holder):
-        return 0
-
-    def is_associated(self, token, holder):
-        return False
 
     def take(self, done):
         self.balances |= done.balances

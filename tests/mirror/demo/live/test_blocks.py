@@ -84,17 +84,17 @@ def test_the_network_learns_how_far_the_database_has_come(live: Live) -> None:
     publisher.publish(network, next_block(network, 5))
     stopping = threading.Event()
 
-    class Noted(blocks.Loaded):
-        def __setattr__(self, name: str, last: Position | None) -> None:
-            super().__setattr__(name, last)
-            if last and last.index == 3:
+    class Noted(Publisher):
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if name == "loaded" and self.loaded and self.loaded.index == 3:
                 stopping.set()
 
-    loaded = Noted()
+    noted = Noted(publisher.folder, nodes())
     with BlockNodeServer(folder=publisher.blocks) as server:
-        blocks.follow(publisher, f"127.0.0.1:{server.port}", stopping, loaded)
+        blocks.follow(noted, f"127.0.0.1:{server.port}", stopping)
 
-    assert loaded.last == Position.stored()
+    assert noted.loaded == Position.stored()
 
 
 def test_switched_network_stays_with_blocks_and_names_its_ledger_once(

@@ -23,7 +23,7 @@ def aged() -> Network:
 
 
 def test_everything_happens_in_a_network_that_forgets(aged):
-    assert {action.name for action in catalogue.ALL} == set(aged.performed)
+    assert {action.perform for action in catalogue.ALL} == set(aged.performed)
 
 
 def test_only_the_last_of_what_is_over_is_kept(aged):

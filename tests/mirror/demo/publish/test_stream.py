@@ -140,7 +140,8 @@ def test_the_last_blocks_are_kept_whatever_their_form(tmp_path):
     blocks.go_over(publisher, network)
     for retained, numbers in ((5, [0, 1, 2, 3, 4]), (3, [3, 4, 5]), (2, [5, 6]), (2, [6, 7])):
         last = publisher.publish(network, next_block(network, 5))
-        publisher.forget(retained, position(last))
+        publisher.loaded = position(last)
+        publisher.forget(retained)
         assert numbers_of(tmp_path) == numbers
 
 
@@ -152,10 +153,11 @@ def test_no_block_is_forgotten_that_the_database_lacks(tmp_path):
     published += find_record_files([tmp_path])[2:]
     published += [publisher.publish(network, next_block(network, 5)) for _ in range(3)]
 
-    publisher.forget(1, None)
+    publisher.forget(1)
     assert numbers_of(tmp_path) == [0, 1, 2, 3, 4, 5]
     for loaded, numbers in ((1, [2, 3, 4, 5]), (2, [3, 4, 5]), (4, [5]), (5, [5])):
-        publisher.forget(1, position(published[loaded]))
+        publisher.loaded = position(published[loaded])
+        publisher.forget(1)
         assert numbers_of(tmp_path) == numbers
 
 

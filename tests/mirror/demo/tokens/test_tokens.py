@@ -4,22 +4,22 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from random import Random
-from typing import Any
 
 import pytest
 
 from mirror.core.values.hapi.result_codes import NUMBERS
 from mirror.demo.actions.accounts import allowances, crypto
 from mirror.demo.actions.network import genesis
-from mirror.demo.actions.tokens import airdrops, changes, issuing, nfts, relationships, supply, transfers
+from mirror.demo.actions.tokens import airdrops, changes, issuing, relationships, supply, transfers
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import Block
 from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
 from mirror.demo.world.world import World
 from tests.ledger.ingest.load import load, stored
 from tests.ledger.ingest.tables import contents, empty_tables
+from tests.mirror.demo.lives import rows
 
-MODULES = (crypto, issuing, changes, supply, relationships, transfers, nfts, allowances, airdrops)
+MODULES = (crypto, issuing, changes, supply, relationships, transfers, allowances, airdrops)
 TYPES = {
     "tokenCreation",
     "tokenUpdate",
@@ -78,15 +78,7 @@ def matches(world: World) -> None:
 
 
 def _tokens_match(issued: dict[int, Token]) -> None:
-    keys = (
-        "fee_schedule_key",
-        "freeze_key",
-        "kyc_key",
-        "metadata_key",
-        "pause_key",
-        "supply_key",
-        "wipe_key",
-    )
+    keys = "fee_schedule_key freeze_key kyc_key metadata_key pause_key supply_key wipe_key"
     columns = """token_id, name, symbol, type, decimals, treasury_account_id, initial_supply, total_supply,
         supply_type, max_supply, metadata, freeze_default, pause_status, created_timestamp"""
     assert {row[0]: row[1:] for row in stored("token", columns)} == {
@@ -107,23 +99,12 @@ def _tokens_match(issued: dict[int, Token]) -> None:
         )
         for t in issued.values()
     }
-    assert {row[0]: keys_of(row[1:]) for row in stored("token", f"token_id, {', '.join(keys)}")} == {
-        t.number: tuple(getattr(t, key) for key in keys) for t in issued.values()
-    }
+    of_tokens = stored("token", f"token_id, {keys.replace(' ', ', ')}")
+    assert [(row[0], *keys_of(row[1:])) for row in of_tokens] == rows(issued.values(), f"number {keys}")
     columns = "id, key, memo, deleted, auto_renew_account_id, auto_renew_period, expiration_timestamp"
     entities = stored("entity", columns, "type = 'TOKEN'")
-    of_entities: dict[int, tuple[Any, ...]] = {row[0]: keys_of(row[1:2]) + row[2:] for row in entities}
-    assert of_entities == {
-        t.number: (
-            t.admin_key,
-            t.memo,
-            t.deleted,
-            t.auto_renew_account,
-            t.auto_renew_period,
-            t.expiration,
-        )
-        for t in issued.values()
-    }
+    fields = "number admin_key memo deleted auto_renew_account auto_renew_period expiration"
+    assert [(row[0], *keys_of(row[1:2]), *row[2:]) for row in entities] == rows(issued.values(), fields)
     modified = """token t join entity e on e.id = t.token_id cross join lateral (
         select greatest(lower(t.timestamp_range), lower(e.timestamp_range)) as modified) m"""
     assert dict(stored(modified, "token_id, modified")) == {t.number: t.modified for t in issued.values()}

@@ -16,7 +16,7 @@ from mirror.demo.world.accounts import Account
 from mirror.demo.world.system import Freeze
 from mirror.demo.world.topics import Topic
 from tests.ledger.ingest.load import load, stored
-from tests.mirror.demo.lives import HOUR, items, life
+from tests.mirror.demo.lives import HOUR, items, life, rows
 
 SIGNATURES = {field.name: field.number for field in SignaturePair.DESCRIPTOR.fields}
 ADDRESS_BOOKS = (101, 102)
@@ -65,10 +65,10 @@ def accounts_match(network: Network) -> None:
 def files_match(network: Network) -> None:
     columns = "id, created_timestamp, deleted, memo, key, expiration_timestamp"
     found = network.world.files.values()
-    assert stored("entity", columns, "type = 'FILE'") == [
-        (one.number, one.created, one.deleted, one.memo, one.keys, one.expiration)
-        for one in sorted(found, key=lambda one: one.number)
-    ]
+    known = sorted(found, key=lambda one: one.number)
+    assert stored("entity", columns, "type = 'FILE'") == rows(
+        known, "number created deleted memo keys expiration"
+    )
     assert stored("file_data", "consensus_timestamp, entity_id, transaction_type, file_data") == sorted(
         (change.consensus_timestamp, one.number, NUMBERS[change.kind], change.contents)
         for one in found
@@ -81,18 +81,9 @@ def topics_match(network: Network) -> None:
     columns = (
         "id, created_timestamp, deleted, memo, auto_renew_account_id, auto_renew_period, expiration_timestamp"
     )
-    assert [row[:4] + (row[4] or None,) + row[5:] for row in stored("entity", columns, "type = 'TOPIC'")] == [
-        (
-            one.number,
-            one.created,
-            one.deleted,
-            one.memo,
-            one.auto_renew_account,
-            one.auto_renew_period,
-            one.expiration,
-        )
-        for one in found
-    ]
+    entities = [row[:4] + (row[4] or None,) + row[5:] for row in stored("entity", columns, "type = 'TOPIC'")]
+    fields = "number created deleted memo auto_renew_account auto_renew_period expiration"
+    assert entities == rows(found, fields)
     columns = "id, admin_key, submit_key, fee_schedule_key, fee_exempt_key_list"
     assert stored("topic", columns) == [
         (one.number, one.admin_key, one.submit_key, one.fee_schedule_key, exempt(one)) for one in found
@@ -125,26 +116,15 @@ def topics_match(network: Network) -> None:
 def schedules_match(network: Network) -> None:
     found = sorted(network.world.schedules.values(), key=lambda one: one.number)
     columns = "id, created_timestamp, deleted, memo, key"
-    assert stored("entity", columns, "type = 'SCHEDULE'") == [
-        (one.number, one.created, one.deleted, one.memo, one.admin_key) for one in found
-    ]
+    assert stored("entity", columns, "type = 'SCHEDULE'") == rows(
+        found, "number created deleted memo admin_key"
+    )
     columns = (
         "schedule_id, consensus_timestamp, creator_account_id, payer_account_id, transaction_body, "
         "executed_timestamp, expiration_time, wait_for_expiry"
     )
-    assert stored("schedule", columns) == [
-        (
-            one.number,
-            one.created,
-            one.creator,
-            one.payer,
-            one.scheduled,
-            one.executed,
-            one.expiration,
-            one.waits,
-        )
-        for one in found
-    ]
+    fields = "number created creator payer scheduled executed expiration waits"
+    assert stored("schedule", columns) == rows(found, fields)
     columns = "entity_id, consensus_timestamp, public_key_prefix, signature, type"
     assert stored("transaction_signature", columns) == sorted(
         (one.number, each.consensus_timestamp, each.prefix, each.signature, SIGNATURES[each.kind])

@@ -1,0 +1,60 @@
+"""HAPI messages from plain values: an entity by its number, a time in ns, a key as it is serialized."""
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any
+
+from google.protobuf.message import Message
+
+from mirror.core.values.hapi.messages import Key, KeyList
+from mirror.demo.streams.record_files import account, timestamp
+
+Fields = Mapping[str, Any]
+
+_MAKERS: dict[str, Callable[[Any], Any]] = {
+    "AccountID": account,
+    "Key": Key.FromString,
+    "KeyList": KeyList.FromString,
+    "Timestamp": timestamp,
+}
+# Messages that hold one number, in this field.
+_OF_A_NUMBER = {
+    "ContractID": "contractNum",
+    "Duration": "seconds",
+    "FileID": "fileNum",
+    "ScheduleID": "scheduleNum",
+    "TokenID": "tokenNum",
+    "TopicID": "topicNum",
+}
+
+
+def compose(kind: Any, fields: Fields) -> Any:
+    """Return a message of a class; among the values, messages and mappings of their fields are fine, too."""
+    return kind(**_plain(kind.DESCRIPTOR, fields))
+
+
+def _plain(kind: Any, fields: Fields) -> dict[str, Any]:
+    makers = _makers(kind)
+    return {name: make(value) if (make := makers[name]) else value for name, value in fields.items()}
+
+
+@cache
+def _makers(kind: Any) -> dict[str, Callable[[Any], Any] | None]:
+    return {field.name: _maker(field) for field in kind.fields}
+
+
+def _maker(field: Any) -> Callable[[Any], Any] | None:
+    """Return what makes the value of a field; None if it has no message."""
+    kind = field.message_type
+    if kind is None:
+        return None
+    number = "value" if kind.file.package == "google.protobuf" else _OF_A_NUMBER.get(kind.name)
+    make = (lambda value: {number: value}) if number else _MAKERS.get(kind.name)
+    one = partial(_message, kind, make)
+    return (lambda values: list(map(one, values))) if field.is_repeated else one
+
+
+def _message(kind: Any, make: Any, value: Any) -> Any:
+    if value is None or isinstance(value, Message):
+        return value
+    return _plain(kind, value) if isinstance(value, Mapping) else make(value)
