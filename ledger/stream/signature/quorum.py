@@ -151,8 +151,10 @@ class SignedHashes:
             ("metadata hash", file.metadata_hash, self.metadata_hash),
         ):
             if actual != signed:
-                cause = f"its {name} is {_short(actual)}, but {_nodes(self.signers)} signed {_short(signed)}"
-                raise damaged(file.name, cause)
+                raise damaged(
+                    file.name,
+                    f"its {name} is {_short(actual)}, but {_nodes(self.signers)} signed {_short(signed)}",
+                )
 
 
 class Votes:

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 _FOLDERS = ("mirror", "ledger", "network", "contracts", "tokens", "web3sim")
-_KINDS = {"OperatorError", "IngestError", "StreamFileError"}
+# A class, or a function that makes one of them.
+_KINDS = {"OperatorError", "IngestError", "StreamFileError", "damaged"}
+# The argument that such a function adds.
+_CURES = {"damaged": [ast.Constant("Fetch it again, or from another node.")]}
 _VARIES = "…"
 _CLASS = re.compile(r"^class (\w+)\(([^)]*)\):", re.M)
 
@@ -38,7 +41,9 @@ def messages(root: Path) -> list[Message]:
     made = re.compile(rf"\b(?:{'|'.join(kinds)})\(")
     # Reading a file takes a thousandth of the time of parsing it.
     return [
-        Message(f"{path}:{node.lineno}", " ".join(_text(each) for each in node.args))
+        Message(
+            f"{path}:{node.lineno}", " ".join(map(_text, [*node.args, *_CURES.get(_name(node.func), ())]))
+        )
         for path, source in sources.items()
         if made.search(source)
         for node in ast.walk(ast.parse(source))
