@@ -16,7 +16,14 @@ from django.http import HttpRequest, HttpResponse
 
 from mirror.core import config, logs
 from mirror.core.metrics import simulation
-from mirror.core.rest.answers.errors import BadRequest, TooManyRequests, Unavailable, WrongMethod, failure_of
+from mirror.core.rest.answers.errors import (
+    BadRequest,
+    TooManyRequests,
+    Unavailable,
+    UnsupportedMediaType,
+    WrongMethod,
+    failure_of,
+)
 from mirror.core.rest.answers.views import PostedBody
 from mirror.core.rest.parameters.bodies import read_body
 from mirror.core.rest.parameters.parameter_set import NoParameters
@@ -63,7 +70,7 @@ ContractCallJson = TypedDict(
     {
         "block": NotRequired[Annotated[str, SchemaMetadata(example="latest")] | None],
         "data": NotRequired[
-            Annotated[str, SchemaMetadata(pattern="^(0x)?[0-9a-fA-F]*$", example="0x18160ddd")] | None
+            Annotated[str, SchemaMetadata(pattern="^(0[xX])?[0-9a-fA-F]*$", example="0x18160ddd")] | None
         ],
         "estimate": NotRequired[bool | None],
         "from": NotRequired[Address | None],
@@ -155,6 +162,9 @@ class ContractCall(SimulationView):
         deadline = time.monotonic() + float(config.value("web3.requestTimeout"))
         try:
             answer = _answer(parse(read_body(request, _JSON_TYPES, _UNNAMED)), deadline)
+        except UnsupportedMediaType:
+            sent = request.META.get("CONTENT_TYPE", "").strip() or _UNNAMED
+            raise UnsupportedMediaType(sent if "charset" in sent.lower() else f"{sent}{_CHARSET}") from None
         except InvalidBody as error:
             raise BadRequest(*error.details) from None
         except throttle.Throttled as error:
@@ -178,6 +188,8 @@ class _JsonTypes:
 _JSON_TYPES = _JsonTypes()
 # The media type of a body without one (RFC 9110, section 8.3).
 _UNNAMED = "application/octet-stream"
+# In which media types are named that are not supported.
+_CHARSET = ";charset=UTF-8"
 
 
 @cache
@@ -213,9 +225,9 @@ def _call(body: CallBody, engine: str | None, deadline: float) -> Call:
     most: int = config.value("web3.evm.maxGasLimit")
     if body.gas > most:
         raise InvalidBody(f"gas field must be less than or equal to {most}")
-    data = (body.data or "").removeprefix("0x")
+    data = (body.data or "").removeprefix("0x").removeprefix("0X")
     if len(data) % 2:
-        raise InvalidBody(f"data field '{body.data}' contains invalid odd length characters")
+        raise InvalidBody(f"Odd number of characters {len(data)}.")
     return Call(
         block=body.at,
         data=bytes.fromhex(data),

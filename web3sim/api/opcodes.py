@@ -51,12 +51,13 @@ class _Flag(spring.Boolean):
 class OpcodeParameters(spring.ParameterSet):
     stack = _Flag("stack", True, help="Show the stack after each operation.")
     memory = _Flag("memory", False, help="Show the memory after each operation.")
-    storage = _Flag("storage", False, help="Show the slots that the transaction has read or written so far.")
+    storage = _Flag("storage", False, help="Show the slots that the transaction has written so far.")
 
 
 # JSON
 class OpcodeJson(TypedDict):
     """One operation and the state after it; `pc` is where it was. The stack is bottom first, memory in words.
+    Of one that calls or creates a contract, `depth` is that contract's.
 
     A call of a precompiled or system contract has one more entry, of that contract.
     """
@@ -73,7 +74,7 @@ class OpcodeJson(TypedDict):
 
 
 class OpcodesJson(TypedDict):
-    """The outcome of the transaction, and its operations. After a failure it has no recipient."""
+    """The outcome of the transaction, and its operations. Its recipient stays after a failure."""
 
     address: EvmAddress
     contract_id: EntityId | None

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from web3sim.calls import overrides
 from web3sim.calls.json_text import LongList, Members, Number, UnreadableJson, Value, read_object
@@ -18,9 +17,11 @@ from web3sim.state.blocks import LATEST, BlockSelector, InvalidBlock, parse_bloc
 DEFAULT_GAS = 15_000_000
 LEAST_GAS = 21_000
 _MOST_DATA_DIGITS = 1_048_576
+# So that data with too many digits is named as such.
+LONGEST_DOCUMENT = 2 * _MOST_DATA_DIGITS
 
 _ADDRESS = re.compile(r"(?:0x)?[0-9a-fA-F]{40}")
-_HEX = re.compile(r"(?:0x)?[0-9a-fA-F]*")
+_HEX = re.compile(r"(?:0[xX])?[0-9a-fA-F]*")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _OVERRIDES = LongList(overrides.MEMBER, overrides.MOST_TOKENS)
 _TEXTS_OF_NOTHING = ("", "null")
@@ -54,11 +55,6 @@ class CallBody(NamedTuple):
     state_overrides: tuple[OverrideText, ...] = ()
 
 
-def longest_document() -> int:
-    """Return the most characters a request may have, by the most data a call may have."""
-    return 2 * int(config.value("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize")) + 1024
-
-
 def parse(body: bytes) -> CallBody:
     """Read a body and check it by the rules of its fields. Errors: InvalidBody."""
     call = read(body)
@@ -76,7 +72,7 @@ def read(body: bytes) -> CallBody:
         raise InvalidBody("Required request body is missing")
     fields: dict[str, Any] = {}
     try:
-        for name, value in read_object(body, longest_document(), _OVERRIDES):
+        for name, value in read_object(body, LONGEST_DOCUMENT, _OVERRIDES):
             if name == "block":
                 fields["block"] = text = _text(name, value)
                 fields["at"] = parse_block(text)

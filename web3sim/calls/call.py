@@ -12,7 +12,9 @@ from django.db import Error as DatabaseError
 from django.db import connection
 
 from mirror.core import config, logs
+from mirror.core.config import clock
 from mirror.core.db.availability import outage
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.calls.estimate import Search, least_gas
 from web3sim.calls.evm_version import evm_version
 from web3sim.calls.gas_price import prices
@@ -25,7 +27,6 @@ from web3sim.engine.interface import (
     DeadlinePassed,
     Engine,
     Halt,
-    InsufficientFunds,
     NotSupported,
     StateReader,
     Status,
@@ -45,6 +46,9 @@ _ESTIMATE_BYTES = 8
 
 _CODES = {
     Halt.OUT_OF_GAS: "INSUFFICIENT_GAS",
+    Halt.CREATION_COLLISION: "INSUFFICIENT_GAS",
+    Halt.CHILD_RECORDS: "MAX_CHILD_RECORDS_EXCEEDED",
+    Halt.NO_SCHEDULING: "NO_SCHEDULING_ALLOWED_AFTER_SCHEDULED_RECURSION",
     Halt.STATIC_CHANGE: "LOCAL_CALL_MODIFICATION_EXCEPTION",
     Halt.INVALID_ADDRESS: "INVALID_SOLIDITY_ADDRESS",
     Halt.INVALID_CONTRACT: "INVALID_CONTRACT_ID",
@@ -60,6 +64,19 @@ _NO_PAYER = "PAYER_ACCOUNT_NOT_FOUND"
 _OVERSIZE = "TRANSACTION_OVERSIZE"
 TOOK_TOO_LONG = "The simulation takes too long"
 DATABASE_FAILURES = (DatabaseUnavailable, DatabaseError, psycopg.Error)
+# The codes that revert data may name, instead of being a reason.
+_NAMED_IN_OUTPUT = frozenset(
+    {
+        _INSUFFICIENT_GAS,
+        "INVALID_CONTRACT_ID",
+        "MAX_CHILD_RECORDS_EXCEEDED",
+        "INSUFFICIENT_TX_FEE",
+        _INSUFFICIENT_BALANCE,
+        _OTHER_HALT,
+        "MAX_CONTRACT_STORAGE_EXCEEDED",
+        "MAX_STORAGE_IN_PRICE_REGIME_HAS_BEEN_USED",
+    }
+)
 # Failures of children that are none.
 _CHILD_SUCCESSES = ("SUCCESS", "REVERTED_SUCCESS")
 
@@ -99,10 +116,10 @@ class Answer(NamedTuple):
 
 
 class _Refused(Exception):
-    """A call that can't begin."""
+    """A call that can't begin. With `named` the name of its code is also the data of the answer."""
 
-    def __init__(self, code: str, detail: str = "") -> None:
-        self.problem = Problem(code, detail)
+    def __init__(self, code: str, detail: str = "", *, named: bool = False) -> None:
+        self.problem = Problem(code, detail, f"0x{code.encode().hex()}" if named else "")
         super().__init__(code)
 
 
@@ -146,7 +163,7 @@ def _answered(call: Call) -> Answer:
     reading = Reading(call.deadline)
     selected = find_block(call.block, reading)
     if len(call.data) > config.value("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize"):
-        raise _Refused(_OVERSIZE)
+        raise _Refused(_OVERSIZE, named=True)
     state = LedgerState(selected, reading)
     simulation = _Simulation(call, selected, state)
     first = simulation.run(call.gas)
@@ -183,18 +200,20 @@ class _Simulation:
         the_prices = prices(selected)
         self._price = the_prices.gas
         self._version = evm_version(selected)
-        if call.gas < intrinsic_gas(call.data, creates=self._creates, version=self._version):
+        if call.gas < intrinsic_gas(call.data, creates=self._creates):
             raise _Refused(_INSUFFICIENT_GAS)
-        _check_balance(call, payer, self._price)
-        self._state: StateReader = reader
-        if call.value > payer.balance:
-            least: int = config.value("web3.evm.minimumAccountBalance")
-            self._state = _Funded(reader, payer.address, max(least, call.value))
+        self._state, self._balance = reader, _payer_balance(call, payer, self._price)
+        if self._creates and not call.data:
+            raise _Refused("CONTRACT_BYTECODE_EMPTY", named=True)
+        state.payer_address = payer.address
+        state.now_seconds = clock.now_ns() // NANOS_PER_SECOND
+        if not _checks_balance(call):
+            state.least_balance = config.value("web3.evm.minimumAccountBalance")
         self._system = NetworkContracts(state, the_prices)
         self._new_address = state.next_contract_address() if self._creates else None
 
     def run(self, gas: int) -> CallResult:
-        """Errors: _Refused, and what an engine raises."""
+        """Errors: those of an engine."""
         call = self._call
         request = CallRequest(
             sender=self._sender,
@@ -208,10 +227,9 @@ class _Simulation:
             version=self._version,
             deadline=call.deadline,
         )
-        try:
-            return self._engine.execute(request, self._selected.environment(gas), self._state, self._system)
-        except InsufficientFunds:
-            raise _Refused(_INSUFFICIENT_BALANCE) from None
+        # The gas is paid before the call begins.
+        state = _PayerState(self._state, self._sender, self._balance - gas * self._price)
+        return self._engine.execute(request, self._selected.environment(gas), state, self._system)
 
     def suffices(self, gas: int) -> bool:
         try:
@@ -237,34 +255,39 @@ def _payer(call: Call, state: LedgerState, reader: StateReader) -> Payer:
     return payer
 
 
-def _check_balance(call: Call, payer: Payer, price: int) -> None:
-    """The price in the request only says that the balance is to be checked; charged is the network's."""
+def _checks_balance(call: Call) -> bool:
+    """Return whether stored balances count; else those of accounts have a minimum, so that they can pay.
+
+    The price in the request only says that the balance is to be checked; charged is the network's.
+    """
     names_sender = call.sender is not None and call.sender != ZERO_ADDRESS
-    if not (
-        config.value("web3.evm.validatePayerBalance") and names_sender and (call.gas_price or call.value)
-    ):
-        return
-    if payer.balance < call.value + call.gas * price:
-        raise _Refused(_INSUFFICIENT_BALANCE)
+    is_checked: bool = config.value("web3.evm.validatePayerBalance")
+    return is_checked and names_sender and bool(call.gas_price or call.value)
 
 
-class _Funded:
-    """A state in which one account has at least a certain balance."""
+def _payer_balance(call: Call, payer: Payer, price: int) -> int:
+    """Return the balance with which the payer begins, gas included. Errors: _Refused."""
+    needed = call.value + call.gas * price
+    if not _checks_balance(call):
+        least: int = config.value("web3.evm.minimumAccountBalance")
+        return max(payer.balance, least, needed)
+    if payer.balance < needed:
+        raise _Refused(_INSUFFICIENT_BALANCE, named=True)
+    return payer.balance
 
-    def __init__(self, state: StateReader, address: Address, least: int) -> None:
-        self._state, self._address, self._least = state, address, least
+
+class _PayerState:
+    """A state in which the payer has a certain balance."""
+
+    def __init__(self, state: StateReader, address: Address, balance: int) -> None:
+        self._state, self._address, self._balance = state, address, balance
+        self.slot, self.block_hash = state.slot, state.block_hash
 
     def account(self, address: Address) -> AccountRecord | None:
         record = self._state.account(address)
-        if record is None or address != self._address or record.balance >= self._least:
+        if record is None or address != self._address:
             return record
-        return replace(record, balance=self._least)
-
-    def slot(self, address: Address, slot: int) -> int:
-        return self._state.slot(address, slot)
-
-    def block_hash(self, number: int) -> bytes:
-        return self._state.block_hash(number)
+        return replace(record, balance=self._balance)
 
 
 # FAILURES
@@ -279,10 +302,11 @@ def _too_long(output: bytes) -> Problem | None:
 
 def _failure(result: CallResult) -> tuple[Problem, ...]:
     """Return what went wrong, then the distinct failures of system contract calls, in order."""
-    if result.status is Status.REVERT:
-        main = Problem(response_code(result), reason(result.output), f"0x{result.output.hex()}")
+    code = response_code(result)
+    if result.halt in (Halt.CHILD_RECORDS, Halt.NO_SCHEDULING):
+        main = _Refused(code, named=True).problem
     else:
-        main = Problem(response_code(result), data="0x")
+        main = Problem(code, reason(result.output), f"0x{result.output.hex()}")
     children = dict.fromkeys(name for name in result.child_failures if name not in _CHILD_SUCCESSES)
     return (main, *(Problem(name) for name in children))
 
@@ -292,7 +316,8 @@ def response_code(result: CallResult) -> str:
     if result.status is Status.SUCCESS:
         return "SUCCESS"
     if result.status is Status.REVERT:
-        return _REVERTED
+        name = result.output.decode(errors="replace")
+        return name if name in _NAMED_IN_OUTPUT else _REVERTED
     return _CODES.get(result.halt, _OTHER_HALT) if result.halt else _OTHER_HALT
 
 

@@ -268,13 +268,9 @@ class Accounts(AccountDatabaseAPI):
         return changes
 
     def slots_so_far(self) -> dict[int, int]:
-        """Return the slots that the call has read or written so far, of all contracts, in their order.
-
-        Of slots with the same number in several contracts, one that was written counts.
-        """
-        values = {slot: value for slots in self._slots_before.values() for slot, value in slots.items()}
-        values.update({slot: self._slots[address].get(slot, 0) for address, slot in self._written})
-        return dict(sorted(values.items()))
+        """Return the slots that the call has written so far, of all contracts, in their order."""
+        written = {slot: self._slots[address].get(slot, 0) for address, slot in self._written}
+        return dict(sorted(written.items()))
 
     def balances(self) -> dict[bytes, int]:
         """The balances that differ from before the call."""

@@ -20,12 +20,12 @@ _HALTS: dict[type[VMError], Halt] = {
 
 
 class RuleBroken(VMError):
-    """A halt with its reason. With `stops_caller` the frame that made the call halts for the same reason."""
+    """A halt with its reason. With `ends_call` every frame above halts for the same reason."""
 
-    def __init__(self, halt: Halt, *, stops_caller: bool = False) -> None:
+    def __init__(self, halt: Halt, *, ends_call: bool = False) -> None:
         super().__init__(halt.value)
         self.halt = halt
-        self.stops_caller = stops_caller
+        self.ends_call = ends_call
 
 
 def halt_of(error: VMError) -> Halt:

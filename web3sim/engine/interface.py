@@ -46,6 +46,8 @@ class Halt(Enum):
     INVALID_CONTRACT = "invalid_contract"
     INVALID_ALIAS = "invalid_alias"
     INVALID_SIGNATURE = "invalid_signature"
+    CHILD_RECORDS = "child_records"
+    NO_SCHEDULING = "no_scheduling"
     SELF_DESTRUCT_TO_SELF = "self_destruct_to_self"
     OTHER = "other"
 
@@ -59,7 +61,10 @@ class AccountKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AccountRecord:
-    """An account as the EVM sees it before the call. `entity_id` is encoded; None in the ethereum profile."""
+    """An account as the EVM sees it before the call. `entity_id` is encoded; None in the ethereum profile.
+
+    The balance is at least `least_balance` once the code of the account was read.
+    """
 
     balance: int = 0
     nonce: int = 0
@@ -67,6 +72,7 @@ class AccountRecord:
     kind: AccountKind = AccountKind.ACCOUNT
     entity_id: int | None = None
     receiver_signature_required: bool = False
+    least_balance: int = 0
 
 
 class StateReader(Protocol):
@@ -135,9 +141,9 @@ class SlotChange:
 class CallResult:
     """The outcome of a call.
 
-    `gas_used` = intrinsic + execution - refund by the profile's rule; a halt uses the whole limit. `slots`
-    are the storage slots that were read or written, `balances` the balances that differ from before.
-    `child_failures` are response code names of failed system contract calls.
+    `gas_used` = intrinsic + execution - refund, of which at most a fifth of both counts (EIP-3529); a halt
+    uses the whole limit. `slots` are the storage slots that were read or written, `balances` the balances
+    that differ from before. `child_failures` are response code names of failed system contract calls.
     """
 
     status: Status
@@ -212,18 +218,26 @@ class SystemCall(NamedTuple):
 
 
 class SystemAnswer(NamedTuple):
-    """The answer of a system contract: output for `gas`; reverted, or halted with all gas used."""
+    """The answer of a system contract: output for `gas`; reverted, or halted with all gas used.
+
+    `child` is the response code of the transaction that the call leaves in the records; None if it leaves
+    none.
+    """
 
     output: bytes = b""
     gas: int = 0
     reverted: bool = False
     halt: Halt | None = None
     logs: tuple[Log, ...] = ()
-    child_failure: str | None = None
+    child: str | None = None
 
 
 class SystemContracts(Protocol):
     """The network's own contracts (0x167 and on), as the engine sees them."""
+
+    @property
+    def creation_gas(self) -> int:
+        """The gas of an account that is created where value is sent to an address of its own."""
 
     def at(self, address: Address) -> bool:
         """Return whether there is a system contract at an address."""
@@ -231,8 +245,11 @@ class SystemContracts(Protocol):
     def account_code(self, address: Address, data: bytes) -> bytes:
         """The proxy code that runs when an account without code is called with `data`; empty for none."""
 
-    def tied_to_tokens(self, address: Address, journal: Journal) -> bool:
-        """Return whether a contract is a token's treasury or holds tokens: then it can't destroy itself."""
+    def tied_to_tokens(self, address: Address, journal: Journal, *, as_treasury: bool = False) -> bool:
+        """Return whether a contract is a token's treasury or, unless only `as_treasury`, holds tokens.
+
+        Then it can't destroy itself.
+        """
 
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         """Answer a call."""
@@ -270,9 +287,9 @@ class Step:
     """One executed operation, sampled after it: `gas` is what the frame has left; `stack` is bottom first.
 
     An operation that opens a frame is sampled before the frame: `gas` and `gas_cost` are without the gas of
-    the frame, and the result is not on the stack yet.
+    the frame, the depth is the frame's, and the result is not on the stack yet.
 
-    `stack`, `memory` (32-byte words) and `storage` (slots read or written so far in the transaction, in their
+    `stack`, `memory` (32-byte words) and `storage` (slots written so far in the transaction, in their
     order) are empty unless the tracer wants them. `reason` is the revert data, if the step reverted the
     frame.
     """

@@ -29,9 +29,9 @@ from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.engine.ledger.older import computation_of
 from web3sim.engine.messages import KnownMessage
 from web3sim.engine.state import EngineState
-from web3sim.engine.versions import V051
+from web3sim.engine.versions import V050
 
-# EIP-3529: at most this part of the gas is refunded. A ledger has no such limit.
+# EIP-3529: at most this part of the gas is refunded.
 _REFUND_QUOTIENT = 5
 
 
@@ -51,11 +51,11 @@ class PlainEngine:
         system: SystemContracts | None = None,
         tracer: Tracer | None = None,
     ) -> CallResult:
-        intrinsic = intrinsic_gas(request.data, creates=request.to is None, version=request.version)
+        intrinsic = intrinsic_gas(request.data, creates=request.to is None)
         if request.gas < intrinsic:
             return _halted(request, Halt.OUT_OF_GAS, intrinsic, execution_gas=0)
         computation = self.computations[request.profile]
-        if request.version < V051 and request.profile is Profile.LEDGER:
+        if request.version < V050 and request.profile is Profile.LEDGER:
             computation = computation_of(request.version)
         current = computation.state_class(request, block, state, system, tracer)
         if request.value > current.get_balance(Address(request.sender)):
@@ -128,12 +128,12 @@ def _result(request: CallRequest, state: EngineState, frame: EngineComputation, 
     ]
     execution = frame.get_gas_used()
     refund = frame.get_gas_refund()
-    if request.profile is Profile.ETHEREUM:
-        refund = min(refund, (intrinsic + execution) // _REFUND_QUOTIENT)
+    consumed = intrinsic + execution
+    used = consumed - min(refund, consumed // _REFUND_QUOTIENT)
     return CallResult(
         status=status,
         output=frame.output,
-        gas_used=request.gas if status is Status.HALT else intrinsic + execution - refund,
+        gas_used=request.gas if status is Status.HALT else used,
         intrinsic_gas=intrinsic,
         execution_gas=execution,
         refund=refund,

@@ -27,6 +27,9 @@ TRANSLATION_ALLOWANCE = 15_000
 class EngineState(CancunState):
     """Plain Cancun. A state serves one run."""
 
+    #: The gas that a frame must have left to access an account, and to write storage (EIP-2200).
+    least_access_gas, least_storage_gas = 0, 2_301
+
     def __init__(
         self,
         request: CallRequest,
@@ -55,7 +58,7 @@ class EngineState(CancunState):
         self.deadline = request.deadline
         # The operation that opens the next frame, if there is a tracer.
         self.opening = "CALL"
-        # The slots that were read or written so far; None once another one was.
+        # The slots that were written so far; None once another one may have been.
         self.slots_so_far: Mapping[int, int] | None = None
         # The rest of the translation allowance, in operations.
         self.translatable = TRANSLATION_ALLOWANCE

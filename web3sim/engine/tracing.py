@@ -15,8 +15,6 @@ from web3sim.engine.state import EngineState
 _WORD = 32
 # The gas that a call with value passes on for free.
 _STIPEND = 2_300
-# The operations that read or write storage.
-_STORAGE = frozenset({mnemonics.SLOAD, mnemonics.SSTORE})
 
 
 class Sampler:
@@ -33,7 +31,7 @@ class Sampler:
         self._pc, self._operation, self._gas = pc, operation, self._meter.gas_remaining
         self._pending = True
         self._state.opening = operation
-        if self._opened or operation in _STORAGE:
+        if self._opened or operation == mnemonics.SSTORE:
             # A frame that ended may have reverted what it wrote.
             self._state.slots_so_far, self._opened = None, False
 
@@ -41,14 +39,14 @@ class Sampler:
         """The operation has paid for a frame, which is next."""
         self._opened = True
         with_stipend = self._operation in (mnemonics.CALL, mnemonics.CALLCODE) and message.value
-        self._sample(passed_on=message.gas - (_STIPEND if with_stipend else 0))
+        self._sample(passed_on=message.gas - (_STIPEND if with_stipend else 0), depth=message.depth)
 
     def end(self, reason: bytes | None = None) -> None:
         """The operation ran, or failed."""
         if self._pending:
-            self._sample(reason=reason)
+            self._sample(reason=reason, depth=self._computation.msg.depth)
 
-    def _sample(self, *, passed_on: int = 0, reason: bytes | None = None) -> None:
+    def _sample(self, *, depth: int, passed_on: int = 0, reason: bytes | None = None) -> None:
         self._pending = False
         gas = self._meter.gas_remaining
         self._tracer.step(
@@ -57,7 +55,7 @@ class Sampler:
                 op=self._operation,
                 gas=gas,
                 gas_cost=self._gas - gas - passed_on,
-                depth=self._computation.msg.depth,
+                depth=depth,
                 stack=self._stack(),
                 memory=self._memory(),
                 storage=self._storage(),

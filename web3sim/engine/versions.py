@@ -24,9 +24,8 @@ V038 = EvmVersion(0, 38)
 V046 = EvmVersion(0, 46)
 #: Cancun.
 V050 = EvmVersion(0, 50)
-#: The account service.
-V051 = EvmVersion(0, 51)
-V065, V066, V067 = EvmVersion(0, 65), EvmVersion(0, 66), EvmVersion(0, 67)
+#: Nothing that a call can notice.
+V051, V065, V066, V067 = (EvmVersion(0, minor) for minor in (51, 65, 66, 67))
 
 VERSIONS = {version.text: version for version in (V030, V034, V038, V046, V050, V051, V065, V066, V067)}
 LATEST = V067

@@ -1,4 +1,4 @@
-"""What accounts hold: their relationships with tokens, units, serials and hbar.
+"""Tokens, and what accounts hold of them: relationships, units, serials; and hbar.
 
 Amounts are in a token's smallest unit, those of hbar in tinybars. The functions change the overlay; those
 that look first raise Refused.
@@ -7,35 +7,62 @@ that look first raise Refused.
 from dataclasses import replace
 
 from mirror.core.values import entity_id
-from web3sim.operations.refusals import Refused, refuse_if, required
+from web3sim.engine.interface import Address
+from web3sim.operations.refusals import refuse_if, required
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Nft, Relationship, Token
+from web3sim.state.tables.interface import Entity, Nft, Relationship, Token
 
+UNFROZEN, KYC_GRANTED = 2, 1
 FROZEN, KYC_REVOKED = 1, 2
+#: The key of an account that has none yet: an empty list.
+HOLLOW_KEY = b"\x32\x00"
+_NUM_LENGTH = 8
+_LONG_ZERO_PREFIX = bytes(12)
 
 
-# CHECKS
+# TOKENS AND ACCOUNTS
+
+
+def token_address(address: Address) -> Address:
+    """Return the address of the token that an operation takes: only the number in its last 8 bytes counts."""
+    return _LONG_ZERO_PREFIX + address[-_NUM_LENGTH:]
+
+
+def named_token(ledger: Overlay, address: Address) -> Token:
+    """Return the token of an operation, even if paused or deleted by the call itself. Errors: Refused."""
+    at = token_address(address)
+    return required(ledger.token_at(at) or ledger.token_deleted_at(at), "INVALID_TOKEN_ID")
+
+
+def check_not_deleted(ledger: Overlay, token: Token) -> None:
+    """Errors: Refused."""
+    refuse_if(ledger.token(token.id) is None, "TOKEN_WAS_DELETED")
+
+
+def check_usable(ledger: Overlay, token: Token) -> None:
+    """Checks, in this order: the token is not deleted, not paused. Errors: Refused."""
+    check_not_deleted(ledger, token)
+    refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
 
 
 def usable_token(ledger: Overlay, token_id: int) -> Token:
     """Return a token that the call has not deleted and that is not paused. Errors: Refused."""
-    token = ledger.token(token_id)
-    if token is None and is_deleted(ledger, token_id):
-        raise Refused("TOKEN_WAS_DELETED")
-    return not_paused(token)
+    return usable_token_at(ledger, entity_id.long_zero(token_id))
 
 
-def is_deleted(ledger: Overlay, token_id: int) -> bool:
-    """Return whether the call has deleted a token."""
-    return ledger.token_deleted_at(entity_id.long_zero(token_id)) is not None
-
-
-def not_paused(token: Token | None) -> Token:
-    """Return a token that is there and not paused. Errors: Refused."""
-    if token is None:
-        raise Refused("INVALID_TOKEN_ID")
-    refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
+def usable_token_at(ledger: Overlay, address: Address) -> Token:
+    """Errors: Refused."""
+    token = named_token(ledger, address)
+    check_usable(ledger, token)
     return token
+
+
+def existing_account(ledger: Overlay, address: Address, code: str = "INVALID_ACCOUNT_ID") -> Entity:
+    """Errors: Refused."""
+    return required(ledger.account_at(address), code)
+
+
+# RELATIONSHIPS
 
 
 def associated(
@@ -45,20 +72,21 @@ def associated(
     return required(ledger.relationship(token, account_id), code)
 
 
+def unfrozen_relationship(ledger: Overlay, token: Token, account_id: int) -> Relationship:
+    """Checks, in this order: the account is associated, not frozen. Errors: Refused."""
+    relationship = associated(ledger, token, account_id)
+    refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
+    return relationship
+
+
 def usable_relationship(ledger: Overlay, token: Token, account_id: int) -> Relationship:
     """Return a relationship through which the token can move.
 
     Checks, in this order: the account is associated, not frozen, and has KYC. Errors: Refused.
     """
-    relationship = associated(ledger, token, account_id)
-    check_frozen_and_kyc(token, relationship)
-    return relationship
-
-
-def check_frozen_and_kyc(token: Token, relationship: Relationship) -> None:
-    """Errors: Refused."""
-    refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
+    relationship = unfrozen_relationship(ledger, token, account_id)
     refuse_if(not has_kyc(token, relationship), "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+    return relationship
 
 
 def is_frozen(token: Token, relationship: Relationship) -> bool:
@@ -72,12 +100,29 @@ def has_kyc(token: Token, relationship: Relationship) -> bool:
     return (token.kyc_status if status is None else status) != KYC_REVOKED
 
 
+def new_relationship(token: Token, account_id: int, *, automatic: bool = False) -> Relationship:
+    """Return the relationship that begins when an account is associated."""
+    return Relationship(account_id, token.id, 0, token.freeze_status, token.kyc_status, automatic)
+
+
+def first_relationship(token: Token, account_id: int, held: int = 0) -> Relationship:
+    """Return the relationship of a treasury or a collector of fees: neither frozen nor without KYC."""
+    freeze, kyc = UNFROZEN if token.freeze_key else 0, KYC_GRANTED if token.kyc_key else 0
+    return Relationship(account_id, token.id, held, freeze, kyc)
+
+
+def add_relationship(ledger: Overlay, relationship: Relationship) -> None:
+    """Associate; the caller has made sure that the account may be, and is not yet."""
+    ledger.put_relationship(relationship)
+    ledger.count_associations(relationship.account_id, all=1, automatic=int(relationship.automatic))
+
+
+# AMOUNTS
+
+
 def owner_of(token: Token, nft: Nft) -> int:
     """The account that owns a serial."""
     return nft.account_id or token.treasury_account_id
-
-
-# CHANGES
 
 
 def add_units(

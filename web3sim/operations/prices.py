@@ -12,7 +12,7 @@ from ledger.queries.fee_schedules import SCHEDULE_UNITS_PER_TINYCENT
 
 #: Tinycents of a US dollar.
 DOLLAR = 10_000_000_000
-_LEAST_VIEW = 100
+_LAZY_CREATION = DOLLAR // 20
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,12 @@ class Prices:
 
     @cached_property
     def gas_of_view(self) -> int:
-        return max(self.gas_of(VIEW), _LEAST_VIEW)
+        return WITHOUT_FILES.gas_of(VIEW)
+
+    @cached_property
+    def creation_gas(self) -> int:
+        """The gas of an account that value is sent to: a fee in tinybars, by the price of gas."""
+        return self.tinybars(_LAZY_CREATION) // self.gas
 
     def tinybars(self, tinycents: int) -> int:
         return tinycents * self.hbars // self.cents

@@ -1,6 +1,7 @@
 """Refusals: operations that the ledger rejects with a response code."""
 
-from typing import TypeVar
+from enum import Enum
+from typing import Any, TypeVar
 
 from mirror.core.values.hapi.result_codes import NAMES
 
@@ -9,18 +10,30 @@ Value = TypeVar("Value")
 _NUMBERS = {name: number for number, name in NAMES.items()}
 
 
+class Refusal(Enum):
+    """What becomes of a call of a system contract whose operation is rejected."""
+
+    CODE = "code"
+    COSTLY_CODE = "code, for all gas"
+    WORD = "reverts with the code"
+    TEXT = "reverts with its name"
+    FREE_TEXT = "reverts with its name, for no gas"
+    COSTLY_TEXT = "reverts with its name, for all gas"
+    HALT = "halts"
+
+
 class Refused(Exception):
     """A rejected operation, by the name of a response code.
 
-    A function whose output has no code reverts: `as_word` with the number as a word, else with the name. By
-    default, None, views revert with the name, operations with the number. With `reverts` functions whose
-    output has a code revert too.
+    Without `refusal` that of the function counts; `results` are what it answers with its code.
     """
 
-    def __init__(self, code: str, *, as_word: bool | None = None, reverts: bool = False) -> None:
+    def __init__(
+        self, code: str, refusal: Refusal | None = None, results: tuple[Any, ...] | None = None
+    ) -> None:
         # Contracts get another code than people for a missing signature.
         self.code = _OTHER_NAMES.get(code, code)
-        self.as_word, self.reverts = as_word, reverts
+        self.refusal, self.results = refusal, results
         super().__init__(self.code)
 
     @property
@@ -28,10 +41,10 @@ class Refused(Exception):
         return _NUMBERS[self.code]
 
 
-def refuse_if(condition: object, code: str) -> None:
+def refuse_if(condition: object, code: str, refusal: Refusal | None = None) -> None:
     """Errors: Refused, if the condition holds."""
     if condition:
-        raise Refused(code)
+        raise Refused(code, refusal)
 
 
 def required(value: Value | None, code: str) -> Value:

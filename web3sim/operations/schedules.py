@@ -8,31 +8,33 @@ from dataclasses import dataclass
 from typing import Any
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import ContractID, DecodeError, Key
+from mirror.core.values.hapi.messages import ContractID, Key
+from mirror.core.values.hashes import keccak256
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind
-from web3sim.operations.refusals import Refused, refuse_if
-from web3sim.operations.signatures import is_signed, signatures_of
-from web3sim.operations.signers import Signers
+from web3sim.operations.refusals import refuse_if, required
+from web3sim.operations.signatures import is_signed_by_ecdsa, is_signed_by_ed25519
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Schedule
 
 #: How far ahead a schedule may expire, and how far without a word on it.
 MOST_LIFE_SECONDS, USUAL_LIFE_SECONDS = 5_356_800, 1_800
-#: The gas that a scheduled call may have.
-MOST_GAS = 15_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class NewSchedule:
-    """`body` is a serialized SchedulableTransactionBody, `expires` in seconds since the epoch."""
+    """`body` is a serialized SchedulableTransactionBody, `expires` in seconds since the epoch.
+
+    `key` is the one by which the creator signs, `admin_key` a serialized Key.
+    """
 
     body: bytes
     creator: Entity
     payer: Entity
+    key: bytes | None
     expires: int
     waits: bool = False
-    memo: str = ""
+    admin_key: bytes | None = None
 
 
 def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> Schedule:
@@ -41,11 +43,14 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> Schedule:
     Checks, in this order: when it expires, and that the call itself has made no such schedule yet.
     """
     check_expiry(new.expires, now)
+    same = (new.body, new.payer.id, new.expires * NANOS_PER_SECOND, new.admin_key)
     for row in ledger.journal.rows().values():
-        is_schedule = isinstance(row, Schedule) and row.payer_account_id == new.payer.id
-        if is_schedule and row.transaction_body == new.body and row.memo == new.memo:
-            raise Refused("IDENTICAL_SCHEDULE_ALREADY_CREATED")
-    entity = ledger.add_entity(AccountKind.SCHEDULE, memo=new.memo, created_timestamp=now * NANOS_PER_SECOND)
+        if isinstance(row, Schedule):
+            made = (row.transaction_body, row.payer_account_id, row.expiration_time, row.admin_key)
+            refuse_if(made == same, "IDENTICAL_SCHEDULE_ALREADY_CREATED")
+    entity = ledger.add_entity(
+        AccountKind.SCHEDULE, created_timestamp=now * NANOS_PER_SECOND, key=new.admin_key
+    )
     schedule = Schedule(
         entity.id,
         new.creator.id,
@@ -55,11 +60,11 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> Schedule:
         expiration_time=new.expires * NANOS_PER_SECOND,
         wait_for_expiry=new.waits,
         consensus_timestamp=now * NANOS_PER_SECOND,
-        admin_key=None,
-        memo=new.memo,
+        admin_key=new.admin_key,
+        memo="",
     )
     ledger.put_schedule(schedule)
-    ledger.put_signatories(entity.id, frozenset({key_of(new.creator)}))
+    ledger.put_signatories(entity.id, frozenset({new.key} if new.key else ()))
     return schedule
 
 
@@ -69,33 +74,30 @@ def check_expiry(expires: int, now: int) -> None:
     refuse_if(expires > now + MOST_LIFE_SECONDS, "SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE")
 
 
-def has_capacity(expires: int, gas: int, now: int) -> bool:
-    """Return whether a call of so much gas could be scheduled; what others have scheduled is not counted."""
-    return now < expires <= now + MOST_LIFE_SECONDS and 0 <= gas <= MOST_GAS
+def has_capacity(expires: int, now: int) -> bool:
+    """Return whether a call could be scheduled, of any gas; what others have scheduled is not counted."""
+    return now < expires <= now + MOST_LIFE_SECONDS
 
 
-def open_schedule(ledger: Overlay, address: bytes) -> Schedule:
-    """Return the schedule at an address that was not executed. Errors: Refused."""
-    schedule = schedule_at(ledger, address)
-    refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
-    return schedule
+def schedule_at(ledger: Overlay, address: bytes, code: str = "INVALID_SCHEDULE_ID") -> Schedule:
+    """Return the schedule whose number ends an address, also one that the call has deleted.
 
-
-def schedule_at(ledger: Overlay, address: bytes) -> Schedule:
-    """Errors: Refused."""
-    entity = ledger.entity_at(address)
+    Errors: Refused.
+    """
+    num = int.from_bytes(address[-8:])
+    refuse_if(num > entity_id.MAX_NUM, code)
+    encoded = ledger.state.encoded(num)
+    entity = ledger.entity(encoded)
     is_schedule = entity is not None and entity.type == AccountKind.SCHEDULE.name
-    schedule = ledger.schedule(entity.id) if entity is not None and is_schedule else None
-    if schedule is None:
-        raise Refused("INVALID_SCHEDULE_ID")
-    return schedule
+    return required(ledger.schedule(encoded) if is_schedule or ledger.is_removed(encoded) else None, code)
 
 
 def sign_schedule(ledger: Overlay, schedule: Schedule, keys: frozenset[bytes]) -> None:
-    """Add signatures by keys, as `key_of` has them. Errors: Refused if all of them were there.
+    """Add signatures by keys, as `contract_key` has them or raw. Errors: Refused if all of them were there.
 
     Of a key that has signed a transaction the ledger knows the prefix that this had of it.
     """
+    refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
     signatories = ledger.signatories(schedule.id)
     prefixes = tuple(filter(None, signatories))
     refuse_if(all(key.startswith(prefixes) for key in keys), "NO_NEW_VALID_SIGNATURES")
@@ -108,43 +110,30 @@ def keys_that_signed(ledger: Overlay, schedule: Schedule, pairs: Iterable[Any]) 
     Its id is signed, as three numbers. Only whole keys count, since it is not known who may sign.
     """
     message = b"".join(part.to_bytes(8, "big") for part in entity_id.decode(schedule.id))
+    digest = keccak256(message)
     keys = set()
     for pair in pairs:
         ledger.state.check_deadline()
-        kind = pair.WhichOneof("signature")
-        if kind not in ("ed25519", "ECDSA_secp256k1"):
-            continue
-        key: Any = Key(**{kind: pair.pubKeyPrefix})
-        if is_signed(key, message, signatures_of([pair])):
-            keys.add(bytes(pair.pubKeyPrefix))
+        key, kind = bytes(pair.pubKeyPrefix), pair.WhichOneof("signature")
+        is_signed = (kind == "ed25519" and is_signed_by_ed25519(key, message, pair.ed25519)) or (
+            kind == "ECDSA_secp256k1" and is_signed_by_ecdsa(key, digest, pair.ECDSA_secp256k1)
+        )
+        if is_signed:
+            keys.add(key)
     return frozenset(keys)
 
 
-def delete_schedule(ledger: Overlay, signers: Signers, schedule: Schedule) -> None:
-    """Delete a schedule. Errors: Refused.
-
-    Checks, in this order: that it has an admin key, and that this key has signed.
-    """
+def delete_schedule(ledger: Overlay, schedule: Schedule) -> None:
+    """Delete a schedule that has an admin key, which counts as signed. Errors: Refused."""
     refuse_if(not schedule.admin_key, "SCHEDULE_IS_IMMUTABLE")
-    refuse_if(not signers.is_active(schedule.admin_key), "INVALID_SIGNATURE")
-    ledger.remove_schedule(schedule.id)
+    refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
+    refuse_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")
     ledger.remove_entity(schedule.id)
 
 
-def key_of(account: Entity) -> bytes:
-    """Return the public key by which an account signs; a key of several, and a contract's id, serialized."""
-    if account.type != "CONTRACT" and account.key:
-        return _public_key(account.key)
-    shard, realm, num = entity_id.decode(account.id)
-    contract: Any = ContractID(shardNum=shard, realmNum=realm, contractNum=num)
-    return bytes(Key(contractID=contract).SerializeToString())
-
-
-def _public_key(serialized: bytes) -> bytes:
-    """Return a key as signatures of transactions name it."""
-    try:
-        key: Any = Key.FromString(serialized)
-    except DecodeError:
-        return serialized
-    kind = key.WhichOneof("key")
-    return bytes(getattr(key, kind)) if kind in ("ed25519", "ECDSA_secp256k1") else serialized
+def contract_key(contract: Entity, *, delegated: bool) -> bytes:
+    """Return the serialized key by which a contract signs, which may be delegated where the call was."""
+    shard, realm, num = entity_id.decode(contract.id)
+    named: Any = ContractID(shardNum=shard, realmNum=realm, contractNum=num)
+    key: Any = Key(delegatable_contract_id=named) if delegated else Key(contractID=named)
+    return bytes(key.SerializeToString())

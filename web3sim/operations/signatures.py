@@ -5,8 +5,6 @@ from typing import Any
 
 from coincurve import PublicKey
 
-from mirror.core.values.hashes import keccak256
-
 SIGNATURE_LENGTH = 64
 
 #: By kind and prefix of the key: a map may have a million of them, and a key many members.
@@ -25,12 +23,11 @@ def is_signed_by_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:
     return True
 
 
-def is_signed_by_ecdsa(key: bytes, message: bytes, signature: bytes) -> bool:
-    """Return whether a compressed key of secp256k1 has signed the Keccak hash of a message.
+def is_signed_by_ecdsa(key: bytes, digest: bytes, signature: bytes) -> bool:
+    """Return whether a compressed key of secp256k1 has signed a hash.
 
     What follows r and s, such as a recovery id, does not count.
     """
-    digest = keccak256(message)
     rs = signature[:SIGNATURE_LENGTH]
     if len(rs) < SIGNATURE_LENGTH:
         return False
@@ -65,24 +62,24 @@ def signatures_of(pairs: Iterable[Any]) -> Signatures:
     return signatures
 
 
-def is_signed(key: Any, message: bytes, signatures: Signatures) -> bool:
-    """Return whether there are all signatures of a message that a Key message requires.
+def is_signed(key: Any, message: bytes, digest: bytes, signatures: Signatures) -> bool:
+    """Return whether there are all signatures that a Key message requires, of a message or its Keccak hash.
 
     Ids of contracts sign nothing.
     """
     kind = key.WhichOneof("key")
     if kind == "keyList":
         members = key.keyList.keys
-        return bool(members) and all(is_signed(member, message, signatures) for member in members)
+        return bool(members) and all(is_signed(member, message, digest, signatures) for member in members)
     if kind == "thresholdKey":
-        signed = sum(is_signed(member, message, signatures) for member in key.thresholdKey.keys.keys)
+        signed = sum(is_signed(member, message, digest, signatures) for member in key.thresholdKey.keys.keys)
         return bool(signed >= max(key.thresholdKey.threshold, 1))
     if kind == "ed25519":
         signature = _signature(key.ed25519, signatures, "ed25519")
         return signature is not None and is_signed_by_ed25519(key.ed25519, message, signature)
     if kind == "ECDSA_secp256k1":
         signature = _signature(key.ECDSA_secp256k1, signatures, "ECDSA_secp256k1")
-        return signature is not None and is_signed_by_ecdsa(key.ECDSA_secp256k1, message, signature)
+        return signature is not None and is_signed_by_ecdsa(key.ECDSA_secp256k1, digest, signature)
     return False
 
 

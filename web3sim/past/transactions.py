@@ -348,7 +348,7 @@ class RecordedState:
 
     def __init__(self, ledger: LedgerState, past: PastTransaction, request: CallRequest) -> None:
         self._ledger, self._request = ledger, request
-        self._signed = past.result != _INVALID_SIGNATURE
+        self._is_unsigned = past.result == _INVALID_SIGNATURE
         self._least: int = config.value("web3.evm.minimumAccountBalance")
 
     def account(self, address: Address) -> AccountRecord | None:
@@ -356,8 +356,10 @@ class RecordedState:
         sends = address == self._request.sender and self._request.value > 0
         if account is None:
             return AccountRecord(balance=self._least) if sends else None
-        if account.receiver_signature_required and self._signed:
-            account = replace(account, receiver_signature_required=False)
+        if self._is_unsigned:
+            entity = self._ledger.entity_at(address)
+            required = entity is not None and entity.receiver_signature_required
+            account = replace(account, receiver_signature_required=required)
         if sends and account.balance < self._request.value:
             account = replace(account, balance=max(self._least, self._request.value))
         return account

@@ -7,6 +7,7 @@ from typing import TypeVar, TypeVarTuple
 from mirror.core import config
 from mirror.core.db.distribution import is_distributed
 from mirror.core.values import entity_id
+from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind, AccountRecord, Address
 from web3sim.state import blocks
 from web3sim.state.blocks import BlockHashes, SelectedBlock
@@ -67,6 +68,12 @@ class LedgerState:
         self._tables = CachedTables(tables_at(selected.state_time, reading), reading)
         self._accounts: dict[Address, AccountRecord | None] = {}
         self._block_hashes = BlockHashes(reading)
+        #: The account that pays, and the least balance of other accounts that operations of system contracts
+        #: load: a simulation never fails because of fees.
+        #: The time by which schedules expire, in seconds: of the block, unless a simulation says otherwise.
+        self.now_seconds = self.block.consensus_start // NANOS_PER_SECOND
+        self.payer_address: Address | None = None
+        self.least_balance = 0
         #: The numbers of the tokens and schedules that the call makes, if they are known, in their order.
         self.known_numbers: Sequence[int] = ()
         self._allow_long_zero: bool = config.value("web3.evm.allowLongZeroAddresses")
@@ -109,13 +116,14 @@ class LedgerState:
             return None
         if kind in _PROXIED:
             return AccountRecord(code=proxy_code(kind, address), kind=kind, entity_id=entity.id)
+        has_minimum = kind is AccountKind.ACCOUNT and entity.own_address is not None
         return AccountRecord(
             balance=entity.balance,
             nonce=self._tables.nonce(entity),
             code=self._tables.code(entity.id) if kind is AccountKind.CONTRACT else b"",
             kind=kind,
             entity_id=entity.id,
-            receiver_signature_required=entity.receiver_signature_required,
+            least_balance=self.least_balance if has_minimum else 0,
         )
 
     # ENTITIES
@@ -127,7 +135,7 @@ class LedgerState:
     def entity_at(self, address: Address) -> Entity | None:
         """The entity the EVM knows by an address."""
         key = self._key(address)
-        entity = self._tables.entity(key)
+        entity = self._entity(key)
         if entity is None or isinstance(key, bytes) or self._allow_long_zero:
             return entity
         return entity if entity.own_address in (None, address) else None
@@ -139,15 +147,22 @@ class LedgerState:
 
     def entity(self, encoded: int) -> Entity | None:
         """The entity of an id, whatever its address."""
-        return self._tables.entity(encoded)
+        return self._entity(encoded)
+
+    def _entity(self, key: EntityKey) -> Entity | None:
+        """Return an entity; every number of the network's own has an account, stored or not."""
+        entity = self._tables.entity(key)
+        if entity is None and isinstance(key, int) and 0 < key - self._before_all < _LAST_RESERVED_NUM:
+            return Entity(key, AccountKind.ACCOUNT.name)
+        return entity
 
     def entity_of_any_address(self, address: Address) -> Entity | None:
         """Return the same as `entity_at`, but a long-zero address always names its entity."""
-        return self._tables.entity(self._key(address))
+        return self._entity(self._key(address))
 
     def address_of(self, encoded: int) -> Address:
         """Return the EVM address of an entity, also of one that is not known."""
-        entity = self._tables.entity(encoded)
+        entity = self._entity(encoded)
         return entity_id.long_zero(encoded) if entity is None else entity.address
 
     def encoded(self, num: int) -> int:
@@ -164,7 +179,7 @@ class LedgerState:
         # Index: the primary key (id).
         row = self._reading.fetch_one("select id from entity order by id desc limit 1")
         highest = 0 if row is None else entity_id.decode(row[0])[2]
-        return max(highest + int(config.value("web3.evm.entityNumBuffer")), _LAST_RESERVED_NUM) + 1
+        return max(highest + int(config.value("web3.evm.entityNumBuffer")) + 2, _LAST_RESERVED_NUM + 1)
 
     def _key(self, address: Address) -> EntityKey:
         num = entity_id.num_of_long_zero(address)

@@ -75,6 +75,10 @@ class Overlay:
     def remove_entity(self, encoded: int) -> None:
         self._put(("entity", encoded), None)
 
+    def is_removed(self, encoded: int) -> bool:
+        """Return whether the call has deleted an entity."""
+        return self.journal.row(("entity", encoded)) is _ABSENT
+
     def entity_at(self, address: Address) -> Entity | None:
         """The entity that the EVM knows by an address, also a contract that the call itself has made."""
         created = self._rows.get(("created", address)) if self._rows else None
@@ -144,12 +148,24 @@ class Overlay:
     # HBAR, in tinybars
 
     def hbar_balance(self, encoded: int) -> int:
-        return self.journal.get_balance(self.address_of(encoded))
+        return self.journal.get_balance(self._funded(encoded))
 
     def add_hbar(self, encoded: int, tinybars: int) -> None:
         """Change a balance; the caller has checked that it does not become negative."""
-        address = self.address_of(encoded)
+        address = self._funded(encoded)
         self.journal.set_balance(address, self.journal.get_balance(address) + tinybars)
+
+    def _funded(self, encoded: int) -> Address:
+        """Return the address of an account, which has at least the least balance when it is loaded."""
+        entity = self.entity(encoded)
+        address = entity_id.long_zero(encoded) if entity is None else entity.address
+        least, key = self.state.least_balance, ("funded", encoded)
+        if not least or entity is None or entity.type == "CONTRACT" or address == self.state.payer_address:
+            return address
+        if not self.journal.row(key):
+            self.journal.put_row(key, True)
+            self.journal.set_balance(address, max(self.journal.get_balance(address), least))
+        return address
 
     hbar_allowance = _read("hbar allowance", LedgerState.hbar_allowance)
 
@@ -223,21 +239,23 @@ class Overlay:
         relationship = self.relationship(token, account_id)
         return 0 if relationship is None else relationship.balance
 
-    def tied_to_tokens(self, account_id: int) -> bool:
-        """Return whether an account is a token's treasury, or holds tokens."""
+    def tied_to_tokens(self, account_id: int, *, as_treasury: bool = False) -> bool:
+        """Return whether an account is a token's treasury or, unless only `as_treasury`, holds tokens."""
         tokens = set(self.state.tying_tokens(account_id))
         for row in self.journal.rows().values():
             if isinstance(row, Relationship) and row.account_id == account_id:
                 tokens.add(row.token_id)
             elif isinstance(row, Token) and row.treasury_account_id == account_id:
                 tokens.add(row.id)
-        return any(self._ties(token_id, account_id) for token_id in tokens)
+        return any(self._ties(token_id, account_id, as_treasury) for token_id in tokens)
 
-    def _ties(self, token_id: int, account_id: int) -> bool:
+    def _ties(self, token_id: int, account_id: int, as_treasury: bool) -> bool:
         """A deleted token has no treasury, but may have balances."""
         token = self.token(token_id)
         if token is not None and token.treasury_account_id == account_id:
             return True
+        if as_treasury:
+            return False
         known = token or self.journal.row(("deleted token", token_id)) or self.state.deleted_token(token_id)
         return known is not None and self.token_balance(known, account_id) > 0
 
@@ -327,9 +345,6 @@ class Overlay:
 
     def put_schedule(self, schedule: Schedule) -> None:
         self._put(("schedule", schedule.id), schedule)
-
-    def remove_schedule(self, schedule_id: int) -> None:
-        self._put(("schedule", schedule_id), None)
 
     signatories = _read("signatories", LedgerState.signatories)
 

@@ -13,7 +13,7 @@ from web3sim.engine.interface import (
     SystemCall,
 )
 from web3sim.operations.prices import WITHOUT_FILES, Prices
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refusal, Refused
 from web3sim.state.ledger import LedgerState
 from web3sim.state.overlay import Overlay
 from web3sim.state.proxies import (
@@ -30,38 +30,53 @@ from web3sim.system_contracts import (
     exchange_rate,
     pseudorandom,
     schedule_service,
-    token_service,
 )
-from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, address_at, bytes_at, word_of
-from web3sim.system_contracts.functions import Function, Invocation, WrongType
+from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, decoded, word_of
+from web3sim.system_contracts.functions import Function, Invocation, UnknownFunction
+from web3sim.system_contracts.token_service import functions as token_functions
 
 _ADDRESS_LENGTH = 20
 _HALTED = SystemAnswer(halt=Halt.PRECOMPILE)
+_UNREADABLE = SystemAnswer(halt=Halt.PRECOMPILE, child="INVALID_TRANSACTION_BODY")
+_SCHEDULING_REFUSED = ("scheduling refused",)
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Functions by selector: its own, and those of what is behind proxy code that calls it by `redirect`."""
+    """Functions by selector: its own, and those of what is behind proxy code that calls it by `redirect`.
+
+    A selector that is neither succeeds without output; a service without `redirect` halts.
+    """
 
     functions: Mapping[bytes, Function] = field(default_factory=dict)
     redirect: bytes | None = None
     proxied: AccountKind | None = None
     proxy_functions: Mapping[bytes, Function] = field(default_factory=dict)
 
+    def function(self, selector: bytes, *, at_target: bool) -> Function | None:
+        """Return the function of a call; None if it is unknown. Errors: InvalidArguments."""
+        own, of_target = self.functions.get(selector), self.proxy_functions.get(selector)
+        if at_target:
+            return of_target or (None if own is None or own.own else own)
+        if own is None and of_target is not None and of_target.needs_target:
+            raise InvalidArguments(f"{of_target.signature} is called without a target")
+        return own
+
 
 def _address(number: int) -> Address:
     return number.to_bytes(_ADDRESS_LENGTH, "big")
 
 
+PSEUDORANDOM = _address(0x169)
 SERVICES = {
     TOKEN_SERVICE: Service(
-        token_service.FUNCTIONS,
+        token_functions.FUNCTIONS,
         REDIRECT_FOR_TOKEN,
         AccountKind.TOKEN,
-        token_service.PROXY_FUNCTIONS,
+        token_functions.PROXY_FUNCTIONS,
     ),
     _address(0x168): Service(exchange_rate.FUNCTIONS),
-    _address(0x169): Service(pseudorandom.FUNCTIONS),
+    PSEUDORANDOM: Service(pseudorandom.FUNCTIONS),
     ACCOUNT_SERVICE: Service(
         account_service.FUNCTIONS,
         REDIRECT_FOR_ACCOUNT,
@@ -94,53 +109,76 @@ class NetworkContracts:
         service, selector = SERVICES[ACCOUNT_SERVICE], data[:SELECTOR_LENGTH]
         return proxy_code(AccountKind.ACCOUNT, address) if selector in service.proxy_functions else b""
 
-    def tied_to_tokens(self, address: Address, journal: Journal) -> bool:
+    @property
+    def creation_gas(self) -> int:
+        return self._prices.creation_gas
+
+    def tied_to_tokens(self, address: Address, journal: Journal, *, as_treasury: bool = False) -> bool:
         ledger = Overlay(self._state, journal)
         account = ledger.account_id_at(address)
-        return account is not None and ledger.tied_to_tokens(account)
+        return account is not None and ledger.tied_to_tokens(account, as_treasury=as_treasury)
 
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         service = SERVICES[call.address]
         try:
-            target, data = _redirected(call, service, journal) or (None, call.data)
-            functions = service.functions if target is None else service.proxy_functions
+            target, data = _redirected(call, service)
             selector = data[:SELECTOR_LENGTH]
-            function = functions.get(selector)
-            if function is None or (function.writes and call.static):
-                return _HALTED
+            if len(selector) < SELECTOR_LENGTH:
+                return _UNREADABLE if call.address == PSEUDORANDOM else _HALTED
+            function = service.function(selector, at_target=target is not None)
+            if function is None:
+                return _HALTED if service.redirect is None else SystemAnswer()
             self.calls[function.signature] += 1
+            arguments = decoded(function.parameters, data[SELECTOR_LENGTH:])
             ledger = Overlay(self._state, journal)
-            arguments = data[SELECTOR_LENGTH:]
-            return _answer(Invocation(call, ledger, self._prices, arguments, function, target))
-        except (InvalidArguments, WrongType):
+            return _answer(Invocation(call, ledger, self._prices, function, arguments, target))
+        except UnknownFunction:
+            return SystemAnswer()
+        except InvalidArguments:
             return _HALTED
 
 
-def _redirected(call: SystemCall, service: Service, journal: Journal) -> tuple[Address, bytes] | None:
-    """Return whom a call through a proxy is for, and its own call data. Errors: InvalidArguments."""
+def _redirected(call: SystemCall, service: Service) -> tuple[Address | None, bytes]:
+    """Return whom a call is for, unless it is for the service itself, and its own call data.
+
+    Proxy code packs its address without padding; other callers may encode it.
+    """
     if service.redirect is None or call.data[:SELECTOR_LENGTH] != service.redirect:
-        return None
+        return None, call.data
     arguments = call.data[SELECTOR_LENGTH:]
-    if call.recipient != call.address:
-        caller = journal.present(call.recipient)
-        if caller is not None and caller.kind is service.proxied:
-            # The proxy packs its address without padding.
-            return call.recipient, arguments[_ADDRESS_LENGTH:]
-    return address_at(arguments, 0), bytes_at(arguments, 1)
+    try:
+        return decoded(("address", "bytes"), arguments)
+    except InvalidArguments:
+        return arguments[:_ADDRESS_LENGTH], arguments[_ADDRESS_LENGTH:]
 
 
 def _answer(invocation: Invocation) -> SystemAnswer:
-    """Errors: InvalidArguments, WrongType."""
-    function, journal = invocation.function, invocation.ledger.journal
-    _return_value(invocation.call, journal)
+    """Errors: InvalidArguments."""
+    call, function, journal = invocation.call, invocation.function, invocation.ledger.journal
+    if function.schedules_calls and journal.row(_SCHEDULING_REFUSED):
+        return SystemAnswer(halt=Halt.NO_SCHEDULING)
+    _return_value(call, journal)
     checkpoint = journal.checkpoint()
     try:
-        output = function.handler(invocation)
+        if function.limits is not None:
+            function.limits(invocation, *invocation.arguments)
+        if function.writes and call.static:
+            return _HALTED
+        output = function.output(function.operation(invocation, *invocation.arguments))
     except Refused as refused:
         journal.go_back(checkpoint)
-        return _refusal(invocation, refused)
+        if function.schedules_calls:
+            journal.put_row(_SCHEDULING_REFUSED, True)
+        return _refused(invocation, refused)
+    except (InvalidArguments, UnknownFunction):
+        journal.go_back(checkpoint)
+        raise
     gas = function.gas(invocation) + invocation.more_gas
-    return SystemAnswer(output, gas, logs=tuple(invocation.logs))
+    if gas > call.gas:
+        journal.go_back(checkpoint)
+        return SystemAnswer(halt=Halt.OUT_OF_GAS, child="INSUFFICIENT_GAS")
+    child = "SUCCESS" if function.leaves_child else None
+    return SystemAnswer(output, gas, logs=tuple(invocation.logs), child=child)
 
 
 def _return_value(call: SystemCall, journal: Journal) -> None:
@@ -150,14 +188,19 @@ def _return_value(call: SystemCall, journal: Journal) -> None:
         journal.set_balance(call.sender, journal.get_balance(call.sender) + call.value)
 
 
-def _refusal(invocation: Invocation, refused: Refused) -> SystemAnswer:
-    function = invocation.function
+def _refused(invocation: Invocation, refused: Refused) -> SystemAnswer:
+    function, static = invocation.function, invocation.call.static
+    refusal = refused.refusal or (function.static_refusal if static else function.refusal)
+    if refusal is Refusal.HALT:
+        return _HALTED
     gas = function.gas(invocation) + invocation.more_gas
-    tells_code = function.tells_code and invocation.target is None and not refused.reverts
-    if tells_code and (not invocation.call.static or function.tells_code_when_static):
-        return SystemAnswer(function.refusal(refused.number), gas, child_failure=refused.code)
-    as_word = refused.as_word
-    if as_word is None:
-        as_word = function.writes
-    output = word_of(refused.number) if as_word else refused.code.encode()
-    return SystemAnswer(output, gas, reverted=True, child_failure=refused.code)
+    if refusal in (Refusal.COSTLY_TEXT, Refusal.COSTLY_CODE):
+        gas = invocation.call.gas
+    elif refusal is Refusal.FREE_TEXT:
+        gas = 0
+    if gas > invocation.call.gas:
+        return SystemAnswer(halt=Halt.OUT_OF_GAS, child="INSUFFICIENT_GAS")
+    if refusal in (Refusal.CODE, Refusal.COSTLY_CODE):
+        return SystemAnswer(function.refused_output(refused), gas, child=refused.code)
+    output = word_of(refused.number) if refusal is Refusal.WORD else refused.code.encode()
+    return SystemAnswer(output, gas, reverted=True, child=refused.code)

@@ -1,4 +1,4 @@
-"""What a function of a system contract is: an entry in the table of its contract, and a Python function."""
+"""What a function of a system contract is: an entry in the table of its contract."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -7,25 +7,23 @@ from typing import Any
 
 from web3sim.engine.interface import Address, Log, SystemCall
 from web3sim.operations.prices import Prices
-from web3sim.operations.refusals import Refused
-from web3sim.operations.signers import Signers
+from web3sim.operations.refusals import Refusal, Refused, required
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Token
 from web3sim.system_contracts import abi
 from web3sim.system_contracts.signatures import canonical, parameters_of, selector_of
 
-#: The response code with which most answers begin, and the answer that has nothing else in it.
+#: The response code with which most answers begin.
 SUCCESS_CODE = 22
-SUCCESS = abi.word_of(SUCCESS_CODE)
 
 
-class WrongType(Exception):
-    """The function is not one of tokens of this type: the service halts."""
+class UnknownFunction(Exception):
+    """There is no such function after all: the call succeeds without output, for no gas."""
 
 
 @dataclass(slots=True)
 class Invocation:
-    """One call of a function. `arguments` is what follows the selector.
+    """One call of a function with its decoded arguments, addresses as bytes.
 
     `target` is the address of the token, account or schedule that was called in the guise of a contract; None
     where the system contract itself was. What a function writes and logs is dropped if it refuses.
@@ -34,24 +32,16 @@ class Invocation:
     call: SystemCall
     ledger: Overlay
     prices: Prices
-    arguments: bytes
     function: "Function"
+    arguments: tuple[Any, ...]
     target: Address | None = None
     logs: list[Log] = field(default_factory=list)
-    #: Gas in addition to that of the function's entry.
+    # Gas in addition to that of the function's entry.
     more_gas: int = 0
-    _signers: Signers | None = None
-
-    def decoded(self) -> tuple[Any, ...]:
-        """Return the arguments by the signature, addresses as bytes. Errors: InvalidArguments."""
-        return abi.decoded(self.function.parameters, self.arguments)
 
     @property
-    def signers(self) -> Signers:
-        if self._signers is None:
-            sender = self.ledger.account_id_at(self.call.sender)
-            self._signers = Signers(sender, self.call.sender, delegated=self.call.sender_is_delegated)
-        return self._signers
+    def sender_id(self) -> int | None:
+        return self.ledger.account_id_at(self.call.sender)
 
     def sender(self) -> Entity:
         """Return the account or contract that called. Errors: Refused."""
@@ -59,27 +49,22 @@ class Invocation:
 
     def account(self, address: Address, code: str = "INVALID_ACCOUNT_ID") -> Entity:
         """Return the account or contract at an address. Errors: Refused."""
-        account = self.ledger.account_at(address)
-        if account is None:
-            raise Refused(code)
-        return account
+        return required(self.ledger.account_at(address), code)
 
-    def token(self, address: Address | None = None) -> Token:
-        """Return the token at an address, or at the target. Errors: Refused."""
-        at = self.target if address is None else address
-        token = None if at is None else self.ledger.token_at(at)
-        if token is None:
-            raise Refused("INVALID_TOKEN_ID", as_word=False if address is None else None)
-        return token
+    def token(self, address: Address) -> Token:
+        """Return the token at an address, also one that the call has deleted. Errors: Refused."""
+        token = self.ledger.token_at(address) or self.ledger.token_deleted_at(address)
+        return required(token, "INVALID_TOKEN_ID")
 
     def log(self, address: Address, *topics: bytes, data: bytes = b"") -> None:
         """Log as the contract at an address; topics of addresses and numbers are padded."""
         self.logs.append(Log(address, tuple(topic.rjust(abi.WORD, b"\0") for topic in topics), data))
 
 
-#: The output of a function. Errors: Refused, WrongType, InvalidArguments.
-Handler = Callable[[Invocation], bytes]
-#: The gas of a call that has been answered.
+#: From the arguments to the results: one value, a tuple of several, or None for none. Errors: Refused,
+#: InvalidArguments.
+Operation = Callable[..., Any]
+#: The gas of a call, without what the operation adds.
 Gas = Callable[[Invocation], int]
 
 
@@ -87,28 +72,45 @@ def view_gas(invocation: Invocation) -> int:
     return invocation.prices.gas_of_view
 
 
-def costs(tinycents: int) -> Gas:
-    """Return the gas of an operation with this canonical price."""
-    return lambda invocation: invocation.prices.gas_of(tinycents)
+def costs(tinycents: int, count: Callable[..., int] | None = None) -> Gas:
+    """Return the gas of an operation with this canonical price, so many times as `count` of the arguments."""
+    if count is None:
+        return lambda invocation: invocation.prices.gas_of(tinycents)
+    return lambda invocation: invocation.prices.gas_of(tinycents * count(*invocation.arguments))
+
+
+def flat(gas: int) -> Gas:
+    return lambda invocation: gas
 
 
 @dataclass(frozen=True)
 class Function:
     """`signature` has names of structs (`signatures.STRUCTS`).
 
-    `returns` are the types of its output. A function that begins with a response code, `tells_code`, answers
-    what the ledger refuses with that code and with nothing in the rest, or with `nothing`; others revert.
-    In a static frame a view reverts in any case, unless it `tells_code_when_static`.
+    `returns` are the types of its output; with `has_code` the first is the response code of success, which
+    the operation doesn't return. `refusal` is what becomes of a rejected operation, `static_refusal` the same
+    in a static frame. Of a rejected operation that answers its code the other results are `nothing`, or
+    empty. `limits` checks the arguments before anything else, also before a static frame halts what `writes`.
+
+    Of the functions of a token, account or schedule those that `need_target` halt elsewhere; those of the
+    contract itself that are `own` are unknown there. A call that `leaves_child` is recorded as a transaction.
+    Once a function that `schedules_calls` is refused, the next one ends the whole call.
     """
 
     signature: str
-    handler: Handler
+    operation: Operation
     returns: str = "(int64)"
     gas: Gas = view_gas
     writes: bool = False
-    tells_code: bool = True
-    tells_code_when_static: bool = False
+    refusal: Refusal = Refusal.CODE
+    static_refusal: Refusal = Refusal.TEXT
+    has_code: bool = True
     nothing: Callable[[], Sequence[Any]] | None = None
+    limits: Operation | None = None
+    needs_target: bool = False
+    own: bool = False
+    leaves_child: bool = True
+    schedules_calls: bool = False
 
     @property
     def selector(self) -> bytes:
@@ -122,10 +124,21 @@ class Function:
     def results(self) -> tuple[str, ...]:
         return parameters_of(canonical(self.returns))
 
-    def refusal(self, number: int) -> bytes:
-        """Return the output for a response code, with empty results."""
-        empty = [abi.empty(kind) for kind in self.results[1:]] if self.nothing is None else self.nothing()
-        return abi.encoded(self.results, (number, *empty))
+    def output(self, results: Any) -> bytes:
+        """Encode what the operation has returned."""
+        values = results if type(results) is tuple else () if results is None else (results,)
+        if self.has_code:
+            return abi.encoded(self.results, (SUCCESS_CODE, *values))
+        return abi.encoded(self.results, values) if values else b""
+
+    def refused_output(self, refused: Refused) -> bytes:
+        """Return the output with a response code, and with empty results unless others are given."""
+        results: Sequence[Any] | None = refused.results
+        if results is None:
+            results = (
+                [abi.empty(kind) for kind in self.results[1:]] if self.nothing is None else self.nothing()
+            )
+        return abi.encoded(self.results, (refused.number, *results))
 
 
 def by_selector(functions: Iterable[Function]) -> dict[bytes, Function]:

@@ -14,4 +14,4 @@ def _gas(invocation: Invocation) -> int:
     return view_gas(invocation) if invocation.call.static else invocation.prices.gas_of(PSEUDORANDOM)
 
 
-FUNCTIONS = by_selector((Function("getPseudorandomSeed()", _seed, "(bytes32)", gas=_gas, tells_code=False),))
+FUNCTIONS = by_selector((Function("getPseudorandomSeed()", _seed, "(bytes32)", _gas, has_code=False),))

@@ -4,218 +4,241 @@ Who schedules a call of a contract pays for it, or names a payer. Such a call wa
 one that is executed on the signature of its payer, and the creation or change of a token, do not wait.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import ContractID, DecodeError, SchedulableTransactionBody, SignatureMap
-from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.core.values.hapi.messages import ContractID, DecodeError, SchedulableTransactionBody
 from web3sim.engine.interface import Address
+from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.operations import prices, schedules
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refusal, Refused, refuse_if
 from web3sim.operations.schedules import NewSchedule
-from web3sim.operations.tokens.messages import creation_message, scheduled_token, update_message
+from web3sim.operations.tokens.create import scheduled_token
 from web3sim.state.proxies import TOKEN_SERVICE
 from web3sim.state.tables.interface import Entity, Token
-from web3sim.system_contracts.abi import (
-    SELECTOR_LENGTH,
-    InvalidArguments,
-    address_at,
-    encoded,
-    number_at,
-    word_of,
-    word_of_address,
+from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, decoded
+from web3sim.system_contracts.account_service import signature_pairs
+from web3sim.system_contracts.functions import (
+    Function,
+    Invocation,
+    Operation,
+    UnknownFunction,
+    by_selector,
+    costs,
 )
-from web3sim.system_contracts.functions import SUCCESS, SUCCESS_CODE, Function, Invocation, by_selector, costs
-from web3sim.system_contracts.token_service import creation, updates
-from web3sim.system_contracts.token_service.info import info, no_token_info
+from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.token_service.bodies import check_creation
+from web3sim.system_contracts.token_service.functions import CHANGES, CREATIONS
+from web3sim.system_contracts.token_service.info import info
 
-_NOBODY = bytes(20)
 _MOST_INT64 = 2**63 - 1
-_CREATIONS, _UPDATES = by_selector(creation.FUNCTIONS), by_selector(updates.CHANGES)
+_NO_ADDRESS = bytes(20)
+#: What makes the transaction of a call of the token service, by selector.
+_MESSAGES = {
+    selector_of(signature): (signature, message_of) for signature, message_of in (CREATIONS | CHANGES).items()
+}
 
 
 def _now(invocation: Invocation) -> int:
-    return invocation.ledger.state.block.consensus_start // NANOS_PER_SECOND
+    return invocation.ledger.state.now_seconds
 
 
-def _address(invocation: Invocation) -> Address:
-    """The schedule that was called, or that the first argument names. Errors: InvalidArguments."""
-    return address_at(invocation.arguments, 0) if invocation.target is None else invocation.target
+def _numbered(address: Address) -> Address:
+    """Return a long-zero address. Errors: InvalidArguments for any other one."""
+    if entity_id.num_of_long_zero(address) is None:
+        raise InvalidArguments(f"0x{address.hex()} has no number")
+    return address
 
 
 # CREATING
 
 
-def _native(invocation: Invocation) -> bytes:
-    service, data, payer = invocation.decoded()
-    body = _token_body(invocation, service, data)
-    expires = _now(invocation) + schedules.USUAL_LIFE_SECONDS
-    return _scheduled(invocation, body, invocation.account(payer), expires, waits=False)
-
-
-def _token_body(invocation: Invocation, service: Address, data: bytes) -> bytes:
-    """The creation or the change of a token that a call of the token service describes. Errors: Refused."""
+def _native(invocation: Invocation, service: Address, data: bytes, payer: Address) -> Address:
     selector = data[:SELECTOR_LENGTH]
-    function = _CREATIONS.get(selector) or _UPDATES.get(selector)
-    if service != TOKEN_SERVICE or function is None:
-        raise InvalidArguments("only the creation and the change of a token can be scheduled")
-    inner = replace(invocation, function=function, arguments=data[SELECTOR_LENGTH:], logs=[], target=None)
-    if selector in _CREATIONS:
-        return creation_message(creation.new_token(inner))
-    return update_message(*updates.token_change(inner))
+    refuse_if(service != TOKEN_SERVICE, "INVALID_CONTRACT_ID", Refusal.COSTLY_TEXT)
+    if len(selector) < SELECTOR_LENGTH:
+        raise InvalidArguments("the data names no function")
+    if selector not in _MESSAGES:
+        raise UnknownFunction
+    signature, message_of = _MESSAGES[selector]
+    arguments = decoded(parameters_of(signature), data[SELECTOR_LENGTH:])
+    if signature in CREATIONS:
+        check_creation(invocation, arguments[0])
+    body = bytes(message_of(invocation, *arguments).SerializeToString())
+    creator, key = _creator(invocation)
+    expires = _now(invocation) + schedules.USUAL_LIFE_SECONDS
+    return _scheduled(invocation, NewSchedule(body, creator, invocation.account(payer), key, expires))
 
 
-def _call(invocation: Invocation) -> bytes:
-    to, *others = invocation.decoded()
-    return _scheduled_call(invocation, to, invocation.sender(), others)
+def _call(invocation: Invocation, to: Address, *others: Any) -> Address:
+    return _call_with_payer(invocation, to, invocation.call.sender, *others)
 
 
-def _call_with_payer(invocation: Invocation) -> bytes:
-    to, payer, *others = invocation.decoded()
-    return _scheduled_call(invocation, to, invocation.account(payer), others)
+def _call_on_signature(invocation: Invocation, to: Address, payer: Address, *others: Any) -> Address:
+    return _call_with_payer(invocation, to, payer, *others, waits=False)
 
 
-def _call_on_signature(invocation: Invocation) -> bytes:
-    to, payer, *others = invocation.decoded()
-    return _scheduled_call(invocation, to, invocation.account(payer), others, waits=False)
-
-
-def _scheduled_call(
-    invocation: Invocation, to: Address, payer: Entity, given: Any, *, waits: bool = True
-) -> bytes:
-    expires, gas, value, data = given
+def _call_with_payer(
+    invocation: Invocation,
+    to: Address,
+    payer_address: Address,
+    *others: Any,
+    waits: bool = True,
+) -> Address:
+    payer = invocation.ledger.account_at(payer_address)
+    if payer is None:
+        raise InvalidArguments("there is no such payer")
+    *numbers, data = others
+    expires, gas, value = (min(number, _MOST_INT64) for number in numbers)
     schedules.check_expiry(expires, _now(invocation))
-    if not schedules.has_capacity(expires, gas, _now(invocation)):
-        raise Refused("SCHEDULE_EXPIRY_IS_BUSY")
+    refuse_if(gas < intrinsic_gas(data, creates=False), "INSUFFICIENT_GAS")
+    refuse_if(to == _NO_ADDRESS, "INVALID_CONTRACT_ID")
     message: Any = SchedulableTransactionBody()
     body = message.contractCall
-    called = invocation.ledger.entity_at(to)
-    if called is None:
-        body.contractID.CopyFrom(ContractID(evm_address=to))
-    else:
-        shard, realm, num = entity_id.decode(called.id)
-        body.contractID.CopyFrom(ContractID(shardNum=shard, realmNum=realm, contractNum=num))
-    body.gas, body.amount, body.functionParameters = gas, min(value, _MOST_INT64), data
-    return _scheduled(invocation, bytes(message.SerializeToString()), payer, expires, waits=waits)
+    body.contractID.CopyFrom(_contract_id(invocation, to))
+    body.gas, body.amount, body.functionParameters = gas, value, data
+    creator, key = _creator(invocation)
+    serialized = bytes(message.SerializeToString())
+    return _scheduled(invocation, NewSchedule(serialized, creator, payer, key, expires, waits, key))
 
 
-def _scheduled(invocation: Invocation, body: bytes, payer: Entity, expires: int, *, waits: bool) -> bytes:
-    new = NewSchedule(body, invocation.sender(), payer, expires, waits)
+def _contract_id(invocation: Invocation, address: Address) -> Any:
+    num = entity_id.num_of_long_zero(address)
+    if num is None or num > _MOST_INT64:
+        return ContractID(evm_address=address)
+    shard, realm, _ = entity_id.decode(invocation.ledger.state.encoded(0))
+    return ContractID(shardNum=shard, realmNum=realm, contractNum=num)
+
+
+def _creator(invocation: Invocation) -> tuple[Entity, bytes | None]:
+    """Return who calls, and the key by which a contract signs; an account signs nothing. Errors: Refused."""
+    creator = invocation.sender()
+    if creator.type != "CONTRACT":
+        return creator, None
+    return creator, schedules.contract_key(creator, delegated=invocation.call.sender_is_delegated)
+
+
+def _scheduled(invocation: Invocation, new: NewSchedule) -> Address:
     schedule = schedules.create_schedule(invocation.ledger, new, _now(invocation))
-    return SUCCESS + word_of_address(invocation.ledger.address_of(schedule.id))
+    return invocation.ledger.address_of(schedule.id)
 
 
-def _has_capacity(invocation: Invocation) -> bytes:
-    expires, gas = number_at(invocation.arguments, 0), number_at(invocation.arguments, 1)
-    return word_of(schedules.has_capacity(expires, gas, _now(invocation)))
+def _has_capacity(invocation: Invocation, expires: int, gas: int) -> bool:
+    return schedules.has_capacity(expires, _now(invocation))
 
 
-# LOOKING
+# READING
 
 
-def _fungible_info(invocation: Invocation) -> bytes:
-    token, token_info = _scheduled_info(invocation, unique=False)
-    return encoded(invocation.function.results, (SUCCESS_CODE, (token_info, token.decimals)))
+def _fungible_info(invocation: Invocation, address: Address) -> tuple[Any]:
+    token, token_info = _scheduled_info(invocation, address, unique=False)
+    return ((token_info, token.decimals),)
 
 
-def _unique_info(invocation: Invocation) -> bytes:
-    """There is no serial yet."""
-    _, token_info = _scheduled_info(invocation, unique=True)
-    return encoded(invocation.function.results, (SUCCESS_CODE, (token_info, 0, _NOBODY, 0, b"", _NOBODY)))
+def _unique_info(invocation: Invocation, address: Address) -> tuple[Any]:
+    """There is no serial yet: the treasury stands for owner and spender."""
+    token, token_info = _scheduled_info(invocation, address, unique=True)
+    treasury = entity_id.long_zero(token.treasury_account_id)
+    return ((token_info, 0, treasury, 0, token.metadata, treasury),)
 
 
-def _scheduled_info(invocation: Invocation, *, unique: bool) -> tuple[Token, tuple[Any, ...]]:
-    """The token that a schedule is to create, and its TokenInfo. Errors: Refused."""
-    schedule = schedules.schedule_at(invocation.ledger, address_at(invocation.arguments, 0))
+def _scheduled_info(
+    invocation: Invocation, address: Address, *, unique: bool
+) -> tuple[Token, tuple[Any, ...]]:
+    """The token that a schedule is to create, and its TokenInfo. Errors: Refused, InvalidArguments."""
+    schedule = schedules.schedule_at(invocation.ledger, _numbered(address), "RECORD_NOT_FOUND")
     try:
-        found = scheduled_token(schedule.transaction_body)
+        scheduled = scheduled_token(schedule.transaction_body)
     except DecodeError:
-        found = None
-    if found is None or found[0].unique is not unique:
+        raise InvalidArguments("the transaction of the schedule can't be read") from None
+    if scheduled is None or scheduled[0].unique is not unique:
         raise Refused("INVALID_SCHEDULE_ID")
-    token, fees = found
+    token, fees = scheduled
+    if token.expiration_timestamp is None:
+        raise InvalidArguments("the scheduled creation has no expiry")
     return token, info(invocation.ledger, token, token.total_supply, fees)
 
 
 # SIGNING AND DELETING
 
 
-def _authorize(invocation: Invocation) -> bytes:
-    """The contract that calls signs, by its id; at the address of a schedule whoever calls does."""
-    schedule = schedules.open_schedule(invocation.ledger, _address(invocation))
-    key = schedules.key_of(invocation.sender())
-    schedules.sign_schedule(invocation.ledger, schedule, frozenset({key}))
-    return SUCCESS
+def _authorize(invocation: Invocation, address: Address) -> None:
+    """The contract that calls signs, by its id."""
+    schedule = _schedule(invocation, address)
+    _, key = _creator(invocation)
+    schedules.sign_schedule(invocation.ledger, schedule, frozenset({key} if key else ()))
 
 
-def _sign(invocation: Invocation) -> bytes:
+def _sign(invocation: Invocation, address: Address, signatures: bytes) -> None:
     """Sign with the keys of people whose signatures are in a SignatureMap."""
-    _, signatures = invocation.decoded()
-    schedule = schedules.open_schedule(invocation.ledger, _address(invocation))
-    try:
-        pairs = SignatureMap.FromString(signatures).sigPair
-    except DecodeError:
-        raise Refused("INVALID_TRANSACTION_BODY") from None
+    schedule = _schedule(invocation, address)
+    pairs = signature_pairs(signatures)
+    if pairs is None:
+        raise InvalidArguments("the signatures are no SignatureMap")
     keys = schedules.keys_that_signed(invocation.ledger, schedule, pairs)
-    if not keys:
-        raise Refused("NO_NEW_VALID_SIGNATURES")
     schedules.sign_schedule(invocation.ledger, schedule, keys)
-    return SUCCESS
 
 
-def _delete(invocation: Invocation) -> bytes:
-    schedule = schedules.open_schedule(invocation.ledger, _address(invocation))
-    schedules.delete_schedule(invocation.ledger, invocation.signers, schedule)
-    return SUCCESS
+def _schedule(invocation: Invocation, address: Address) -> Any:
+    """Errors: Refused."""
+    try:
+        return schedules.schedule_at(invocation.ledger, address)
+    except Refused as refused:
+        raise Refused(refused.code, Refusal.COSTLY_TEXT) from None
 
 
-_SIGN, _DELETE = costs(prices.SCHEDULE_SIGN), costs(prices.SCHEDULE_DELETE)
-_CREATE, _CREATE_CALL = costs(prices.SCHEDULE_CREATE), costs(prices.SCHEDULE_CREATE_CALL)
+def _delete(invocation: Invocation, address: Address) -> None:
+    schedule = schedules.schedule_at(invocation.ledger, _numbered(address))
+    schedules.delete_schedule(invocation.ledger, schedule)
+
+
+def _of_target(operation: Operation) -> Operation:
+    """Return the function of the schedule that was called."""
+    return lambda invocation: operation(invocation, invocation.target)
+
+
 _ADDRESS = "(int64,address)"
-_FUNGIBLE_INFO = "(int64,(TokenInfoV1,int32))"
-_UNIQUE_INFO = "(int64,(TokenInfoV1,int64,address,int64,bytes,address))"
 _TIMED = "uint256,uint256,uint64,bytes"
+_UNIQUE_INFO = "(int64,(TokenInfoV1,int64,address,int64,bytes,address))"
+_SIGN: Any = {"gas": costs(prices.SCHEDULE_SIGN), "writes": True}
+_DELETE: Any = {"gas": costs(prices.SCHEDULE_DELETE), "writes": True}
+_CALL: Any = {
+    "returns": _ADDRESS,
+    "gas": costs(prices.SCHEDULE_CREATE_CALL),
+    "writes": True,
+    "schedules_calls": True,
+}
+_INFO: Any = {"writes": True, "refusal": Refusal.TEXT}
 
 FUNCTIONS = by_selector(
     (
-        Function("authorizeSchedule(address)", _authorize, gas=_SIGN, writes=True),
-        Function("deleteSchedule(address)", _delete, gas=_DELETE, writes=True),
-        Function("signSchedule(address,bytes)", _sign, gas=_SIGN, writes=True),
+        Function("authorizeSchedule(address)", _authorize, **_SIGN),
+        Function("signSchedule(address,bytes)", _sign, **_SIGN),
+        Function("deleteSchedule(address)", _delete, **_DELETE),
         Function(
             "getScheduledCreateFungibleTokenInfo(address)",
             _fungible_info,
-            _FUNGIBLE_INFO,
-            nothing=lambda: ((no_token_info(), 0),),
+            "(int64,(TokenInfoV1,int32))",
+            **_INFO,
         ),
+        Function("getScheduledCreateNonFungibleTokenInfo(address)", _unique_info, _UNIQUE_INFO, **_INFO),
         Function(
-            "getScheduledCreateNonFungibleTokenInfo(address)",
-            _unique_info,
-            _UNIQUE_INFO,
-            nothing=lambda: ((no_token_info(), 0, _NOBODY, 0, b"", _NOBODY),),
-        ),
-        Function("scheduleNative(address,bytes,address)", _native, _ADDRESS, _CREATE, writes=True),
-        Function(f"scheduleCall(address,{_TIMED})", _call, _ADDRESS, _CREATE_CALL, writes=True),
-        Function(
-            f"scheduleCallWithPayer(address,address,{_TIMED})",
-            _call_with_payer,
+            "scheduleNative(address,bytes,address)",
+            _native,
             _ADDRESS,
-            _CREATE_CALL,
+            costs(prices.SCHEDULE_CREATE),
             writes=True,
+            refusal=Refusal.TEXT,
         ),
-        Function(
-            f"executeCallOnPayerSignature(address,address,{_TIMED})",
-            _call_on_signature,
-            _ADDRESS,
-            _CREATE_CALL,
-            writes=True,
-        ),
-        Function("hasScheduleCapacity(uint256,uint256)", _has_capacity, "(bool)", tells_code=False),
+        Function(f"scheduleCall(address,{_TIMED})", _call, **_CALL),
+        Function(f"scheduleCallWithPayer(address,address,{_TIMED})", _call_with_payer, **_CALL),
+        Function(f"executeCallOnPayerSignature(address,address,{_TIMED})", _call_on_signature, **_CALL),
+        Function("hasScheduleCapacity(uint256,uint256)", _has_capacity, "(bool)", has_code=False),
     )
 )
 PROXY_FUNCTIONS = by_selector(
     (
-        Function("signSchedule()", _authorize, gas=_SIGN, writes=True),
-        Function("deleteSchedule()", _delete, gas=_DELETE, writes=True),
+        Function("signSchedule()", _of_target(_authorize), needs_target=True, **_SIGN),
+        Function("deleteSchedule()", _of_target(_delete), needs_target=True, **_DELETE),
     )
 )

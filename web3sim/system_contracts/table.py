@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Mapping
 
 from web3sim.system_contracts.contracts import SERVICES, Service
-from web3sim.system_contracts.functions import Function
+from web3sim.system_contracts.functions import Function, view_gas
 from web3sim.system_contracts.signatures import STRUCTS, selector_of
 
 _NAMES = {
@@ -42,24 +42,35 @@ def as_markdown() -> str:
 
 
 def _section(title: str, rows: Iterable[str]) -> list[str]:
-    heading = "| Function | Selector | Returns | Kind |"
-    return [f"## {title}", "", heading, "|---|---|---|---|", *sorted(rows), ""]
+    heading = "| Function | Selector | Returns | Kind | Refused |"
+    return [f"## {title}", "", heading, "|---|---|---|---|---|", *sorted(rows), ""]
 
 
 def _own(service: Service) -> Iterable[str]:
     yield from _rows(service.functions)
     if service.redirect is not None:
-        yield _row(_REDIRECTS[service.redirect], service.redirect, "what the function in it does", "as that")
+        yield _row(
+            _REDIRECTS[service.redirect],
+            service.redirect,
+            "what the function in it does",
+            "as that",
+            "as that",
+        )
 
 
 def _rows(functions: Mapping[bytes, Function]) -> Iterable[str]:
     for selector, function in functions.items():
-        kind = "write" if function.writes else "view"
-        yield _row(function.signature, selector, f"`{function.returns}`", kind)
+        reads = function.gas is view_gas or function.signature.startswith("isAuthorized")
+        kind, refused = "view, not static" if reads else "write", function.refusal.value
+        if not function.writes:
+            kind = "view"
+            if function.static_refusal is not function.refusal:
+                refused += f"; in a static frame {function.static_refusal.value}"
+        yield _row(function.signature, selector, f"`{function.returns}`", kind, refused)
 
 
-def _row(signature: str, selector: bytes, returns: str, kind: str) -> str:
-    return f"| `{signature}` | `0x{selector.hex()}` | {returns} | {kind} |"
+def _row(signature: str, selector: bytes, returns: str, kind: str, refused: str) -> str:
+    return f"| `{signature}` | `0x{selector.hex()}` | {returns} | {kind} | {refused} |"
 
 
 if __name__ == "__main__":

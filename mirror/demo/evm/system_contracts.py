@@ -150,7 +150,7 @@ _FUNCTIONS = {
         Function("transferFrom", (*_THREE, "uint256"), _TRANSFERRING, _transfer_units),
         Function("cryptoTransfer", (f"({_AMOUNTS})", _DROPS), _TRANSFERRING_HBARS, _transfer_hbars),
         Function("createFungibleToken", (_TOKEN, "int64", "int32"), _CREATING, _make),
-        Function("airdropTokens", (_DROPS,), _AIRDROPPING + _TRANSFERRING, _airdrop),
+        Function("airdropTokens", (_DROPS,), _AIRDROPPING, _airdrop),
     ),
     (TOKENS, True): (
         Function("transfer", ("address", "uint256"), _TRANSFERRING, _transfer, "transferToken"),

@@ -113,10 +113,10 @@ def test_browsers_may_send_calls(client):
 @pytest.mark.parametrize(
     ("content_type", "named"),
     [
-        ("text/plain", "text/plain"),
+        ("text/plain", "text/plain;charset=UTF-8"),
         ("application/xml; charset=utf-8", "application/xml; charset=utf-8"),
-        ("text/json", "text/json"),
-        ("", "application/octet-stream"),
+        ("text/json", "text/json;charset=UTF-8"),
+        ("", "application/octet-stream;charset=UTF-8"),
     ],
 )
 def test_other_kinds_of_bodies_are_not_supported(client, content_type, named):
@@ -155,7 +155,7 @@ def test_all_broken_rules_are_listed(client):
             "gas field must be less than or equal to 15000000",
         ),
         ({"gas": 2**63 - 1}, "gas field must be less than or equal to 15000000"),
-        ({"data": "0x123", "block": "99"}, "data field '0x123' contains invalid odd length characters"),
+        ({"data": "0x123", "block": "99"}, "Odd number of characters 3."),
         ({"block": "99"}, "Unknown block number"),
     ],
     ids=str,

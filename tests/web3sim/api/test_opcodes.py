@@ -169,11 +169,11 @@ def test_what_a_contract_wrote_later_does_not_count(client):
     assert get(client).json()["return_value"] == f"0x{5:064x}"
 
 
-def test_a_failure_is_an_answer_without_recipient(client):
-    ran(code(0xAA, 0, "MSTORE8", 1, 0, "REVERT"), transaction_result=REVERTED, gas_used=9)
+def test_a_failure_is_an_answer_with_its_recipient(client):
+    to = ran(code(0xAA, 0, "MSTORE8", 1, 0, "REVERT"), transaction_result=REVERTED, gas_used=9)
     told = get(client).json()
     assert told["failed"] is True
-    assert (told["address"], told["contract_id"]) == (hex_address(0), None)
+    assert (told["address"], told["contract_id"]) == (hex_address(to), f"0.0.{to}")
     assert (told["return_value"], told["opcodes"][-1]["reason"]) == ("0x", "0xaa")
 
 
@@ -204,7 +204,7 @@ def test_creation_returns_the_new_contract(client):
 def test_a_precompiled_contract_has_an_entry_of_its_own(client):
     ran(code(*calling(IDENTITY, data=b"abc"), "STOP"), gas_limit=1_000_000)
     inside = [each for each in get(client).json()["opcodes"] if each["depth"] == 1]
-    assert [(each["op"], each["gas_cost"]) for each in inside] == [("CALL", 18)]
+    assert [(each["op"], each["gas_cost"]) for each in inside] == [("CALL", 100), ("CALL", 18)]
 
 
 def test_failed_system_contract_has_the_recorded_reason(client):
@@ -227,7 +227,7 @@ def test_failed_system_contract_has_the_recorded_reason(client):
         value=0,
         payer_account_id=CALLER,
     )
-    (inside,) = [each for each in get(client).json()["opcodes"] if each["depth"] == 2]
+    _, inside = [each for each in get(client).json()["opcodes"] if each["depth"] == 2]
     assert (inside["op"], inside["stack"]) == ("DELEGATECALL", [])
     assert inside["reason"].startswith("0x08c379a0")
     assert bytes.fromhex(inside["reason"][2:]).rstrip(b"\0").endswith(b"INVALID_ACCOUNT_ID")

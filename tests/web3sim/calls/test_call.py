@@ -34,6 +34,10 @@ def problem(**given) -> Problem:
     return only
 
 
+def named(code: str) -> Problem:
+    return Problem(code, "", f"0x{code.encode().hex()}")
+
+
 def result(**given) -> bytes:
     found = answer(asked(**given))
     assert found.status is HTTPStatus.OK, found
@@ -141,7 +145,7 @@ def test_a_named_sender_must_be_able_to_pay_for_all_its_gas(ledger, given, enoug
     call = {"to": long_zero(CALLER), **given}
     assert result(sender=long_zero(1003), **call) == b""
     if enough:
-        assert problem(sender=long_zero(1004), **call) == Problem("INSUFFICIENT_PAYER_BALANCE")
+        assert problem(sender=long_zero(1004), **call) == named("INSUFFICIENT_PAYER_BALANCE")
 
 
 @pytest.mark.parametrize("value", [10**8, 10**18])
@@ -172,7 +176,7 @@ def test_gas_below_what_the_message_costs_is_insufficient(ledger):
 def test_more_data_than_allowed_is_refused(ledger, settings_of):
     settings_of({"web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize": 100})
     assert result(to=long_zero(CALLER), data=bytes(100)) == b""
-    assert problem(to=long_zero(CALLER), data=bytes(101)) == Problem("TRANSACTION_OVERSIZE")
+    assert problem(to=long_zero(CALLER), data=bytes(101)) == named("TRANSACTION_OVERSIZE")
 
 
 def test_an_estimate_is_eight_bytes_and_suffices(ledger):
@@ -231,11 +235,25 @@ def test_without_receiver_the_data_creates_a_contract(ledger, to):
     assert result(to=to, data=creates) == b"\x2a"
 
 
+def test_creation_needs_code(ledger):
+    assert problem(to=None, data=b"") == named("CONTRACT_BYTECODE_EMPTY")
+    assert problem(to=None, data=b"", gas=30_000) == Problem("INSUFFICIENT_GAS")
+
+
+@pytest.mark.parametrize(
+    ("given", "begins"), [({}, 10**17), ({"gas_price": 1}, 10**13), ({"value": 5}, 10**13 - 5)], ids=str
+)
+def test_sender_has_paid_its_gas_and_may_have_a_minimum(ledger, given, begins):
+    ledger.entity(1003, balance=10**13)
+    balance = value_seen(ledger, "CALLER", "BALANCE", sender=long_zero(1003), **given)
+    assert balance == begins - 15_000_000 * 71
+
+
 def test_created_contract_has_the_next_number_and_no_value(ledger, settings_of):
     settings_of({"web3.evm.entityNumBuffer": 500})
     shows = code("ADDRESS", 0, "MSTORE", "CALLVALUE", 32, "MSTORE", 64, 0, "RETURN")
     found = result(data=shows, sender=long_zero(CALLER), value=9)
-    assert found == long_zero(CALLER + 501).rjust(32, b"\0") + bytes(32)
+    assert found == long_zero(CALLER + 502).rjust(32, b"\0") + bytes(32)
 
 
 # FAILURES

@@ -21,9 +21,10 @@ from web3sim.processes import pool
 from web3sim.state.blocks import BlockSelector
 
 # Functions that fail whatever is asked of them, or may be called by another contract alone, or that call the
-# token service, which is not simulated for them.
+# token service, which is not simulated for them, or that schedule a call for a time that is past by now.
 NEVER = {
     "Locker": {"pay(address,uint256)", "unlock()"},
+    "Steward": {"remind(address,uint256)"},
     "Faults": {
         *("custom(uint256,string)", "element(uint256)", "exhaust()", "failAssertion()", "invalid()"),
         *("reason(string)", "silent()", "writeAndFail(uint256)"),

@@ -35,13 +35,13 @@ class Calls:
 
     def __call__(self, signature: str, *arguments: Any, value: int = 0) -> SystemAnswer:
         data = selector_of(signature) + encode(parameters_of(signature), arguments)
-        call = SystemCall(self.service, self.service, self.sender, data, value, 10**6, static=False, depth=0)
+        call = SystemCall(self.service, self.service, self.sender, data, value, 10**7, static=False, depth=0)
         return self.contracts.call(call, self.journal)
 
     def at(self, address: bytes, redirect: bytes, signature: str, *arguments: Any) -> SystemAnswer:
         """Call a token, an account or a schedule at its own address."""
         data = redirect + address + selector_of(signature) + encode(parameters_of(signature), arguments)
-        call = SystemCall(self.service, address, self.sender, data, 0, 10**6, static=False, depth=0)
+        call = SystemCall(self.service, address, self.sender, data, 0, 10**7, static=False, depth=0)
         return self.contracts.call(call, self.journal)
 
     def code(self, signature: str, *arguments: Any) -> str:

@@ -6,11 +6,9 @@ from eth_abi.grammar import parse
 
 from web3sim.system_contracts.abi import (
     InvalidArguments,
-    address_at,
     bytes_at,
     decoded,
     encoded,
-    number_at,
     one_string,
     word_of,
     word_of_address,
@@ -21,19 +19,39 @@ ADDRESS = bytes(range(1, 21))
 
 
 def test_words_are_read_by_their_place():
-    arguments = word_of_address(ADDRESS) + word_of((1 << 256) - 1) + b"rest"
-    assert (address_at(arguments, 0), number_at(arguments, 1)) == (ADDRESS, (1 << 256) - 1)
+    arguments = word_of_address(ADDRESS) + word_of((1 << 256) - 1) + word_of(1)
+    assert decoded(("address", "uint256", "bool"), arguments) == (ADDRESS, (1 << 256) - 1, True)
 
 
-@pytest.mark.parametrize("arguments", [b"", b"\0" * 31, word_of_address(ADDRESS)[:-1]])
-def test_a_word_that_is_cut_off_is_invalid(arguments):
-    with pytest.raises(InvalidArguments, match="argument 0 is missing"):
-        address_at(arguments, 0)
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        ("address", b""),
+        ("address", word_of_address(ADDRESS)[:-1]),
+        ("address", word_of_address(ADDRESS) + b"\0"),
+        ("address", b"\1" + bytes(31)),
+        ("bool", word_of(2)),
+        ("uint32", word_of(1 << 32)),
+        ("int64", word_of(1 << 63)),
+        ("bytes[]", word_of(32) + word_of(0) + b"\0"),
+        ("bytes[]", word_of(32) + bytes(31)),
+    ],
+)
+def test_arguments_that_are_not_exact_are_invalid(kind, arguments):
+    with pytest.raises(InvalidArguments):
+        decoded((kind,), arguments)
 
 
-def test_an_address_begins_with_zeros():
-    with pytest.raises(InvalidArguments, match="argument 0 is no address"):
-        address_at(b"\1" + bytes(31), 0)
+def test_functions_without_arguments_ignore_what_follows():
+    assert decoded((), b"anything") == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("address", ADDRESS), ("int64", -5), ("uint256", 7), ("bool", True), ("string", "text")],
+)
+def test_words_are_encoded_as_the_library_does(kind, value):
+    assert encoded((kind,), (value,)) == encode((kind,), (value,))
 
 
 @pytest.mark.parametrize("content", [b"", b"\x06\xfd\xde\x03", bytes(range(100))])
@@ -54,7 +72,7 @@ def test_bytes_are_where_their_offset_says(content):
     ],
 )
 def test_bytes_that_are_not_all_there_are_invalid(arguments):
-    with pytest.raises(InvalidArguments, match="argument 0"):
+    with pytest.raises(InvalidArguments, match="argument 0 is longer|is missing"):
         bytes_at(arguments, 0)
 
 

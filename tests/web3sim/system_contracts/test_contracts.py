@@ -4,8 +4,8 @@ from tests.web3sim.state.states import current, long_zero
 from web3sim.engine.interface import AccountKind
 from web3sim.engine.ledger.computation import TOKEN_CREATIONS
 from web3sim.state.proxies import proxy_code
-from web3sim.system_contracts import token_service
 from web3sim.system_contracts.contracts import NetworkContracts
+from web3sim.system_contracts.token_service.functions import FUNCTIONS
 
 
 def test_an_account_has_code_only_for_the_functions_of_its_proxy(build):
@@ -20,9 +20,7 @@ def test_an_account_has_code_only_for_the_functions_of_its_proxy(build):
 
 def test_the_engine_lets_value_pass_to_all_functions_that_create_tokens():
     creations = {
-        selector
-        for selector, function in token_service.FUNCTIONS.items()
-        if function.signature.startswith("create")
+        selector for selector, function in FUNCTIONS.items() if function.signature.startswith("create")
     }
     assert len(creations) == 12
     assert creations == TOKEN_CREATIONS

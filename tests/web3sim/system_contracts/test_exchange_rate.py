@@ -99,12 +99,12 @@ def test_it_costs_100_gas(ledger):
         assert run(current(), SERVICE, function.selector + words(5)).execution_gas == 100
 
 
-def test_contracts_call_in_any_frame_but_do_not_delegate(ledger):
+def test_contracts_call_in_any_frame_and_delegate(ledger):
     data = data_of(TO_TINYCENTS, 100)
     steps = [Step(SERVICE, data, kind) for kind in ("CALL", "STATICCALL", "DELEGATECALL")]
     contract(ledger, 5005, script(*steps))
     found = outcomes(run(current(), long_zero(5005), b"", gas=5_000_000))
-    assert found == [(True, words(1200)), (True, words(1200)), (False, b"")]
+    assert found == [(True, words(1200)), (True, words(1200)), (True, words(1200))]
 
 
 def test_a_rate_without_hbars_is_none(ledger):

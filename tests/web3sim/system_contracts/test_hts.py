@@ -13,9 +13,9 @@ from tests.web3sim.system_contracts.simulation import Simulation
 from web3sim.engine import registry
 from web3sim.engine.interface import CallRequest, Halt, Status, SystemCall
 from web3sim.operations.prices import WITHOUT_FILES
-from web3sim.system_contracts import token_service
 from web3sim.system_contracts.abi import one_string
 from web3sim.system_contracts.contracts import NetworkContracts
+from web3sim.system_contracts.token_service import functions
 
 TREASURY, OWNER, SPENDER, TOKEN, UNIQUE = 1001, 2001, 2002, 3001, 3002
 OWNER_ADDRESS = bytes.fromhex("830621be5815d8a1cd6f2a96d18013c6ad61c737")
@@ -106,36 +106,33 @@ def test_the_supply_and_the_balance_of_a_unique_token_are_its_serials(ledger):
 
 
 REFUSED = [
-    (TOKEN, BALANCE_OF, (long_zero(2999),), b"INVALID_ACCOUNT_ID", "INVALID_ACCOUNT_ID"),
+    (TOKEN, BALANCE_OF, (long_zero(2999),), "INVALID_ACCOUNT_ID"),
     # It has an address of its own.
-    (TOKEN, BALANCE_OF, (long_zero(OWNER),), b"INVALID_ACCOUNT_ID", "INVALID_ACCOUNT_ID"),
-    (TOKEN, BALANCE_OF, (long_zero(UNIQUE),), b"INVALID_ACCOUNT_ID", "INVALID_ACCOUNT_ID"),
-    (
-        *(TOKEN, ALLOWANCE, (long_zero(2999), long_zero(SPENDER))),
-        *(b"INVALID_ALLOWANCE_OWNER_ID", "INVALID_ALLOWANCE_OWNER_ID"),
-    ),
-    (UNIQUE, ALLOWANCE, (OWNER_ADDRESS, long_zero(SPENDER)), b"INVALID_TOKEN_ID", "INVALID_TOKEN_ID"),
-    *(
-        (UNIQUE, OWNER_OF, (serial,), words(225), "INVALID_TOKEN_NFT_SERIAL_NUMBER")
-        for serial in (0, 3, 9, 1 << 63)
-    ),
-    (UNIQUE, OWNER_OF, (4,), words(15), "INVALID_ACCOUNT_ID"),
-    (UNIQUE, GET_APPROVED, (9,), b"INVALID_TOKEN_NFT_SERIAL_NUMBER", "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
-    (TOKEN, FOR_ALL, (OWNER_ADDRESS, long_zero(SPENDER)), b"INVALID_TOKEN_ID", "INVALID_TOKEN_ID"),
-    (TOKEN, GET_APPROVED, (1,), b"INVALID_TOKEN_NFT_SERIAL_NUMBER", "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
+    (TOKEN, BALANCE_OF, (long_zero(OWNER),), "INVALID_ACCOUNT_ID"),
+    (TOKEN, BALANCE_OF, (long_zero(UNIQUE),), "INVALID_ACCOUNT_ID"),
+    (TOKEN, ALLOWANCE, (long_zero(2999), long_zero(SPENDER)), "INVALID_ALLOWANCE_OWNER_ID"),
+    *((UNIQUE, OWNER_OF, (serial,), "INVALID_TOKEN_NFT_SERIAL_NUMBER") for serial in (0, 3, 9, 1 << 63)),
+    (UNIQUE, OWNER_OF, (4,), "INVALID_ACCOUNT_ID"),
+    (UNIQUE, GET_APPROVED, (9,), "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
+    (TOKEN, FOR_ALL, (OWNER_ADDRESS, long_zero(SPENDER)), "INVALID_TOKEN_ID"),
+    (TOKEN, GET_APPROVED, (1,), "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
 ]
 
 
 @STATES
-@pytest.mark.parametrize(("token", "signature", "values", "output", "code"), REFUSED)
-def test_a_token_reverts_with_a_response_code(ledger, state_of, token, signature, values, output, code):
+@pytest.mark.parametrize(("token", "signature", "values", "code"), REFUSED)
+def test_a_token_reverts_without_data_for_a_response_code(ledger, state_of, token, signature, values, code):
     result = run(state_of(), long_zero(token), data_of(signature, *values))
-    assert (result.status, result.output, result.child_failures) == (Status.REVERT, output, (code,))
+    assert (result.status, result.output, result.child_failures) == (Status.REVERT, b"", (code,))
 
 
 def test_in_a_static_frame_the_wrong_token_is_named(ledger):
-    result = run(current(), long_zero(TOKEN), data_of(GET_APPROVED, 1), static=True)
+    result = run(current(), SERVICE, redirect(TOKEN, data_of(GET_APPROVED, 1)), static=True)
     assert (result.status, result.output) == (Status.REVERT, b"INVALID_TOKEN_ID")
+
+
+def test_allowance_of_a_unique_token_is_nothing(ledger):
+    assert ask(current(), UNIQUE, ALLOWANCE, OWNER_ADDRESS, long_zero(SPENDER)) == words(0)
 
 
 @pytest.mark.parametrize(
@@ -146,9 +143,6 @@ def test_in_a_static_frame_the_wrong_token_is_named(ledger):
         (TOKEN, data_of("tokenURI(uint256)", 1)),
         (TOKEN, b""),
         (TOKEN, data_of("name()")[:3]),
-        (TOKEN, bytes.fromhex("12345678")),
-        (TOKEN, data_of("safeTransferFrom(address,address,uint256)", 1, 2, 3)),
-        (TOKEN, data_of("supportsInterface(bytes4)", 1)),
         (TOKEN, data_of(BALANCE_OF)),
         (TOKEN, data_of(BALANCE_OF, OWNER_ADDRESS)[:-1]),
         (TOKEN, data_of(BALANCE_OF, (1 << 160) + 5)),
@@ -161,6 +155,21 @@ def test_what_a_token_can_not_answer_reverts_without_data(ledger, token, data):
     assert (result.status, result.output, result.child_failures) == (Status.REVERT, b"", ())
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        bytes.fromhex("12345678"),
+        data_of("safeTransferFrom(address,address,uint256)", 1, 2, 3),
+        data_of("supportsInterface(bytes4)", 1),
+    ],
+    ids=lambda data: data.hex()[:8],
+)
+def test_a_token_succeeds_without_output_at_other_selectors(ledger, data):
+    for static in (False, True):
+        result = run(current(), long_zero(TOKEN), data, static=static)
+        assert (result.status, result.output, result.child_failures) == (Status.SUCCESS, b"", ())
+
+
 # THE SERVICE ITSELF
 
 
@@ -168,7 +177,8 @@ def redirect(token, data, offset=64):
     return (
         data_of("redirectForToken(address,bytes)", long_zero(token), offset)
         + words(len(data))
-        + data.ljust(64, b"\0")
+        + data
+        + bytes(-len(data) % 32)
     )
 
 
@@ -188,13 +198,10 @@ def test_the_service_knows_no_other_token(ledger):
     [
         b"",
         bytes.fromhex("618dc6"),
-        bytes.fromhex("12345678"),
         data_of("name()"),
-        redirect(TOKEN, data_of("name()"), offset=640),
         redirect(TOKEN, b""),
-        redirect(TOKEN, bytes.fromhex("12345678")),
-        # As proxy code packs it, but not from there.
-        bytes.fromhex("618dc65e") + long_zero(TOKEN) + data_of("name()"),
+        redirect(TOKEN, b"\1\2\3"),
+        bytes.fromhex("618dc65e") + long_zero(TOKEN)[:10],
     ],
     ids=lambda data: data.hex()[:16],
 )
@@ -203,10 +210,36 @@ def test_the_service_halts_at_what_it_does_not_know(ledger, data):
     assert (result.status, result.halt, result.gas_used) == (Status.HALT, Halt.PRECOMPILE, 1_000_000)
 
 
+def test_any_caller_may_pack_the_address_of_a_token(ledger):
+    data = bytes.fromhex("618dc65e") + long_zero(TOKEN) + data_of(BALANCE_OF, OWNER_ADDRESS)
+    assert run(current(), SERVICE, data).output == words(60)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        bytes.fromhex("12345678"),
+        data_of("transfer(address,uint256)", OWNER_ADDRESS, 1),
+        data_of("associate()"),
+        redirect(TOKEN, bytes.fromhex("12345678")),
+        redirect(TOKEN, data_of("associateToken(address,address)", OWNER_ADDRESS, 1)),
+        # Arguments that can't be decoded are a packed address and an unknown selector.
+        redirect(TOKEN, data_of("name()"), offset=640),
+        redirect(TOKEN, data_of("name()")) + b"\0",
+    ],
+    ids=lambda data: data.hex()[:16],
+)
+def test_the_service_succeeds_without_output_at_other_selectors(ledger, data):
+    result = run(current(), SERVICE, data)
+    assert (result.status, result.output, result.execution_gas) == (Status.SUCCESS, b"", 0)
+
+
 @pytest.mark.parametrize("number", [0x168, 0x169, 0x16A, 0x16B, 0x16C])
-def test_services_halt_at_selectors_they_do_not_have(ledger, number):
-    for data in (b"", b"\1\2\3", bytes.fromhex("12345678")):
+def test_services_halt_without_a_selector(ledger, number):
+    for data in (b"", b"\1\2\3"):
         assert run(current(), long_zero(number), data).halt is Halt.PRECOMPILE
+    other = run(current(), long_zero(number), bytes.fromhex("12345678"))
+    assert (other.halt is Halt.PRECOMPILE) is (number in (0x168, 0x169, 0x16C))
 
 
 def test_an_account_is_no_proxy_for_anything_else(ledger):
@@ -215,8 +248,8 @@ def test_an_account_is_no_proxy_for_anything_else(ledger):
 
 
 TABLES = (
-    token_service.FUNCTIONS,
-    token_service.PROXY_FUNCTIONS,
+    functions.FUNCTIONS,
+    functions.PROXY_FUNCTIONS,
 )
 
 
@@ -248,7 +281,7 @@ def test_every_call_is_answered_or_refused(ledger):
         call = SystemCall(address, address, long_zero(CALLER), data, 0, 10_000, static=False, depth=0)
         answer = contracts.call(call, journal(current()))
         some = bool(answer.output) or not answer.reverted
-        assert answer.halt is Halt.PRECOMPILE or (answer.gas >= VIEW_GAS and some)
+        assert answer.halt in (Halt.PRECOMPILE, Halt.OUT_OF_GAS) or (0 <= answer.gas <= 10_000 and some)
 
 
 @STATES

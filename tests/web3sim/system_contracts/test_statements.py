@@ -22,7 +22,7 @@ from web3sim.system_contracts.signatures import parameters_of, selector_of
 TREASURY, OWNER, SPENDER, COLLECTOR, RENEWER = 1001, 2001, 2002, 2003, 2004
 TOKEN, UNIQUE, SCHEDULE, UNIQUE_SCHEDULE = 3001, 3002, 4001, 4002
 OWNER_ADDRESS, SPENDER_ADDRESS = bytes([0x83]) * 20, bytes([0x84]) * 20
-MESSAGE, WALLET = b"I will pay", Ed25519Wallet("one")
+MESSAGE, DIGEST, WALLET = b"I will pay", bytes(range(32)), Ed25519Wallet("one")
 HTS, RATE, SEED, HAS, HSS = (long_zero(number) for number in range(0x167, 0x16C))
 # Of a past state: keys are read first and rows second.
 MORE_WHERE_DISTRIBUTED = 3
@@ -69,8 +69,8 @@ VIEWS: list[tuple[Any, ...]] = [
         WALLET.signatures(MESSAGE).SerializeToString(),
     ),
     (
-        *(HAS, "isAuthorizedRaw(address,bytes,bytes)", OWNER_ADDRESS, MESSAGE),
-        WALLET.signatures(MESSAGE).sigPair[0].ed25519,
+        *(HAS, "isAuthorizedRaw(address,bytes,bytes)", OWNER_ADDRESS, DIGEST),
+        WALLET.signatures(DIGEST).sigPair[0].ed25519,
     ),
     (OWNER_ADDRESS, "hbarAllowance(address)", SPENDER_ADDRESS),
     (HSS, "hasScheduleCapacity(uint256,uint256)", 5, 5),
@@ -104,9 +104,10 @@ def ledger(build):
             "fee_collector_account_id": {"accountNum": COLLECTOR},
         }
         token = {"name": "Gold", "symbol": "G", "tokenType": unique, "treasury": {"accountNum": TREASURY}}
+        token |= {"expiry": {"seconds": 4_000_000_000}}
         body = SchedulableTransactionBody(tokenCreation=token | {"custom_fees": [collected]})
         build.entity(number, type="SCHEDULE")
-        build.schedule(number, transaction_body=body.SerializeToString())
+        build.schedule(number, transaction_body=body.SerializeToString(), consensus_timestamp=START)
     return build
 
 

@@ -1,22 +1,28 @@
-"""The operations that a ledger network changes: reading other accounts, and SELFDESTRUCT."""
+"""The operations that a ledger network changes: accessing other accounts, SSTORE, and SELFDESTRUCT."""
+
+from typing import Any
 
 from eth import constants
 from eth._utils.address import force_bytes_to_address
-from eth.abc import ComputationAPI, OpcodeAPI
-from eth.exceptions import Halt
-from eth.vm import mnemonics, opcode_values
+from eth.abc import ComputationAPI
+from eth.exceptions import Halt, OutOfGas
+from eth.vm import mnemonics
+from eth.vm import opcode_values as op
 from eth.vm.forks.berlin.constants import COLD_ACCOUNT_ACCESS_COST, WARM_STORAGE_READ_COST
 from eth.vm.forks.byzantium.opcodes import ensure_no_static
+from eth.vm.forks.cancun.opcodes import CANCUN_OPCODES
 from eth.vm.forks.tangerine_whistle.constants import GAS_SELFDESTRUCT_EIP150
 from eth.vm.opcode import as_opcode
 from eth_typing import Address
 
 from web3sim.engine import interface
 from web3sim.engine.halts import RuleBroken
-from web3sim.engine.ledger.state import LedgerEngineState, is_non_user_account, is_system_account
-from web3sim.engine.versions import V038, V050
+from web3sim.engine.ledger.state import LedgerEngineState
+from web3sim.engine.state import EngineState
+from web3sim.engine.versions import V050
 
 _WORD = 32
+CALLS = (op.CALL, op.CALLCODE, op.DELEGATECALL, op.STATICCALL)
 
 
 def _state(computation: ComputationAPI) -> LedgerEngineState:
@@ -29,51 +35,98 @@ def _pop_address(computation: ComputationAPI) -> Address:
     return force_bytes_to_address(computation.stack_pop1_bytes())
 
 
-def _load(computation: ComputationAPI, address: Address, reason: str) -> None:
-    """Charge for reading an account (EIP-2929)."""
+# ACCESSING ACCOUNTS
+
+
+def _access(computation: ComputationAPI, address: Address, reason: str, *, hidden: bool) -> None:
+    """Charge for accessing an account (EIP-2929): a hidden one never becomes warm."""
     state = computation.state
-    price = WARM_STORAGE_READ_COST if state.is_address_warm(address) else COLD_ACCOUNT_ACCESS_COST
-    state.mark_address_warm(address)
-    computation.consume_gas(price, reason=reason)
+    _check_access_gas(computation, reason)
+    if hidden or not state.is_address_warm(address):
+        computation.consume_gas(COLD_ACCOUNT_ACCESS_COST, reason=reason)
+    else:
+        computation.consume_gas(WARM_STORAGE_READ_COST, reason=reason)
+    if not hidden:
+        state.mark_address_warm(address)
 
 
-def _visible_code(computation: ComputationAPI, address: Address) -> bytes:
-    return b"" if is_non_user_account(address) else computation.state.get_code(address)
-
-
-# READING ACCOUNTS
+def _check_access_gas(computation: ComputationAPI, reason: str) -> None:
+    """A frame must be able to pay the price of a cold account, also if the account is warm."""
+    if computation.get_gas_remaining() < LedgerEngineState.least_access_gas:
+        raise OutOfGas(f"Out of gas: {reason}")
 
 
 def _balance(computation: ComputationAPI) -> None:
     address = _pop_address(computation)
-    _load(computation, address, mnemonics.BALANCE)
-    hidden = is_system_account(address) and _state(computation).version >= V038
+    hidden = _state(computation).is_system_account(address)
+    _access(computation, address, mnemonics.BALANCE, hidden=hidden)
     computation.stack_push_int(0 if hidden else computation.state.get_balance(address))
 
 
 def _extcodesize(computation: ComputationAPI) -> None:
     address = _pop_address(computation)
-    _load(computation, address, mnemonics.EXTCODESIZE)
-    computation.stack_push_int(len(_visible_code(computation, address)))
+    computation.stack_push_int(len(_visible_code(computation, address, mnemonics.EXTCODESIZE)))
 
 
 def _extcodecopy(computation: ComputationAPI) -> None:
     address = _pop_address(computation)
     target, source, size = computation.stack_pop_ints(3)
     computation.extend_memory(target, size)
-    _load(computation, address, mnemonics.EXTCODECOPY)
+    code = _visible_code(computation, address, mnemonics.EXTCODECOPY)[source : source + size]
     computation.consume_gas(constants.GAS_COPY * ((size + _WORD - 1) // _WORD), mnemonics.EXTCODECOPY)
-    code = _visible_code(computation, address)[source : source + size]
     computation.memory_write(target, size, code.ljust(size, b"\0"))
 
 
+def _visible_code(computation: ComputationAPI, address: Address, reason: str) -> bytes:
+    state = _state(computation)
+    hidden, first = state.hides_code(address), not state.is_address_warm(address)
+    _access(computation, address, reason, hidden=hidden)
+    record = state.before(address)
+    if first and record is not None and state.get_balance(address) < record.least_balance:
+        state.set_balance(address, record.least_balance)
+    return b"" if hidden else state.get_code(address)
+
+
 def _extcodehash(computation: ComputationAPI) -> None:
-    """Zero only without an account; an account without code has the hash of no code, even an empty one."""
+    """Zero without an account, and for one without balance, nonce and code (EIP-1052)."""
     address = _pop_address(computation)
-    _load(computation, address, mnemonics.EXTCODEHASH)
-    state = computation.state
-    hidden = is_non_user_account(address) or not state.account_exists(address)
-    computation.stack_push_bytes(b"" if hidden else state.get_code_hash(address))
+    state = _state(computation)
+    hidden = state.hides_code(address)
+    _access(computation, address, mnemonics.EXTCODEHASH, hidden=hidden)
+    is_zero = hidden or not state.account_exists(address) or state.account_is_empty(address)
+    computation.stack_push_bytes(b"" if is_zero else state.get_code_hash(address))
+
+
+class CheckedCall:
+    """An operation of the library that calls, in a frame that must be able to pay for a cold account."""
+
+    def __init__(self, operation: Any) -> None:
+        self._operation = operation
+        self.mnemonic: str = operation.mnemonic
+        self.gas_cost: int = operation.gas_cost
+
+    def __call__(self, computation: ComputationAPI) -> Any:
+        _check_access_gas(computation, self.mnemonic)
+        return self._operation(computation=computation)
+
+
+# STORAGE
+
+
+def _sstore(computation: ComputationAPI) -> None:
+    """The library's, without the least gas that EIP-2200 demands."""
+    lent, meter = EngineState.least_storage_gas, computation.get_gas_meter()
+    meter.gas_remaining += lent
+    try:
+        _LIBRARY_SSTORE(computation=computation)
+    finally:
+        left = meter.gas_remaining - lent
+        meter.gas_remaining = max(left, 0)
+    if left < 0:
+        raise OutOfGas(f"Out of gas: {mnemonics.SSTORE}")
+
+
+_LIBRARY_SSTORE: Any = CANCUN_OPCODES[op.SSTORE]
 
 
 # SELFDESTRUCT
@@ -93,38 +146,43 @@ def _selfdestruct(computation: ComputationAPI) -> None:
         computation.consume_gas(COLD_ACCOUNT_ACCESS_COST, reason=mnemonics.SELFDESTRUCT)
     if balance and state.account_is_empty(beneficiary):
         computation.consume_gas(constants.GAS_SELFDESTRUCT_NEWACCOUNT, reason=mnemonics.SELFDESTRUCT)
-    broken = _self_destruct_halt(state, address, beneficiary, balance)
+    is_deleted = address in state.created or state.version < V050
+    broken = _self_destruct_halt(state, address, beneficiary, is_deleted=is_deleted)
     if broken is not None:
         raise RuleBroken(broken)
     state.delta_balance(beneficiary, balance)
     state.set_balance(address, 0)
-    if address in state.created or state.version < V050:
+    if is_deleted:
         computation.register_account_for_deletion(beneficiary)
     raise Halt(mnemonics.SELFDESTRUCT)
 
 
 def _self_destruct_halt(
-    state: LedgerEngineState, address: Address, beneficiary: Address, balance: int
+    state: LedgerEngineState, address: Address, beneficiary: Address, *, is_deleted: bool
 ) -> interface.Halt | None:
     missing = not state.account_exists(beneficiary)
-    if missing or is_system_account(beneficiary) or state.is_network_owned(beneficiary):
+    if missing or state.is_system_account(beneficiary) or state.is_network_owned(beneficiary):
         return interface.Halt.INVALID_ADDRESS
-    if beneficiary == address:
+    to_itself = beneficiary == address
+    as_treasury = to_itself and not is_deleted
+    if state.system and state.system.tied_to_tokens(address, state.journal, as_treasury=as_treasury):
+        return interface.Halt.OTHER
+    if to_itself:
         return interface.Halt.SELF_DESTRUCT_TO_SELF
     heir = state.before(beneficiary)
-    if state.system is not None and state.system.tied_to_tokens(address, state.journal):
-        return interface.Halt.OTHER
-    if balance and heir is not None and heir.receiver_signature_required:
+    if state.get_balance(address) and heir is not None and heir.receiver_signature_required:
         return interface.Halt.INVALID_SIGNATURE
     return None
 
 
-LEDGER_OPERATIONS: dict[int, OpcodeAPI] = {
-    opcode_values.BALANCE: as_opcode(_balance, mnemonics.BALANCE, 0),
-    opcode_values.EXTCODESIZE: as_opcode(_extcodesize, mnemonics.EXTCODESIZE, 0),
-    opcode_values.EXTCODECOPY: as_opcode(_extcodecopy, mnemonics.EXTCODECOPY, 0),
-    opcode_values.EXTCODEHASH: as_opcode(_extcodehash, mnemonics.EXTCODEHASH, 0),
-    opcode_values.SELFDESTRUCT: as_opcode(
+LEDGER_OPERATIONS: dict[int, Any] = {
+    op.BALANCE: as_opcode(_balance, mnemonics.BALANCE, 0),
+    op.EXTCODESIZE: as_opcode(_extcodesize, mnemonics.EXTCODESIZE, 0),
+    op.EXTCODECOPY: as_opcode(_extcodecopy, mnemonics.EXTCODECOPY, 0),
+    op.EXTCODEHASH: as_opcode(_extcodehash, mnemonics.EXTCODEHASH, 0),
+    op.SSTORE: as_opcode(_sstore, mnemonics.SSTORE, 0),
+    op.SELFDESTRUCT: as_opcode(
         ensure_no_static(_selfdestruct), mnemonics.SELFDESTRUCT, GAS_SELFDESTRUCT_EIP150
     ),
+    **{value: CheckedCall(CANCUN_OPCODES[value]) for value in CALLS},
 }

@@ -75,6 +75,8 @@ def _access(address: Address, places: _Places, gas: int, frame: Frame) -> tuple[
     if room and len(memory) < out + room:
         gas = grow(out + room, memory, gas)
     state = frame.state
+    if gas < state.least_access_gas:
+        raise OutOfGas("Out of gas: looking at an account")
     if state.is_address_warm(address):
         gas -= WARM_STORAGE_READ_COST
     else:

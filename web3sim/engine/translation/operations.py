@@ -1,7 +1,8 @@
 """The operations that the translator knows by heart, and what they cost.
 
 An operation is known by heart ("direct") only where the computation's table of opcodes has the very function
-that Cancun has: whatever a ledger's rules replace is called as it is.
+that Cancun has, or a ledger's SSTORE and calls, which differ by limits of the state: whatever else a ledger's
+rules replace is called as it is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,8 @@ from typing import Any
 from eth.vm import opcode_values as op
 from eth.vm.forks.cancun.opcodes import CANCUN_OPCODES
 from eth.vm.logic.invalid import InvalidOpcode
+
+from web3sim.engine.ledger.operations import CALLS, LEDGER_OPERATIONS
 
 # What an operation takes from the stack and leaves there.
 ARITY: dict[int, tuple[int, int]] = {
@@ -64,6 +67,8 @@ class Instructions:
 
 def _unchanged(opcode: Any, code: int) -> bool:
     known: Any = CANCUN_OPCODES[code]
+    if code in (op.SSTORE, *CALLS) and opcode is LEDGER_OPERATIONS[code]:
+        return True
     return opcode is known or (
         getattr(opcode, "logic_fn", None) is known.logic_fn and opcode.gas_cost == known.gas_cost
     )

@@ -18,7 +18,7 @@ from web3sim.engine.translation.memory import (
 )
 from web3sim.engine.translation.symbols import MASK, SIGN, WORD
 
-COLD_SLOT, WARM_SLOT, SSTORE_STIPEND = 2100, 100, 2300
+COLD_SLOT, WARM_SLOT = 2100, 100
 LOG_TOPIC, LOG_BYTE = 375, 8
 
 
@@ -42,7 +42,7 @@ def store(slot: int, value: int, gas: int, frame: Frame) -> int:
     """SSTORE by EIP-2200, EIP-2929 and EIP-3529. Gives the gas left."""
     if frame.static:
         raise WriteProtection("SSTORE in a static call")
-    if gas <= SSTORE_STIPEND:
+    if gas < frame.state.least_storage_gas:
         raise OutOfGas("Out of gas: SSTORE needs more than the stipend")
     accounts, address = frame.accounts, frame.storage_address
     current = accounts.get_storage(address, slot)

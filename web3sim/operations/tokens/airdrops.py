@@ -8,14 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import DecodeError, Key
 from web3sim.operations.crypto_transfer import transfer_without_fees
 from web3sim.operations.custom_fees.assessment import assess
 from web3sim.operations.custom_fees.level import TokenFees
-from web3sim.operations.holdings import associated, is_frozen, owner_of, usable_token
-from web3sim.operations.refusals import Refused, refuse_if
-from web3sim.operations.signers import Signers
-from web3sim.operations.tokens.associate import add_relationship, new_relationship
+from web3sim.operations.holdings import (
+    HOLLOW_KEY,
+    add_relationship,
+    new_relationship,
+    owner_of,
+    unfrozen_relationship,
+    usable_token,
+)
+from web3sim.operations.refusals import Refusal, Refused, refuse_if, required
 from web3sim.operations.transfers.body import (
     Adjustment,
     NftTransfer,
@@ -26,15 +32,15 @@ from web3sim.operations.transfers.body import (
 from web3sim.operations.transfers.checks import (
     MOST_NFTS,
     MOST_UNIT_ADJUSTMENTS,
-    Participants,
     account_of,
+    check_participants,
     check_token_lists,
     number_of,
 )
 from web3sim.operations.transfers.moves import Moves
-from web3sim.operations.transfers.receivers import HOLLOW_KEY, slots_used_up
+from web3sim.operations.transfers.receivers import slots_used_up
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import AirdropKey, Entity, Relationship, Token
+from web3sim.state.tables.interface import AirdropKey, Entity, Token
 
 #: Of a network's default configuration.
 MOST_PENDING_IDS = 10
@@ -45,41 +51,48 @@ _KEYS_THAT_CLAIM = frozenset({"contractID", "ed25519", "ECDSA_secp256k1"})
 # AIRDROP
 
 
-def airdrop(ledger: Overlay, signers: Signers, transfers: Transfers) -> Outcome:
+def airdrop(ledger: Overlay, transfers: Transfers) -> Outcome:
     """Give tokens away, now or when they are claimed. Errors: Refused.
 
-    Checks, in this order: sizes and receivers of the network itself, the lists, accounts and signatures; for
-    each token what its sender has, and royalties; custom fees; then for each token its receivers.
+    Checks, in this order: senders, the lists, accounts; for each token what its sender has, and royalties;
+    custom fees; then for each token its receivers.
     """
-    _check_sizes(transfers)
     _check_senders(transfers)
     check_token_lists(transfers.tokens, approvals=False)
-    Participants(ledger, signers, transfers, optional_receivers=True).check()
+    check_participants(ledger, transfers)
     for each in transfers.tokens:
         _check_token(ledger, transfers, each)
     assessment = assess(ledger, transfers)
     outcome = Outcome()
-    fees = Moves(ledger, signers.sender_id, outcome, assessment.fees)
+    fees = Moves(ledger, None, outcome, assessment.fees)
     for level in assessment.levels[1:]:
         fees.move_hbar(level.hbar)
         fees.move_units(level.tokens)
     immediate = []
     for each in assessment.levels[0].tokens:
         _check_receivers(ledger, each)
-        now = _without_pending(ledger, signers, each)
+        now = _without_pending(ledger, each)
         if now.adjustments or now.nfts:
             immediate.append(now)
     refuse_if(any(number_of(transfers, account) for account in transfers.missing), "INVALID_ACCOUNT_ID")
-    transfer_without_fees(ledger, signers, Transfers((), tuple(immediate), transfers.missing), outcome)
+    transfer_without_fees(ledger, Transfers((), tuple(immediate), transfers.missing), outcome)
     return outcome
 
 
-def _check_sizes(transfers: Transfers) -> None:
+def check_airdrop_limits(transfers: Transfers) -> None:
+    """Errors: Refused, for too many units or serials, then for receivers of the network itself."""
     units = sum(len(each.adjustments) for each in transfers.tokens)
     nfts = sum(len(each.nfts) for each in transfers.tokens)
-    refuse_if(units > MOST_UNIT_ADJUSTMENTS or nfts > MOST_NFTS, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
-    if any(0 < number_of(transfers, account) <= LAST_RESERVED_ACCOUNT for account in transfers.credited()):
-        raise Refused("INVALID_RECEIVING_NODE_ACCOUNT")
+    refuse_if(
+        units > MOST_UNIT_ADJUSTMENTS or nfts > MOST_NFTS,
+        "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED",
+        Refusal.COSTLY_TEXT,
+    )
+    for account in transfers.credited():
+        missing = transfers.missing.get(account)
+        is_alias = missing is not None and entity_id.num_of_long_zero(missing) is None
+        reserved = number_of(transfers, account) <= LAST_RESERVED_ACCOUNT and not is_alias
+        refuse_if(reserved, "INVALID_RECEIVING_NODE_ACCOUNT", Refusal.COSTLY_TEXT)
 
 
 def _check_senders(transfers: Transfers) -> None:
@@ -96,23 +109,17 @@ def _check_token(ledger: Overlay, transfers: Transfers, tokens: TokenTransfers) 
     if tokens.adjustments:
         refuse_if(token.unique, "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
         debit = next(each for each in tokens.adjustments if each.amount < 0)
-        if _sending(ledger, token, debit.account).balance + debit.amount < 0:
+        if unfrozen_relationship(ledger, token, debit.account).balance + debit.amount < 0:
             raise Refused("INSUFFICIENT_TOKEN_BALANCE")
         return
     for nft in tokens.nfts:
         _check_royalties(ledger, transfers, token, nft)
-    _sending(ledger, token, tokens.nfts[0].sender)
+    unfrozen_relationship(ledger, token, tokens.nfts[0].sender)
     for nft in tokens.nfts:
         row = ledger.nft(token.id, nft.serial_number)
         if row is None or not token.unique:
             raise Refused("INVALID_NFT_ID")
         refuse_if(owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
-
-
-def _sending(ledger: Overlay, token: Token, account: int) -> Relationship:
-    relationship = associated(ledger, token, account)
-    refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
-    return relationship
 
 
 def _check_royalties(ledger: Overlay, transfers: Transfers, token: Token, nft: NftTransfer) -> None:
@@ -155,21 +162,21 @@ def _key_can_claim(key: Any) -> bool:
     return kind in _KEYS_THAT_CLAIM
 
 
-def _without_pending(ledger: Overlay, signers: Signers, tokens: TokenTransfers) -> TokenTransfers:
+def _without_pending(ledger: Overlay, tokens: TokenTransfers) -> TokenTransfers:
     """Note what has to wait, and return what moves at once. Errors: Refused."""
     token = usable_token(ledger, tokens.token_id)
     credits: list[Adjustment] = []
     sender = next((each.account for each in tokens.adjustments if each.amount < 0), 0)
     for each in tokens.adjustments:
         if each.amount > 0:
-            if _waits(ledger, signers, token, each.account):
+            if _waits(ledger, token, each.account):
                 key = AirdropKey(sender, each.account, token.id, 0)
                 ledger.put_pending_airdrop(key, (ledger.pending_airdrop(key) or 0) + each.amount)
             else:
                 credits.append(each)
     nfts: list[NftTransfer] = []
     for nft in tokens.nfts:
-        if not _waits(ledger, signers, token, nft.receiver):
+        if not _waits(ledger, token, nft.receiver):
             nfts.append(nft)
             continue
         key = AirdropKey(nft.sender, nft.receiver, token.id, nft.serial_number)
@@ -180,12 +187,10 @@ def _without_pending(ledger: Overlay, signers: Signers, tokens: TokenTransfers) 
     return TokenTransfers(token.id, tuple(credits), tuple(nfts))
 
 
-def _waits(ledger: Overlay, signers: Signers, token: Token, receiver: int) -> bool:
+def _waits(ledger: Overlay, token: Token, receiver: int) -> bool:
     account = account_of(ledger, receiver)
     if account is None:
         return False
-    if account.receiver_signature_required and not signers.has_signed(account):
-        return True
     return ledger.relationship(token, receiver) is None and slots_used_up(ledger, account)
 
 
@@ -208,19 +213,19 @@ class PendingId:
 
 def check_pending_ids(ids: Sequence[PendingId]) -> None:
     """Errors: Refused."""
-    refuse_if(len(ids) > MOST_PENDING_IDS, "PENDING_AIRDROP_ID_LIST_TOO_LONG")
     refuse_if(not ids, "EMPTY_PENDING_AIRDROP_ID_LIST")
     refuse_if(len(set(ids)) < len(ids), "PENDING_AIRDROP_ID_REPEATED")
 
 
-def claim(ledger: Overlay, signers: Signers, ids: Sequence[PendingId]) -> Outcome:
+def claim(ledger: Overlay, ids: Sequence[PendingId]) -> None:
     """Receive what waits. Errors: Refused.
 
-    Checks, in this order: the list; each receiver and its signature; that each airdrop waits; for each token
+    Checks, in this order: the list; each receiver; that each airdrop waits; for each token
     that it is not paused and has no fallback fee; then as for a transfer without fees.
     """
     check_pending_ids(ids)
-    _check_signed(ledger, signers, [each.receiver for each in ids], "INVALID_ACCOUNT_ID")
+    for each in ids:
+        required(account_of(ledger, each.receiver), "INVALID_ACCOUNT_ID")
     _check_pending(ledger, ids)
     for each in ids:
         usable_token(ledger, each.token_id)
@@ -233,11 +238,9 @@ def claim(ledger: Overlay, signers: Signers, ids: Sequence[PendingId]) -> Outcom
         token = usable_token(ledger, each.token_id)
         if ledger.relationship(token, each.receiver) is None:
             add_relationship(ledger, new_relationship(token, each.receiver))
-    outcome = Outcome()
-    transfer_without_fees(ledger, signers, Transfers(tokens=tuple(moves.values())), outcome)
+    transfer_without_fees(ledger, Transfers(tokens=tuple(moves.values())), Outcome())
     for each in ids:
         ledger.put_pending_airdrop(each.key, None)
-    return outcome
 
 
 def _with_claim(ledger: Overlay, moves: TokenTransfers, pending: PendingId) -> TokenTransfers:
@@ -252,26 +255,17 @@ def _with_claim(ledger: Overlay, moves: TokenTransfers, pending: PendingId) -> T
     return replace(moves, adjustments=tuple(Adjustment(*each) for each in amounts.items()))
 
 
-def cancel(ledger: Overlay, signers: Signers, ids: Sequence[PendingId]) -> None:
+def cancel(ledger: Overlay, ids: Sequence[PendingId]) -> None:
     """Take back what waits. Errors: Refused.
 
-    Checks, in this order: the list and its serial numbers; each sender and its signature; that each airdrop
-    waits.
+    Checks, in this order: the list and its serial numbers; that each airdrop waits.
     """
     check_pending_ids(ids)
     if any(each.serial_number is not None and each.serial_number <= 0 for each in ids):
         raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
-    _check_signed(ledger, signers, [each.sender for each in ids], "INVALID_PENDING_AIRDROP_ID")
     _check_pending(ledger, ids)
     for each in ids:
         ledger.put_pending_airdrop(each.key, None)
-
-
-def _check_signed(ledger: Overlay, signers: Signers, accounts: Sequence[int], code: str) -> None:
-    entities = [account_of(ledger, account) for account in accounts]
-    refuse_if(None in entities, code)
-    if not all(entity is not None and signers.has_signed(entity) for entity in entities):
-        raise Refused("INVALID_SIGNATURE")
 
 
 def _check_pending(ledger: Overlay, ids: Sequence[PendingId]) -> None:

@@ -1,80 +1,101 @@
 """Custom fees as a token is given them (HIP-18): what the network allows, and the rows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mirror.core.values import entity_id
 from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import CustomFees, Token
 
 MOST_FEES = 10
-#: The token that a fee belongs to, before it has a number.
-ITSELF = 0
 
 Fee = Mapping[str, Any]
 
 
-def check_fees(ledger: Overlay, fees: CustomFees, *, token: Token | None, unique: bool) -> None:
-    """Refuse fees that the network does. `token` is None while it is being created. Errors: Refused.
+# ROWS
 
-    Checks, in this order: the number of fees; then for each fee its collector, its kind, its amounts and the
-    token it is paid in.
-    """
-    if len(fees.fixed) + len(fees.fractional) + len(fees.royalty) > MOST_FEES:
-        raise Refused("CUSTOM_FEES_LIST_TOO_LONG")
-    for fee in fees.fixed:
-        _check_collector(ledger, fee)
-        _check_fixed(ledger, fee, fee["collector_account_id"], token=token, unique=unique)
-    for fee in fees.fractional:
-        _check_collector(ledger, fee)
-        _check_fractional(ledger, fee, token=token, unique=unique)
-    for fee in fees.royalty:
-        _check_collector(ledger, fee)
-        _check_royalty(ledger, fee, token=token, unique=unique)
+
+def fees_of(messages: Iterable[Any], token_id: int = 0) -> CustomFees:
+    """Return CustomFee messages as rows. Token 0.0.0 in them is the token itself, which has this id."""
+    kinds: dict[str, list[Fee]] = {"fixed_fee": [], "fractional_fee": [], "royalty_fee": []}
+    for message in messages:
+        kind = message.WhichOneof("fee")
+        if kind is not None:
+            kinds[kind].append(_fee(message, kind, token_id))
+    return CustomFees(*(tuple(fees) for fees in kinds.values()))
+
+
+def _fee(message: Any, kind: str, token_id: int) -> Fee:
+    terms: Any = getattr(message, kind)
+    fee = {
+        "all_collectors_are_exempt": message.all_collectors_are_exempt,
+        "collector_account_id": entity_id.of_account(message.fee_collector_account_id) or None,
+    }
+    if kind == "fixed_fee":
+        return fee | _fixed(terms, token_id)
+    if kind == "fractional_fee":
+        return fee | {
+            "denominator": terms.fractional_amount.denominator,
+            "maximum_amount": terms.maximum_amount or None,
+            "minimum_amount": terms.minimum_amount,
+            "net_of_transfers": terms.net_of_transfers,
+            "numerator": terms.fractional_amount.numerator,
+        }
+    return fee | {
+        "denominator": terms.exchange_value_fraction.denominator,
+        "fallback_fee": _fixed(terms.fallback_fee, token_id) if terms.HasField("fallback_fee") else None,
+        "numerator": terms.exchange_value_fraction.numerator,
+    }
+
+
+def _fixed(terms: Any, token_id: int) -> dict[str, Any]:
+    denominating = None
+    if terms.HasField("denominating_token_id"):
+        denominating = entity_id.of_token(terms.denominating_token_id) or token_id
+    return {"amount": terms.amount, "denominating_token_id": denominating}
 
 
 def collectors_of_itself(fees: CustomFees, token_id: int) -> list[int]:
     """Return the accounts that collect fees in the token itself: they are associated with it at once."""
-    return list(
-        dict.fromkeys(
-            [
-                *(
-                    fee["collector_account_id"]
-                    for fee in fees.fixed
-                    if fee["denominating_token_id"] == token_id
-                ),
-                *(fee["collector_account_id"] for fee in fees.fractional),
-            ]
-        )
-    )
+    in_itself = [fee for fee in fees.fixed if fee["denominating_token_id"] == token_id]
+    return [fee["collector_account_id"] for fee in (*in_itself, *fees.fractional)]
 
 
-def named(fees: CustomFees, token_id: int) -> CustomFees:
-    """Return the fees with the number of the token in place of ITSELF."""
-
-    def of(fee: Fee) -> Fee:
-        is_own = fee["denominating_token_id"] == ITSELF
-        return {**fee, "denominating_token_id": token_id} if is_own else fee
-
-    royalty = [
-        {**fee, "fallback_fee": of(fee["fallback_fee"])} if fee["fallback_fee"] else fee
-        for fee in fees.royalty
-    ]
-    return CustomFees(tuple(map(of, fees.fixed)), fees.fractional, tuple(royalty))
+# CHECKS
 
 
-def _check_collector(ledger: Overlay, fee: Fee) -> None:
-    collector = fee["collector_account_id"]
-    if collector is None or ledger.entity(collector) is None:
-        raise Refused("INVALID_CUSTOM_FEE_COLLECTOR")
+def check_collectors(ledger: Overlay, messages: Iterable[Any]) -> None:
+    """Errors: Refused, if the account of a CustomFee message is unknown."""
+    for message in messages:
+        if ledger.entity(entity_id.of_account(message.fee_collector_account_id)) is None:
+            raise Refused("INVALID_CUSTOM_FEE_COLLECTOR")
 
 
-def _check_fixed(ledger: Overlay, fee: Fee, collector: int, *, token: Token | None, unique: bool) -> None:
+def check_fees(ledger: Overlay, messages: Iterable[Any], *, token: Token | None, unique: bool) -> None:
+    """Refuse CustomFee messages that the network does. `token` is None while it is being created.
+
+    Checks, in this order, for each fee: its collector, its amounts and the token it is paid in.
+    Errors: Refused.
+    """
+    checks = {"fixed_fee": _check_fixed, "fractional_fee": _check_fractional, "royalty_fee": _check_royalty}
+    token_id = 0 if token is None else token.id
+    for message in messages:
+        check_collectors(ledger, [message])
+        kind = message.WhichOneof("fee")
+        checks[kind](ledger, _fee(message, kind, token_id), token, unique)
+
+
+def _check_fixed(ledger: Overlay, fee: Fee, token: Token | None, unique: bool) -> None:
+    _check_amount(ledger, fee, fee["collector_account_id"], token, unique)
+
+
+def _check_amount(ledger: Overlay, fee: Fee, collector: int, token: Token | None, unique: bool) -> None:
     refuse_if(fee["amount"] <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
     denominating = fee["denominating_token_id"]
     if denominating is None:
         return
-    is_own = denominating == ITSELF or (token is not None and denominating == token.id)
+    is_own = denominating == (0 if token is None else token.id)
     refuse_if(is_own and unique, "CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
     if is_own and token is None:
         return
@@ -86,7 +107,7 @@ def _check_fixed(ledger: Overlay, fee: Fee, collector: int, *, token: Token | No
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR")
 
 
-def _check_fractional(ledger: Overlay, fee: Fee, *, token: Token | None, unique: bool) -> None:
+def _check_fractional(ledger: Overlay, fee: Fee, token: Token | None, unique: bool) -> None:
     refuse_if(unique, "CUSTOM_FRACTIONAL_FEE_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
     refuse_if(fee["denominator"] == 0, "FRACTION_DIVIDES_BY_ZERO")
     amounts = (fee["numerator"], fee["denominator"], fee["minimum_amount"], fee["maximum_amount"] or 0)
@@ -97,11 +118,10 @@ def _check_fractional(ledger: Overlay, fee: Fee, *, token: Token | None, unique:
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR")
 
 
-def _check_royalty(ledger: Overlay, fee: Fee, *, token: Token | None, unique: bool) -> None:
+def _check_royalty(ledger: Overlay, fee: Fee, token: Token | None, unique: bool) -> None:
     refuse_if(not unique, "CUSTOM_ROYALTY_FEE_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
     refuse_if(fee["denominator"] == 0, "FRACTION_DIVIDES_BY_ZERO")
     refuse_if(fee["numerator"] <= 0 or fee["denominator"] < 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
     refuse_if(fee["numerator"] > fee["denominator"], "ROYALTY_FRACTION_CANNOT_EXCEED_ONE")
     if fee["fallback_fee"]:
-        collector = fee["collector_account_id"]
-        _check_fixed(ledger, fee["fallback_fee"], collector, token=token, unique=unique)
+        _check_amount(ledger, fee["fallback_fee"], fee["collector_account_id"], token, unique)

@@ -2,60 +2,63 @@
 
 from collections.abc import Sequence
 
-from web3sim.operations.holdings import associated, usable_token
-from web3sim.operations.refusals import Refused, refuse_if, required
-from web3sim.operations.signers import Signers
+from web3sim.engine.interface import Address
+from web3sim.operations.holdings import (
+    check_usable,
+    existing_account,
+    named_token,
+    token_address,
+    unfrozen_relationship,
+    usable_token_at,
+)
+from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, TokenTransfers
 from web3sim.operations.transfers.moves import Moves
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity
 
-#: Of a network's default configuration.
-MOST_REJECTIONS = 10
-
-# The id of a token, and a serial number.
-NftId = tuple[int, int]
+_NO_TOKEN = bytes(20)
 
 
 def reject(
-    ledger: Overlay, signers: Signers, owner: Entity | None, tokens: Sequence[int], nfts: Sequence[NftId]
-) -> Outcome:
+    ledger: Overlay, owner_at: Address, tokens: Sequence[Address], nfts: Sequence[tuple[Address, int]]
+) -> None:
     """Give back all units of some tokens, and some serials. Errors: Refused.
 
-    Checks, in this order: the list and its serial numbers; the owner and its signature; for each token, then
-    for each serial, that it is there, who the treasury is and what the owner has; then as for a transfer.
+    Checks, in this order: the list and its serial numbers; the owner; for each token, then for each serial,
+    that it is there, who the treasury is and what the owner has; then as for a transfer.
     """
-    refuse_if(len(tokens) + len(nfts) > MOST_REJECTIONS, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
+    tokens = [token_address(token) for token in tokens]
+    nfts = [(token_address(token), serial_number) for token, serial_number in nfts]
     refuse_if(not tokens and not nfts, "EMPTY_TOKEN_REFERENCE_LIST")
     refuse_if(len(set(tokens)) < len(tokens) or len(set(nfts)) < len(nfts), "TOKEN_REFERENCE_REPEATED")
+    refuse_if(_NO_TOKEN in (*tokens, *(token for token, _ in nfts)), "INVALID_TOKEN_ID")
     refuse_if(any(serial_number <= 0 for _, serial_number in nfts), "INVALID_TOKEN_NFT_SERIAL_NUMBER")
-    if owner is None:
-        raise Refused("INVALID_OWNER_ID")
-    refuse_if(not signers.has_signed(owner), "INVALID_SIGNATURE")
-    moves = [_units(ledger, owner.id, token_id) for token_id in tokens]
+    owner = existing_account(ledger, owner_at, "INVALID_OWNER_ID").id
+    moves = [_units(ledger, owner, token) for token in tokens]
     by_token: dict[int, list[NftTransfer]] = {}
-    for token_id, serial_number in nfts:
-        by_token.setdefault(token_id, []).append(_serial(ledger, owner.id, token_id, serial_number))
+    for token, serial_number in nfts:
+        token_id, nft = _serial(ledger, owner, token, serial_number)
+        by_token.setdefault(token_id, []).append(nft)
     moves += (TokenTransfers(token_id, nfts=tuple(serials)) for token_id, serials in by_token.items())
-    outcome = Outcome()
-    back = Moves(ledger, signers.sender_id, outcome)
+    back = Moves(ledger, None, Outcome())
     back.move_units(moves)
     back.move_serials(moves)
-    return outcome
 
 
-def _units(ledger: Overlay, owner: int, token_id: int) -> TokenTransfers:
-    token = usable_token(ledger, token_id)
-    balance = associated(ledger, token, owner).balance
+def _units(ledger: Overlay, owner: int, address: Address) -> TokenTransfers:
+    token = usable_token_at(ledger, address)
+    balance = unfrozen_relationship(ledger, token, owner).balance
     treasury = token.treasury_account_id
     refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
     refuse_if(balance <= 0, "INSUFFICIENT_TOKEN_BALANCE")
-    return TokenTransfers(token_id, (Adjustment(owner, -balance), Adjustment(treasury, balance)))
+    return TokenTransfers(token.id, (Adjustment(owner, -balance), Adjustment(treasury, balance)))
 
 
-def _serial(ledger: Overlay, owner: int, token_id: int, serial_number: int) -> NftTransfer:
-    nft = required(ledger.nft(token_id, serial_number), "INVALID_NFT_ID")
-    treasury = usable_token(ledger, token_id).treasury_account_id
+def _serial(ledger: Overlay, owner: int, address: Address, serial_number: int) -> tuple[int, NftTransfer]:
+    token = named_token(ledger, address)
+    nft = required(ledger.nft(token.id, serial_number), "INVALID_NFT_ID")
+    check_usable(ledger, token)
+    treasury = token.treasury_account_id
     refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
     refuse_if(nft.account_id != owner, "INVALID_OWNER_ID")
-    return NftTransfer(owner, treasury, serial_number)
+    return token.id, NftTransfer(owner, treasury, serial_number)

@@ -1,25 +1,35 @@
 """TokenUpdate and TokenFeeScheduleUpdate: what a token's keys may change of it."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.operations.holdings import add_units, not_paused
-from web3sim.operations.refusals import Refused, refuse_if
-from web3sim.operations.signers import Signers
-from web3sim.operations.tokens.associate import add_relationship
+from web3sim.engine.interface import Address
+from web3sim.operations.holdings import (
+    add_relationship,
+    add_units,
+    check_usable,
+    first_relationship,
+    has_kyc,
+    named_token,
+    unfrozen_relationship,
+)
+from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.operations.tokens.create import (
-    MOST_NAME_BYTES,
-    MOST_SYMBOL_BYTES,
     check_keys,
     check_memo,
-    check_renew_period,
+    check_renewer,
     check_text,
-    first_relationship,
+    is_valid_expiry,
+    is_valid_period,
+    keys_of,
+    renewal_columns,
 )
-from web3sim.operations.tokens.fees import check_fees
+from web3sim.operations.tokens.fees import check_collectors, check_fees, fees_of
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import CustomFees, Entity, Token
+from web3sim.state.tables.interface import CustomFees, Token
 
 #: The codes for a key that can't be changed since there is none, by column.
 _MISSING_KEYS = {
@@ -33,86 +43,62 @@ _MISSING_KEYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TokenChange:
-    """What is changed of a token; what is empty, None or 0 stays. `keys` are serialized, by column.
+def update_token(ledger: Overlay, address: Address, body: Any) -> None:
+    """Change a token by a TokenUpdate body; what is empty or 0 in it stays. Every key counts as having
+    signed.
 
-    `expires` is in seconds since the epoch, the period in seconds.
+    Checks, in this order: the keys; the token, and what it needs keys for; it is not deleted, not paused;
+    memo, symbol and name; expiry; the new treasury. Errors: Refused.
     """
-
-    name: str = ""
-    symbol: str = ""
-    memo: str = ""
-    treasury: Entity | None = None
-    keys: dict[str, bytes] = field(default_factory=dict)
-    expires: int = 0
-    auto_renew_account: Entity | None = None
-    auto_renew_period: int = 0
-
-    @property
-    def is_only_of_keys(self) -> bool:
-        """Return whether only keys change that may change themselves, all but the admin key (HIP-540)."""
-        return bool(self.keys) and "admin_key" not in self.keys and replace(self, keys={}) == TokenChange()
-
-    @property
-    def is_only_of_expiry(self) -> bool:
-        return replace(self, expires=0) == TokenChange()
-
-
-def update_token(ledger: Overlay, signers: Signers, token: Token, change: TokenChange) -> None:
-    """Change a token. Errors: Refused.
-
-    Checks, in this order: that it is not paused; memo, keys, symbol and name; expiry; that it has an admin
-    key and the keys that change; signatures; the new treasury.
-    """
-    not_paused(token)
-    check_memo(change.memo)
-    check_keys(change.keys)
-    if change.symbol:
-        check_text(change.symbol, "MISSING_TOKEN_SYMBOL", "TOKEN_SYMBOL_TOO_LONG", MOST_SYMBOL_BYTES)
-    if change.name:
-        check_text(change.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG", MOST_NAME_BYTES)
-    _check_expiry(token, change)
-    _check_keys(token, signers, change)
-    if change.treasury is not None and change.treasury.id != token.treasury_account_id:
-        _change_treasury(ledger, token, change.treasury.id)
-    _put(ledger, token, change)
-
-
-def _check_expiry(token: Token, change: TokenChange) -> None:
-    if change.auto_renew_period:
-        check_renew_period(change.auto_renew_period)
-    if change.expires and change.expires * NANOS_PER_SECOND < (token.expiration_timestamp or 0):
-        raise Refused("INVALID_EXPIRATION_TIME")
-
-
-def _check_keys(token: Token, signers: Signers, change: TokenChange) -> None:
-    if change.is_only_of_expiry:
-        return
-    if token.admin_key is None and not change.is_only_of_keys:
-        raise Refused("TOKEN_IS_IMMUTABLE")
-    for column in change.keys:
-        if column in _MISSING_KEYS and getattr(token, column) is None:
-            raise Refused(_MISSING_KEYS[column])
-    by_themselves = change.is_only_of_keys and all(
-        signers.is_active(getattr(token, column)) for column in change.keys
+    refuse_if(address[-8:] == bytes(8), "INVALID_TOKEN_ID")
+    check_keys(body)
+    token = named_token(ledger, address)
+    _check_changeable(ledger, token, body)
+    check_usable(ledger, token)
+    check_memo(body.memo.value)
+    if body.symbol:
+        check_text(body.symbol, "MISSING_TOKEN_SYMBOL", "TOKEN_SYMBOL_TOO_LONG")
+    if body.name:
+        check_text(body.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG")
+    now = ledger.state.block.consensus_start // NANOS_PER_SECOND
+    if body.HasField("expiry"):
+        refuse_if(not is_valid_expiry(body, now), "INVALID_EXPIRATION_TIME")
+        reduced = body.expiry.seconds * NANOS_PER_SECOND < (token.expiration_timestamp or 0)
+        refuse_if(reduced, "EXPIRATION_REDUCTION_NOT_ALLOWED")
+    refuse_if(
+        body.HasField("autoRenewPeriod") and not is_valid_period(body), "AUTORENEW_DURATION_NOT_IN_RANGE"
     )
-    refuse_if(not by_themselves and not signers.is_active(token.admin_key), "INVALID_SIGNATURE")
-    admin_key = change.keys.get("admin_key")
-    signing = [each for each in (change.treasury, change.auto_renew_account) if each is not None]
-    if not all(map(signers.has_signed, signing)) or (admin_key and not signers.is_active(admin_key)):
-        raise Refused("INVALID_SIGNATURE")
+    treasury = entity_id.of_account(body.treasury) or token.treasury_account_id
+    if treasury != token.treasury_account_id:
+        _change_treasury(ledger, token, treasury)
+    _put(ledger, token, treasury, body)
+
+
+def _check_changeable(ledger: Overlay, token: Token, body: Any) -> None:
+    """Only the expiry may change without an admin key, and other keys, each by itself (HIP-540)."""
+    immutable = "" if token.admin_key else "TOKEN_IS_IMMUTABLE"
+    if body.HasField("treasury"):
+        refuse_if(immutable, immutable)
+        required(ledger.entity(entity_id.of_account(body.treasury)), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+    if body.HasField("autoRenewAccount"):
+        refuse_if(immutable, immutable)
+        check_renewer(ledger, body)
+    of_admin = body.HasField("adminKey") or body.name or body.symbol or body.HasField("memo")
+    refuse_if(immutable and (of_admin or body.HasField("autoRenewPeriod")), immutable)
+    keys = keys_of(body)
+    for column, code in _MISSING_KEYS.items():
+        refuse_if(column in keys and not getattr(token, column), immutable or code)
 
 
 def _change_treasury(ledger: Overlay, token: Token, treasury: int) -> None:
     """All that the old treasury has becomes the new one's, which is associated if it may be."""
-    new = ledger.relationship(token, treasury)
-    if new is None:
+    if ledger.relationship(token, treasury) is None:
         account = ledger.entity(treasury)
         most = 0 if account is None else account.max_automatic_associations
         refuse_if(0 <= most <= ledger.associations(treasury).automatic, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
-        new = replace(first_relationship(token, treasury), automatic=True)
-        add_relationship(ledger, new)
+        add_relationship(ledger, replace(first_relationship(token, treasury), automatic=True))
+    new = unfrozen_relationship(ledger, token, treasury)
+    refuse_if(not has_kyc(token, new), "TOKEN_HAS_NO_KYC_KEY")
     refuse_if(token.unique and new.balance, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
     old = ledger.relationship(token, token.treasury_account_id)
     held = 0 if old is None else old.balance
@@ -123,39 +109,31 @@ def _change_treasury(ledger: Overlay, token: Token, treasury: int) -> None:
         add_units(ledger, token, treasury, held)
 
 
-def _put(ledger: Overlay, token: Token, change: TokenChange) -> None:
-    entity = ledger.entity(token.id)
-    renewer = change.auto_renew_account
-    columns: dict[str, Any] = {
-        "memo": change.memo or token.memo,
-        "auto_renew_account_id": token.auto_renew_account_id if renewer is None else renewer.id,
-        "auto_renew_period": change.auto_renew_period or token.auto_renew_period,
-        "expiration_timestamp": change.expires * NANOS_PER_SECOND or token.expiration_timestamp,
-    }
+def _put(ledger: Overlay, token: Token, treasury: int, body: Any) -> None:
+    entity, keys = ledger.entity(token.id), keys_of(body)
+    columns: dict[str, Any] = {column: value for column, value in renewal_columns(body).items() if value}
+    if body.memo.value:
+        columns["memo"] = body.memo.value
+    if body.expiry.seconds:
+        columns["expiration_timestamp"] = body.expiry.seconds * NANOS_PER_SECOND
     if entity is not None:
-        ledger.put_entity(replace(entity, key=change.keys.get("admin_key", entity.key), **columns))
-    treasury = token.treasury_account_id if change.treasury is None else change.treasury.id
-    ledger.put_token(
-        replace(
-            token,
-            name=change.name or token.name,
-            symbol=change.symbol or token.symbol,
-            treasury_account_id=treasury,
-            **(columns | change.keys),
-        )
-    )
+        ledger.put_entity(replace(entity, key=keys.get("admin_key", entity.key), **columns))
+    columns |= {"name": body.name or token.name, "symbol": body.symbol or token.symbol}
+    ledger.put_token(replace(token, treasury_account_id=treasury, **columns | keys))
 
 
-def update_fees(ledger: Overlay, signers: Signers, token: Token, fees: CustomFees) -> None:
-    """Replace all custom fees of a token. Errors: Refused.
+def update_fees(ledger: Overlay, address: Address, messages: Sequence[Any]) -> None:
+    """Replace all custom fees of a token by CustomFee messages. Errors: Refused.
 
-    Checks, in this order: that the token has a key for it, the fees, that there is something to change; the
-    signature.
+    Checks, in this order: the token; collectors, if the token has a key for its fees; it is not deleted, not
+    paused; the key; that there is something to change; the fees.
     """
-    if token.fee_schedule_key is None:
-        raise Refused("TOKEN_HAS_NO_FEE_SCHEDULE_KEY")
-    not_paused(token)
-    refuse_if(not signers.is_active(token.fee_schedule_key), "INVALID_SIGNATURE")
-    refuse_if(fees == ledger.custom_fees(token.id) == CustomFees(), "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
-    check_fees(ledger, fees, token=token, unique=token.unique)
-    ledger.put_custom_fees(token.id, fees)
+    token = named_token(ledger, address)
+    if token.fee_schedule_key:
+        check_collectors(ledger, messages)
+    check_usable(ledger, token)
+    refuse_if(not token.fee_schedule_key, "TOKEN_HAS_NO_FEE_SCHEDULE_KEY")
+    if not messages and ledger.custom_fees(token.id) == CustomFees():
+        raise Refused("CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
+    check_fees(ledger, messages, token=token, unique=token.unique)
+    ledger.put_custom_fees(token.id, fees_of(messages, token.id))

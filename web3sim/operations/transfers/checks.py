@@ -1,11 +1,10 @@
-"""What the network checks before a transfer begins: the lists, who takes part, who has signed."""
+"""What the network checks before a transfer begins: the lists, who takes part. All have signed."""
 
 from collections.abc import Sequence
 
 from mirror.core.values import entity_id
-from web3sim.operations.holdings import is_deleted
+from web3sim.operations.holdings import named_token
 from web3sim.operations.refusals import Refused, refuse_if
-from web3sim.operations.signers import Signers
 from web3sim.operations.transfers.body import (
     Adjustment,
     NftTransfer,
@@ -14,7 +13,7 @@ from web3sim.operations.transfers.body import (
     is_placeholder,
 )
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity, Token
+from web3sim.state.tables.interface import Entity
 
 #: Of a network's default configuration.
 MOST_HBAR_ADJUSTMENTS = MOST_UNIT_ADJUSTMENTS = MOST_NFTS = 10
@@ -55,8 +54,7 @@ def _has_approvals(tokens: TokenTransfers) -> bool:
 
 
 def _check_repetitions(adjustments: Sequence[Adjustment]) -> None:
-    """An account may be there twice, with and without approval."""
-    if len({(each.account, each.approved) for each in adjustments}) < len(adjustments):
+    if len({each.account for each in adjustments}) < len(adjustments):
         raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
 
 
@@ -81,8 +79,19 @@ def check_sizes(transfers: Transfers) -> None:
 
 
 def credits_system_account(transfers: Transfers) -> bool:
-    """Return whether one of the network's own accounts would get something."""
-    return any(0 < number_of(transfers, account) <= LAST_SYSTEM_ACCOUNT for account in transfers.credited())
+    """Return whether one of the network's own accounts would get something.
+
+    Of an address without an account that gets units the last four bytes count.
+    """
+    nfts = {nft.receiver for each in transfers.tokens for nft in each.nfts}
+    for account in transfers.credited():
+        missing = transfers.missing.get(account)
+        num = number_of(transfers, account)
+        if missing is not None and account not in nfts:
+            num = int.from_bytes(missing[-4:])
+        if 0 < num <= LAST_SYSTEM_ACCOUNT:
+            return True
+    return False
 
 
 def number_of(transfers: Transfers, account: int) -> int:
@@ -96,93 +105,44 @@ def number_of(transfers: Transfers, account: int) -> int:
 # WHO TAKES PART
 
 
-class Participants:
-    """Looks at all accounts of a transfer and at who has signed, which counts after everything else.
+def check_participants(ledger: Overlay, transfers: Transfers) -> None:
+    """Errors: Refused.
 
-    With `optional_receivers` the signature of a receiver that requires it is not needed.
+    Checks, in this order: for each token that it is there, then the accounts of its lists; the accounts that
+    hbar moves between.
     """
+    for each in transfers.tokens:
+        refuse_if(is_placeholder(each.token_id), "INVALID_TOKEN_ID")
+        named_token(ledger, entity_id.long_zero(each.token_id))
+        for adjustment in each.adjustments:
+            _check_adjustment(ledger, adjustment, hbar=False)
+        for nft in each.nfts:
+            _check_party(ledger, nft.sender, gives=True)
+            if not is_placeholder(nft.receiver):
+                _check_party(ledger, nft.receiver, gives=False)
+    for adjustment in transfers.hbar:
+        _check_adjustment(ledger, adjustment, hbar=True)
 
-    def __init__(
-        self, ledger: Overlay, signers: Signers, transfers: Transfers, *, optional_receivers: bool = False
-    ) -> None:
-        self._ledger, self._signers, self._transfers = ledger, signers, transfers
-        self._optional_receivers = optional_receivers
-        self._unsigned = False
 
-    def check(self) -> None:
-        """Errors: Refused.
+def _check_adjustment(ledger: Overlay, adjustment: Adjustment, *, hbar: bool) -> None:
+    gives, gets = adjustment.amount < 0, adjustment.amount > 0
+    if account_of(ledger, adjustment.account) is None:
+        refuse_if(gives or (hbar and not gets), "INVALID_ACCOUNT_ID")
+    elif gives or (gets and not hbar):
+        _check_party(ledger, adjustment.account, gives=gives)
 
-        Checks, in this order: for each token that it is there, then the accounts of its lists; the accounts
-        that hbar moves between; the signatures of all who give something and of receivers that require it.
-        """
-        for each in self._transfers.tokens:
-            refuse_if(is_placeholder(each.token_id), "INVALID_TOKEN_ID")
-            token = self._ledger.token(each.token_id)
-            if token is None and not is_deleted(self._ledger, each.token_id):
-                raise Refused("INVALID_TOKEN_ID")
-            for adjustment in each.adjustments:
-                self._check_adjustment(adjustment, hbar=False)
-            for nft in each.nfts:
-                self._check_nft(token, nft)
-        for adjustment in self._transfers.hbar:
-            self._check_adjustment(adjustment, hbar=True)
-        refuse_if(self._unsigned, "INVALID_SIGNATURE")
 
-    def _check_adjustment(self, adjustment: Adjustment, *, hbar: bool) -> None:
-        account = account_of(self._ledger, adjustment.account)
-        gives, gets = adjustment.amount < 0, adjustment.amount > 0
-        if account is None:
-            refuse_if(gives or (hbar and not gets), "INVALID_ACCOUNT_ID")
-            return
-        refuse_if(_is_reward_account(account) and (gives or (gets and not hbar)), "INVALID_ACCOUNT_ID")
-        if gives and not adjustment.approved:
-            self._require(account)
-        elif gets:
-            self._require_receiver(account)
-
-    def _check_nft(self, token: Token | None, nft: NftTransfer) -> None:
-        sender = account_of(self._ledger, nft.sender)
-        if sender is None or _is_reward_account(sender):
-            raise Refused("INVALID_ACCOUNT_ID")
-        if not nft.approved:
-            self._require(sender)
-        receiver = account_of(self._ledger, nft.receiver)
-        if receiver is None:
-            return
-        refuse_if(_is_reward_account(receiver), "INVALID_ACCOUNT_ID")
-        if receiver.receiver_signature_required:
-            self._require_receiver(receiver)
-        elif token is not None and self._may_owe_fallback(token, nft):
-            self._require(receiver)
-
-    def _may_owe_fallback(self, token: Token, nft: NftTransfer) -> bool:
-        """Return whether the receiver pays for a serial for which the sender gets nothing."""
-        if token.treasury_account_id in (nft.sender, nft.receiver):
-            return False
-        if not any(fee["fallback_fee"] for fee in self._ledger.custom_fees(token.id).royalty):
-            return False
-        lists = (self._transfers.hbar, *(each.adjustments for each in self._transfers.tokens))
-        return not any(
-            each.amount > 0 and each.account == nft.sender for adjustments in lists for each in adjustments
-        )
-
-    def _require(self, account: Entity) -> None:
-        if not self._signers.has_signed(account):
-            self._unsigned = True
-
-    def _require_receiver(self, account: Entity) -> None:
-        if account.receiver_signature_required and not self._optional_receivers:
-            self._require(account)
+def _check_party(ledger: Overlay, account: int, *, gives: bool) -> None:
+    if account_of(ledger, account) is None:
+        raise Refused("INVALID_ACCOUNT_ID")
+    if entity_id.decode(account)[2] in _REWARD_ACCOUNTS:
+        raise Refused("INVALID_SIGNATURE" if gives else "INVALID_ACCOUNT_ID")
 
 
 def account_of(ledger: Overlay, number: int) -> Entity | None:
     """Return the account or contract of an id; None if it is not there."""
     entity = None if is_placeholder(number) else ledger.entity(number)
     return entity if entity is not None and entity.type in ("ACCOUNT", "CONTRACT") else None
-
-
-def _is_reward_account(account: Entity) -> bool:
-    return entity_id.decode(account.id)[2] in _REWARD_ACCOUNTS
 
 
 # ALLOWANCES

@@ -6,9 +6,6 @@ from web3sim.operations.custom_fees.level import AssessedFee
 from web3sim.operations.holdings import (
     add_tinybars,
     add_units,
-    associated,
-    has_kyc,
-    is_frozen,
     move_serial,
     owner_of,
     usable_relationship,
@@ -101,8 +98,8 @@ class Moves:
     def move_serials(self, tokens: Sequence[TokenTransfers]) -> None:
         """Errors: Refused.
 
-        Checks, in this order, for each serial: its accounts are there, associated and not frozen, then have
-        KYC; it is there; the allowance; its sender owns it.
+        Checks, in this order, for each serial: its accounts are there, then each is associated, not frozen
+        and has KYC; the serial is there; the allowance; its sender owns it.
         """
         for each in tokens:
             token = usable_token(self._ledger, each.token_id)
@@ -113,12 +110,8 @@ class Moves:
         parties = (nft.sender, nft.receiver)
         if any(account_of(self._ledger, party) is None for party in parties):
             raise Refused("INVALID_ACCOUNT_ID")
-        relationships = []
         for party in parties:
-            relationships.append(associated(self._ledger, token, party))
-            refuse_if(is_frozen(token, relationships[-1]), "ACCOUNT_FROZEN_FOR_TOKEN")
-        if not all(has_kyc(token, relationship) for relationship in relationships):
-            raise Refused("ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+            usable_relationship(self._ledger, token, party)
         row = self._ledger.nft(token.id, nft.serial_number)
         if row is None or not token.unique:
             raise Refused("INVALID_NFT_ID")

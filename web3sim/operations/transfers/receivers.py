@@ -1,20 +1,23 @@
 """Receivers that come into being by a transfer, and their automatic associations (HIP-583, HIP-904)."""
 
 from web3sim.engine.interface import AccountKind
-from web3sim.operations.holdings import is_frozen, usable_token
-from web3sim.operations.refusals import Refused, refuse_if, required
-from web3sim.operations.token_lookup import has_key
-from web3sim.operations.tokens.associate import add_relationship, new_relationship
-from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, Transfers
-from web3sim.operations.transfers.checks import account_of, check_unit_allowance
+from web3sim.operations.holdings import (
+    HOLLOW_KEY,
+    add_relationship,
+    associated,
+    is_frozen,
+    new_relationship,
+    usable_token,
+)
+from web3sim.operations.refusals import refuse_if, required
+from web3sim.operations.transfers.body import NftTransfer, Outcome, Transfers
+from web3sim.operations.transfers.checks import account_of
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Token
 
 UNLIMITED = -1
 # A long-zero address can't be an alias.
 _LONG_ZERO_PREFIX = bytes(12)
-#: The key of an account that has none yet: an empty list.
-HOLLOW_KEY = b"\x32\x00"
 
 
 def with_new_accounts(ledger: Overlay, transfers: Transfers) -> tuple[Transfers, frozenset[int]]:
@@ -41,58 +44,34 @@ def slots_used_up(ledger: Overlay, account: Entity) -> bool:
     return most != UNLIMITED and most <= ledger.associations(account.id).automatic
 
 
-class Recipients:
-    """Associates those who take part in transfers and are not associated yet."""
+def associate_receivers(ledger: Overlay, transfers: Transfers, outcome: Outcome) -> None:
+    """Associate those who take part in transfers and are not associated yet. Errors: Refused.
 
-    def __init__(self, ledger: Overlay, spender: int | None, outcome: Outcome) -> None:
-        self._ledger, self._spender, self._outcome = ledger, spender, outcome
+    Checks, in this order, for each token: that it is not paused; for each account of its units, and each
+    sender and receiver of its serials, that it is associated or may be, and is not frozen.
+    """
+    for each in transfers.tokens:
+        token = usable_token(ledger, each.token_id)
+        for adjustment in each.adjustments:
+            _associate(ledger, token, adjustment.account, outcome)
+        for nft in each.nfts:
+            associated(ledger, token, nft.sender)
+            required(ledger.nft(token.id, nft.serial_number), "INVALID_NFT_ID")
+            _associate(ledger, token, nft.receiver, outcome)
 
-    def associate(self, transfers: Transfers) -> None:
-        """Errors: Refused.
 
-        Checks, in this order, for each token: that it is not paused; for each account of its units, and each
-        sender and receiver of its serials, that it is associated or may be, and is not frozen.
-        """
-        for each in transfers.tokens:
-            token = usable_token(self._ledger, each.token_id)
-            for adjustment in each.adjustments:
-                self._associate_party(token, adjustment)
-            for nft in each.nfts:
-                self._associate_receiver(token, nft)
-
-    def _associate_party(self, token: Token, adjustment: Adjustment) -> None:
-        try:
-            self._associate(token, adjustment.account)
-        except Refused as refused:
-            # An allowance that is missing or too small counts before the missing association.
-            if refused.code == "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT" and adjustment.approved:
-                owner, amount = adjustment.account, -adjustment.amount
-                check_unit_allowance(self._ledger, self._spender, token.id, owner, amount)
-            raise
-
-    def _associate_receiver(self, token: Token, nft: NftTransfer) -> None:
-        row = self._ledger.nft(token.id, nft.serial_number)
-        if self._ledger.relationship(token, nft.sender) is None:
-            if row is not None and nft.approved:
-                check_nft_allowance(self._ledger, self._spender, token, nft)
-            raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
-        if row is None:
-            raise Refused("INVALID_NFT_ID")
-        self._associate(token, nft.receiver)
-
-    def _associate(self, token: Token, account_id: int) -> None:
-        account = required(account_of(self._ledger, account_id), "INVALID_ACCOUNT_ID")
-        relationship = self._ledger.relationship(token, account_id)
-        if relationship is None and account.max_automatic_associations:
-            refuse_if(slots_used_up(self._ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
-            refuse_if(has_key(token.kyc_key), "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
-            refuse_if(has_key(token.freeze_key) and token.freeze_default, "ACCOUNT_FROZEN_FOR_TOKEN")
-            add_relationship(self._ledger, new_relationship(token, account_id, automatic=True))
-            self._outcome.associations += 1
-        elif relationship is None:
-            raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
-        elif is_frozen(token, relationship):
-            raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
+def _associate(ledger: Overlay, token: Token, account_id: int, outcome: Outcome) -> None:
+    account = required(account_of(ledger, account_id), "INVALID_ACCOUNT_ID")
+    relationship = ledger.relationship(token, account_id)
+    if relationship is not None:
+        refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
+        return
+    refuse_if(not account.max_automatic_associations, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    refuse_if(slots_used_up(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+    refuse_if(token.kyc_key, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+    refuse_if(token.freeze_key and token.freeze_default, "ACCOUNT_FROZEN_FOR_TOKEN")
+    add_relationship(ledger, new_relationship(token, account_id, automatic=True))
+    outcome.associations += 1
 
 
 def check_nft_allowance(ledger: Overlay, spender: int | None, token: Token, nft: NftTransfer) -> None:

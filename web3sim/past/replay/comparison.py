@@ -235,19 +235,21 @@ def _error(result: CallResult) -> str:
 
 
 def _gas(transaction: PastTransaction, rerun: Rerun, result: CallResult) -> Iterator[Difference]:
-    """Older networks refunded at most a fifth of the limit: then the gas used is not what was consumed,
-    which is recorded before refunds, and without the words of init code.
+    """Before mid-2025 networks counted all refunds; older ones at most a fifth of the limit: then the gas
+    used is not what was consumed, which is recorded before refunds, and without the words of init code.
     """
-    limit, consumed = rerun.request.gas, result.gas_used
-    least = limit * (100 - int(config.value("web3.evm.maxGasRefundPercentage"))) // 100
-    used = (max(consumed, least), max(consumed, limit - limit // _OLD_REFUND_QUOTIENT))
-    may_be_old = transaction.gas_consumed not in (None, transaction.gas_used)
-    if transaction.gas_used is not None and transaction.gas_used not in used[: 1 + may_be_old]:
-        yield Difference("gas used", str(transaction.gas_used), str(used[0]))
+    limit, used = rerun.request.gas, result.gas_used
     before_refunds = result.intrinsic_gas + result.execution_gas
+    consumed = used if result.status is Status.HALT else before_refunds - result.refund
+    least = limit * (100 - int(config.value("web3.evm.maxGasRefundPercentage"))) // 100
+    known = {max(used, least), max(consumed, least)}
+    if transaction.gas_consumed not in (None, transaction.gas_used):
+        known.add(max(consumed, limit - limit // _OLD_REFUND_QUOTIENT))
+    if transaction.gas_used is not None and transaction.gas_used not in known:
+        yield Difference("gas used", str(transaction.gas_used), str(max(used, least)))
     words = _INIT_CODE_WORD * ((len(rerun.request.data) + 31) // 32) if rerun.request.to is None else 0
-    if transaction.gas_consumed not in (None, consumed, before_refunds, before_refunds - words):
-        yield Difference("gas consumed", str(transaction.gas_consumed), str(consumed))
+    if transaction.gas_consumed not in (None, used, consumed, before_refunds, before_refunds - words):
+        yield Difference("gas consumed", str(transaction.gas_consumed), str(used))
 
 
 def _in_order(what: str, recorded: Sequence[Log], replayed: Sequence[Log]) -> Iterator[Difference]:

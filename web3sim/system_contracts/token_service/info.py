@@ -15,7 +15,7 @@ from web3sim.calls.chain import MAINNET_CHAIN_ID, chain_id
 from web3sim.engine.interface import Address
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import CustomFees, Nft, Token
-from web3sim.system_contracts.token_service.keys import KINDS
+from web3sim.system_contracts.token_service.bodies import KINDS
 
 _NOBODY = bytes(20)
 _METADATA_KEY = 128
@@ -72,10 +72,13 @@ def ledger_id() -> str:
 
 def token_info(ledger: Overlay, token: Token) -> tuple[Any, ...]:
     """Return a TokenInfo."""
-    return info(ledger, token, ledger.total_supply(token), ledger.custom_fees(token.id))
+    supply, fees = ledger.total_supply(token), ledger.custom_fees(token.id)
+    return info(ledger, token, supply, fees, deleted=ledger.token(token.id) is None)
 
 
-def info(ledger: Overlay, token: Token, supply: int, fees: CustomFees) -> tuple[Any, ...]:
+def info(
+    ledger: Overlay, token: Token, supply: int, fees: CustomFees, *, deleted: bool = False
+) -> tuple[Any, ...]:
     """Return the TokenInfo of a token with this supply and these fees, whether it exists or not."""
     struct = (
         token.name,
@@ -93,7 +96,7 @@ def info(ledger: Overlay, token: Token, supply: int, fees: CustomFees) -> tuple[
         expiry(token),
     )
     paused, kyc = token.pause_status == "PAUSED", token.kyc_status == _GRANTED
-    return (struct, max(supply, 0), False, kyc, paused, *fee_structs(ledger, fees), ledger_id())
+    return (struct, max(supply, 0), deleted, kyc, paused, *fee_structs(ledger, fees), ledger_id())
 
 
 def no_token_info() -> tuple[Any, ...]:

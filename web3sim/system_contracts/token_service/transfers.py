@@ -1,13 +1,20 @@
-"""Transfers of hbar and tokens, by the functions that name a token."""
+"""Transfers, airdrops and rejected tokens (HIP-904): from the arguments of calls to what the ledger does."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from mirror.core.db.reading.sql import MAX_INT64
 from web3sim.engine.interface import Address
-from web3sim.operations.crypto_transfer import crypto_transfer, price, with_approvals
+from web3sim.operations.crypto_transfer import crypto_transfer, price
+from web3sim.operations.holdings import owner_of, token_address
 from web3sim.operations.prices import ASSOCIATE
-from web3sim.operations.refusals import Refused
+from web3sim.operations.refusals import Refusal, Refused, refuse_if
+from web3sim.operations.tokens.airdrops import (
+    MOST_PENDING_IDS,
+    PendingId,
+    airdrop,
+    check_airdrop_limits,
+)
+from web3sim.operations.tokens.reject import reject
 from web3sim.operations.transfers.body import (
     Adjustment,
     NftTransfer,
@@ -15,22 +22,20 @@ from web3sim.operations.transfers.body import (
     Parties,
     TokenTransfers,
     Transfers,
-    is_placeholder,
     placeholder,
 )
 from web3sim.operations.transfers.checks import credits_system_account
-from web3sim.system_contracts.abi import InvalidArguments, word_of
-from web3sim.system_contracts.functions import Function, Invocation
-from web3sim.system_contracts.token_service.erc.events import log_outcome
+from web3sim.state.overlay import Overlay
+from web3sim.state.tables.interface import Token
+from web3sim.system_contracts.abi import InvalidArguments, int64_of
+from web3sim.system_contracts.functions import Invocation, UnknownFunction
+from web3sim.system_contracts.token_service.events import log_outcome, log_serial, log_units
 
-SUCCESS = word_of(22)
+_MOST_REJECTIONS = 10
 
 
-# ARGUMENTS
-
-
-class Arguments:
-    """The accounts of a transfer by the addresses in the call."""
+class _Body:
+    """A transfer between the accounts that the addresses of a call name."""
 
     def __init__(self, invocation: Invocation) -> None:
         self._ledger, self._sender = invocation.ledger, invocation.call.sender
@@ -46,11 +51,12 @@ class Arguments:
 
         With a serial number that serial is read, too.
         """
-        self._ledger.load_token(address, serial_number)
-        token = self._ledger.token_at(address) or self._ledger.token_deleted_at(address)
+        at = token_address(address)
+        self._ledger.load_token(at, serial_number)
+        token = self._ledger.token_at(at) or self._ledger.token_deleted_at(at)
         if token is not None:
             return token.id
-        return self._missing_tokens.setdefault(address, placeholder(len(self._missing_tokens)))
+        return self._missing_tokens.setdefault(at, placeholder(len(self._missing_tokens)))
 
     def adjustment(self, address: Address, amount: int, approved: bool = False) -> Adjustment:
         return Adjustment(self.parties.number(address), amount, approved)
@@ -58,181 +64,268 @@ class Arguments:
     def nft(self, sender: Address, receiver: Address, serial: int, approved: bool = False) -> NftTransfer:
         return NftTransfer(self.parties.number(sender), self.parties.number(receiver), serial, approved)
 
-    def tokens(self, lists: Iterable[tuple[Any, ...]]) -> tuple[TokenTransfers, ...]:
-        """TokenTransferList of any version: units, or without those serials; each token becomes one list."""
-        lists = list(lists)
-        self.load(
-            address
-            for _, adjustments, nfts in lists
-            for address in (*(each[0] for each in adjustments), *(nft[1] for nft in nfts))
+    def list(self, token: Address, adjustments: Any = (), nfts: Any = ()) -> TokenTransfers:
+        """Return a TokenTransferList of any version."""
+        only = nfts[0][2] if len(nfts) == 1 else None
+        return TokenTransfers(
+            self.token_id(token, only),
+            tuple(self.adjustment(*each) for each in adjustments),
+            tuple(self.nft(*each) for each in nfts),
         )
-        by_token: dict[int, TokenTransfers] = {}
-        for token, adjustments, nfts in lists:
-            token_id = self.token_id(token)
-            if adjustments:
-                transfers = TokenTransfers(token_id, tuple(self.adjustment(*each) for each in adjustments))
-            else:
-                transfers = TokenTransfers(token_id, nfts=tuple(self.nft(*each) for each in nfts))
-            known = by_token.get(token_id)
-            by_token[token_id] = transfers if known is None else _merged(known, transfers)
-        return tuple(by_token.values())
 
     def transfers(self, tokens: Iterable[TokenTransfers], hbar: Iterable[Adjustment] = ()) -> Transfers:
         return Transfers(tuple(hbar), tuple(tokens), self.parties.missing)
 
-
-def _merged(first: TokenTransfers, second: TokenTransfers) -> TokenTransfers:
-    """Two lists of a token as one: amounts of an account are added, a serial stays once."""
-    by_account: dict[int, Adjustment] = {}
-    for each in (*first.adjustments, *second.adjustments):
-        known = by_account.get(each.account, Adjustment(each.account, 0))
-        by_account[each.account] = Adjustment(
-            each.account, known.amount + each.amount, known.approved or each.approved
-        )
-    nfts = tuple(dict.fromkeys((*first.nfts, *second.nfts)))
-    return TokenTransfers(first.token_id, tuple(by_account.values()), nfts)
+    def of_token(self, token: Address, adjustments: Any = (), nfts: Any = ()) -> Transfers:
+        """Return the transfer of units or serials of one token."""
+        self.load((*(each[0] for each in adjustments), *(each for nft in nfts for each in nft[:2])))
+        return self.transfers([self.list(token, adjustments, nfts)])
 
 
-def units_between(
-    arguments: Arguments, sender: Address, receiver: Address, amount: int, *, approved: bool
-) -> tuple[Adjustment, Adjustment]:
-    """Return what the receiver gets and the sender gives. Errors: InvalidArguments."""
-    if amount > MAX_INT64:
-        raise InvalidArguments(f"{amount} is no amount of units")
-    arguments.load((sender, receiver))
-    return arguments.adjustment(receiver, amount), arguments.adjustment(sender, -amount, approved)
+# TRANSFERS BY THE SERVICE
 
 
-def _by_account(adjustments: Iterable[Adjustment]) -> tuple[Adjustment, ...]:
-    """In the order in which the network processes two accounts: by number, new ones last."""
-    return tuple(sorted(adjustments, key=lambda each: (is_placeholder(each.account), each.account)))
-
-
-# TRANSFER
-
-
-def transfer(invocation: Invocation, transfers: Transfers) -> Outcome:
-    """Carry out transfers for their price. Errors: Refused."""
+def _transfer(invocation: Invocation, transfers: Transfers) -> None:
+    """Carry out a transfer for its price, and that of the associations that it makes. Errors: Refused."""
     invocation.more_gas = invocation.prices.gas_of(price(invocation.ledger, transfers))
-    outcome = crypto_transfer(invocation.ledger, invocation.signers, transfers)
+    refuse_if(credits_system_account(transfers), "INVALID_RECEIVING_NODE_ACCOUNT", Refusal.WORD)
+    outcome = crypto_transfer(invocation.ledger, invocation.sender_id, transfers)
     invocation.more_gas += outcome.associations * invocation.prices.gas_of(ASSOCIATE)
-    return outcome
+    log_outcome(invocation, outcome)
 
 
-def _transfer_all(invocation: Invocation, transfers: Transfers, *, by_approval: bool = False) -> bytes:
-    """Whoever has not signed gives by its allowance, unless the function is one that uses allowances."""
-    if credits_system_account(transfers):
-        invocation.more_gas = invocation.prices.gas_of(price(invocation.ledger, transfers))
-        raise Refused("INVALID_RECEIVING_NODE_ACCOUNT", reverts=True)
-    if not by_approval:
-        transfers = with_approvals(invocation.ledger, invocation.signers, transfers)
-    log_outcome(invocation, transfer(invocation, transfers))
-    return SUCCESS
+def crypto_transfer_v1(invocation: Invocation, lists: Any) -> None:
+    _transfer_lists(invocation, (), lists)
 
 
-# FUNCTIONS
+def crypto_transfer_v2(invocation: Invocation, hbar: Any, lists: Any) -> None:
+    _transfer_lists(invocation, hbar[0], lists)
 
 
-def _crypto_transfer_v1(invocation: Invocation) -> bytes:
-    (lists,) = invocation.decoded()
-    arguments = Arguments(invocation)
-    return _transfer_all(invocation, arguments.transfers(arguments.tokens(lists)))
+def _transfer_lists(invocation: Invocation, hbar: Any, lists: Any) -> None:
+    """The lists of a token become one, of units or else of serials; amounts of an account are added."""
+    body = _Body(invocation)
+    parties = (*(each[0] for _, units, _ in lists for each in units), *(each[0] for each in hbar))
+    body.load((*parties, *(nft[1] for _, _, nfts in lists for nft in nfts)))
+    by_token: dict[int, TokenTransfers] = {}
+    for token, units, nfts in lists:
+        transfers = body.list(token, units, () if units else nfts)
+        known = by_token.get(transfers.token_id, TokenTransfers(transfers.token_id))
+        by_token[transfers.token_id] = TokenTransfers(
+            transfers.token_id,
+            _added(known.adjustments, transfers.adjustments) if known.adjustments else transfers.adjustments,
+            tuple(dict.fromkeys((*known.nfts, *transfers.nfts))),
+        )
+    tinybars = _added((), [body.adjustment(*each) for each in hbar])
+    _transfer(invocation, body.transfers(by_token.values(), tinybars))
 
 
-def _crypto_transfer_v2(invocation: Invocation) -> bytes:
-    (hbar,), lists = invocation.decoded()
-    arguments = Arguments(invocation)
-    adjustments = [arguments.adjustment(*each) for each in hbar]
-    return _transfer_all(invocation, arguments.transfers(arguments.tokens(lists), adjustments))
+def _added(first: Iterable[Adjustment], second: Iterable[Adjustment]) -> tuple[Adjustment, ...]:
+    by_account: dict[int, Adjustment] = {}
+    for each in (*first, *second):
+        known = by_account.get(each.account, Adjustment(each.account, 0))
+        approved = known.approved or each.approved
+        by_account[each.account] = Adjustment(each.account, known.amount + each.amount, approved)
+    return tuple(by_account.values())
 
 
-def _transfer_token(invocation: Invocation) -> bytes:
-    return _transfer_units(invocation, approved=False)
-
-
-def _transfer_from(invocation: Invocation) -> bytes:
-    return _transfer_units(invocation, approved=True)
-
-
-def _transfer_units(invocation: Invocation, *, approved: bool) -> bytes:
-    token, sender, receiver, amount = invocation.decoded()
-    arguments = Arguments(invocation)
-    adjustments = units_between(arguments, sender, receiver, amount, approved=approved)
-    tokens = TokenTransfers(arguments.token_id(token), _by_account(adjustments))
-    transfers = arguments.transfers([tokens])
+def transfer_token(
+    invocation: Invocation, token: Address, sender: Address, receiver: Address, amount: int
+) -> None:
     if amount < 0:
-        invocation.more_gas = invocation.prices.gas_of(price(invocation.ledger, transfers))
-        raise Refused("INVALID_TRANSACTION_BODY", as_word=False, reverts=True)
-    return _transfer_all(invocation, transfers, by_approval=approved)
+        raise InvalidArguments(f"{amount} is no amount of units")
+    units = ((sender, -amount), (receiver, amount))
+    _transfer(invocation, _Body(invocation).of_token(token, units))
 
 
-def _transfer_tokens(invocation: Invocation) -> bytes:
-    token, accounts, amounts = invocation.decoded()
-    _check_lengths(accounts, amounts)
-    arguments = Arguments(invocation)
-    arguments.load(accounts)
-    adjustments = tuple(map(arguments.adjustment, accounts, amounts))
-    tokens = TokenTransfers(arguments.token_id(token), adjustments)
-    return _transfer_all(invocation, arguments.transfers([tokens]))
+def transfer_from(
+    invocation: Invocation, token: Address, sender: Address, receiver: Address, amount: int
+) -> None:
+    """Out of an allowance, also where the owner calls."""
+    units = ((sender, -int64_of(amount), True), (receiver, amount))
+    _transfer(invocation, _Body(invocation).of_token(token, units))
 
 
-def _transfer_nft(invocation: Invocation) -> bytes:
-    token, sender, receiver, serial_number = invocation.decoded()
-    return _transfer_serials(invocation, token, [sender], [receiver], [serial_number])
+def transfer_tokens(
+    invocation: Invocation, token: Address, accounts: Sequence[Address], amounts: Sequence[int]
+) -> None:
+    _transfer(invocation, _Body(invocation).of_token(token, _together(accounts, amounts)))
 
 
-def _transfer_nfts(invocation: Invocation) -> bytes:
-    token, senders, receivers, serial_numbers = invocation.decoded()
-    _check_lengths(senders, receivers, serial_numbers)
-    return _transfer_serials(invocation, token, senders, receivers, serial_numbers)
+def transfer_nft(
+    invocation: Invocation, token: Address, sender: Address, receiver: Address, serial: int
+) -> None:
+    _transfer(invocation, _Body(invocation).of_token(token, nfts=[(sender, receiver, serial)]))
 
 
-def _transfer_serials(
+def transfer_nfts(
     invocation: Invocation,
     token: Address,
     senders: Sequence[Address],
     receivers: Sequence[Address],
-    serial_numbers: Sequence[int],
-) -> bytes:
-    arguments = Arguments(invocation)
-    arguments.load((*senders, *receivers))
-    nfts = tuple(map(arguments.nft, senders, receivers, serial_numbers))
-    only = serial_numbers[0] if len(serial_numbers) == 1 else None
-    tokens = TokenTransfers(arguments.token_id(token, only), nfts=nfts)
-    return _transfer_all(invocation, arguments.transfers([tokens]))
+    serials: Sequence[int],
+) -> None:
+    nfts = _together(senders, receivers, serials)
+    _transfer(invocation, _Body(invocation).of_token(token, nfts=nfts))
 
 
-def _transfer_from_nft(invocation: Invocation) -> bytes:
-    token, sender, receiver, serial_number = invocation.decoded()
-    if serial_number > MAX_INT64:
-        raise InvalidArguments(f"{serial_number} is no serial number")
-    arguments = Arguments(invocation)
-    arguments.load((sender, receiver))
-    nft = arguments.nft(sender, receiver, serial_number, approved=True)
-    tokens = TokenTransfers(arguments.token_id(token, serial_number), nfts=(nft,))
-    return _transfer_all(invocation, arguments.transfers([tokens]), by_approval=True)
+def transfer_from_nft(
+    invocation: Invocation, token: Address, sender: Address, receiver: Address, serial: int
+) -> None:
+    nfts = [(sender, receiver, int64_of(serial), True)]
+    _transfer(invocation, _Body(invocation).of_token(token, nfts=nfts))
 
 
-def _check_lengths(first: Sequence[Any], *others: Sequence[Any]) -> None:
-    if any(len(other) != len(first) for other in others):
-        raise InvalidArguments("the lists have different lengths")
+def _together(*lists: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Errors: InvalidArguments, if the lists have different lengths."""
+    try:
+        return list(zip(*lists, strict=True))
+    except ValueError as error:
+        raise InvalidArguments(str(error)) from None
 
 
-def priced_by_handler(invocation: Invocation) -> int:
-    """None: the handler adds the gas, which depends on the ledger before the transfer."""
-    return 0
+# TRANSFERS BY THE TOKEN
 
 
-FUNCTIONS = tuple(
-    Function(signature, handler, gas=priced_by_handler, writes=True)
-    for signature, handler in (
-        ("cryptoTransfer(TokenTransferListV1[])", _crypto_transfer_v1),
-        ("cryptoTransfer(TransferList,TokenTransferListV2[])", _crypto_transfer_v2),
-        ("transferFrom(address,address,address,uint256)", _transfer_from),
-        ("transferFromNFT(address,address,address,uint256)", _transfer_from_nft),
-        ("transferNFT(address,address,address,int64)", _transfer_nft),
-        ("transferNFTs(address,address[],address[],int64[])", _transfer_nfts),
-        ("transferToken(address,address,address,int64)", _transfer_token),
-        ("transferTokens(address,address[],int64[])", _transfer_tokens),
-    )
-)
+def called_token(invocation: Invocation, serial: int | None = None) -> Token:
+    """Return the token that was called. Errors: InvalidArguments, if there is none."""
+    assert invocation.target is not None
+    invocation.ledger.load_token(invocation.target, serial)
+    try:
+        return invocation.token(invocation.target)
+    except Refused:
+        raise InvalidArguments("there is no such token") from None
+
+
+def erc_transfer(invocation: Invocation, receiver: Address, amount: int) -> bool:
+    """From the caller itself; of unique tokens there is no such function."""
+    token = called_token(invocation)
+    if token.unique:
+        raise UnknownFunction
+    sender = invocation.call.sender
+    return _erc_transfer(invocation, token, ((sender, -int64_of(amount)), (receiver, amount)))
+
+
+def erc_transfer_from(invocation: Invocation, sender: Address, receiver: Address, number: int) -> bool | None:
+    """ERC-20: out of an allowance, also where the owner calls. ERC-721: by whoever owns or may spend it."""
+    token = called_token(invocation, int64_of(number))
+    if not token.unique:
+        return _erc_transfer(invocation, token, ((sender, -number, True), (receiver, number)))
+    row = invocation.ledger.nft(token.id, number)
+    owns = row is not None and owner_of(token, row) == invocation.sender_id
+    outcome = _of_target(invocation, nfts=[(sender, receiver, number, not owns)])
+    log_serial(invocation, token.id, outcome.nfts[token.id][0])
+    return None
+
+
+def _erc_transfer(invocation: Invocation, token: Token, units: tuple[Any, ...]) -> bool:
+    _of_target(invocation, units)
+    sender, receiver = (invocation.account(address).id for address, *_ in units)
+    log_units(invocation, token.id, sender, receiver, units[1][1])
+    return True
+
+
+def _of_target(invocation: Invocation, units: Any = (), nfts: Any = ()) -> Outcome:
+    assert invocation.target is not None
+    transfers = _Body(invocation).of_token(invocation.target, units, nfts)
+    invocation.more_gas = invocation.prices.gas_of(price(invocation.ledger, transfers))
+    return crypto_transfer(invocation.ledger, invocation.sender_id, transfers)
+
+
+# AIRDROPS
+
+
+def _airdrops(invocation: Invocation, lists: Any) -> Transfers:
+    """Each list stays as it is: a token that is there twice is refused."""
+    body = _Body(invocation)
+    return body.transfers([body.list(*each) for each in lists])
+
+
+def airdrop_limits(invocation: Invocation, lists: Any) -> None:
+    check_airdrop_limits(_airdrops(invocation, lists))
+
+
+def airdrop_tokens(invocation: Invocation, lists: Any) -> None:
+    outcome = airdrop(invocation.ledger, _airdrops(invocation, lists))
+    log_outcome(invocation, outcome)
+
+
+PendingOperation = Callable[[Overlay, Sequence[PendingId]], None]
+
+
+def pending_limits(invocation: Invocation, structs: Sequence[Any]) -> None:
+    too_many = len(structs) > MOST_PENDING_IDS
+    refuse_if(too_many, "PENDING_AIRDROP_ID_LIST_TOO_LONG", Refusal.COSTLY_TEXT)
+    for _, _, token, _ in structs:
+        _token(invocation, token)
+
+
+def _token(invocation: Invocation, address: Address) -> Token:
+    """Errors: Refused, with a text, for all gas."""
+    try:
+        return invocation.token(token_address(address))
+    except Refused as refused:
+        raise Refused(refused.code, Refusal.COSTLY_TEXT) from None
+
+
+def of_pending(operation: PendingOperation) -> Callable[[Invocation, Any], None]:
+    """Return the function that claims or cancels several airdrops."""
+
+    def function(invocation: Invocation, structs: Any) -> None:
+        number = Parties(invocation.ledger).number
+        ids = []
+        for sender, receiver, address, serial in structs:
+            token = _token(invocation, address)
+            ids.append(
+                PendingId(number(sender), number(receiver), token.id, serial if token.unique else None)
+            )
+        operation(invocation.ledger, ids)
+
+    return function
+
+
+def called_limits(invocation: Invocation, *arguments: Any) -> None:
+    assert invocation.target is not None
+    _token(invocation, invocation.target)
+
+
+def of_called_pending(operation: PendingOperation, *, sends: bool) -> Callable[..., None]:
+    """Return the function that claims or cancels an airdrop of the token that was called.
+
+    The caller `sends` it, or receives it.
+    """
+
+    def function(invocation: Invocation, other: Address, serial: int | None = None) -> None:
+        token, number = called_token(invocation), Parties(invocation.ledger).number
+        parties = number(invocation.call.sender), number(other)
+        operation(invocation.ledger, [PendingId(*(parties if sends else parties[::-1]), token.id, serial)])
+
+    return function
+
+
+# REJECTIONS
+
+
+def reject_limits(invocation: Invocation, owner: Address, tokens: Sequence[Any], nfts: Sequence[Any]) -> None:
+    too_many = len(tokens) + len(nfts) > _MOST_REJECTIONS
+    refuse_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED", Refusal.COSTLY_TEXT)
+
+
+def reject_tokens(invocation: Invocation, owner: Address, tokens: Sequence[Any], nfts: Sequence[Any]) -> None:
+    reject(invocation.ledger, owner, tokens, nfts)
+
+
+def reject_called_token(invocation: Invocation) -> None:
+    """All units that the caller has."""
+    assert invocation.target is not None
+    reject(invocation.ledger, invocation.call.sender, [invocation.target], [])
+
+
+def reject_called_limits(invocation: Invocation, serials: Sequence[int]) -> None:
+    reject_limits(invocation, invocation.call.sender, (), serials)
+
+
+def reject_called_serials(invocation: Invocation, serials: Sequence[int]) -> None:
+    assert invocation.target is not None
+    nfts = [(invocation.target, serial) for serial in serials]
+    reject(invocation.ledger, invocation.call.sender, [], nfts)

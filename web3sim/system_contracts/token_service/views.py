@@ -1,197 +1,260 @@
-"""The views of the token service that name a token: what it is, its keys and fees, who holds and may use it.
+"""The views of tokens, also those of ERC-20 and ERC-721 (HIP-218).
 
-They begin with a response code. Those of allowances and approvals revert instead, as an ERC function does.
+Amounts are in the token's smallest unit. Each view takes the token that its first argument names, or
+that was called: `of_argument` and `of_target` make the functions of a view.
 """
 
-from web3sim.operations.refusals import Refused
-from web3sim.state.tables.interface import Relationship, Token
-from web3sim.system_contracts.abi import address_at, encoded, number_at, word_of
-from web3sim.system_contracts.functions import SUCCESS, SUCCESS_CODE, Function, Handler, Invocation
-from web3sim.system_contracts.token_service.erc import views
+from collections.abc import Callable
+from typing import Any
+
+from mirror.core.db.reading.sql import MAX_INT64
+from mirror.core.values import entity_id
+from web3sim.engine.interface import Address
+from web3sim.operations.holdings import has_kyc, is_frozen, owner_of
+from web3sim.operations.refusals import Refusal, Refused, refuse_if, required
+from web3sim.state.tables.interface import Nft, Relationship, Token
+from web3sim.system_contracts.abi import InvalidArguments
+from web3sim.system_contracts.functions import Invocation
+from web3sim.system_contracts.token_service.bodies import KINDS
 from web3sim.system_contracts.token_service.info import (
     accounts_of,
     expiry,
     fee_structs,
     key_value,
     nft_info,
-    no_token_info,
     token_info,
 )
-from web3sim.system_contracts.token_service.keys import KINDS
 
-# Statuses of freeze and KYC.
-_FROZEN = _GRANTED = 1
-_REVOKED = 2
-# An int32; the ledger counts up to twice that.
-_MOST_DECIMALS = 2**31 - 1
+_GRANTED = 1
+_MOST_INT32, _MOST_UINT8 = 2**31 - 1, 255
+_METADATA_KEY = 128
+_NO_SERIAL = "ERC721Metadata: URI query for nonexistent token"
+_ZERO_ADDRESS = bytes(20)
 
-
-def _token(invocation: Invocation) -> Token:
-    """The token of the first argument. Errors: Refused, InvalidArguments."""
-    return invocation.token(address_at(invocation.arguments, 0))
+View = Callable[..., Any]
 
 
-# OF THE TOKEN
+def of_argument(view: View, *, free_when_static: bool = False) -> View:
+    """Return the function that names the token in its first argument.
+
+    With `free_when_static` a refusal in a static frame costs nothing.
+    """
+
+    def function(invocation: Invocation, token: Address, *arguments: Any) -> Any:
+        try:
+            return view(invocation, invocation.token(token), *arguments)
+        except Refused as refused:
+            if free_when_static and invocation.call.static:
+                raise Refused(refused.code, Refusal.FREE_TEXT) from None
+            raise
+
+    return function
 
 
-def _is_token(invocation: Invocation) -> bytes:
-    token = invocation.ledger.token_at(address_at(invocation.arguments, 0))
-    return SUCCESS + word_of(token is not None)
+def of_target(view: View) -> View:
+    """Return the function of the token that was called."""
+
+    def function(invocation: Invocation, *arguments: Any) -> Any:
+        assert invocation.target is not None
+        return view(invocation, invocation.token(invocation.target), *arguments)
+
+    return function
 
 
-def _token_type(invocation: Invocation) -> bytes:
-    return SUCCESS + word_of(_token(invocation).unique)
+# THE TOKEN
 
 
-def _default_freeze_status(invocation: Invocation) -> bytes:
-    return SUCCESS + word_of(_token(invocation).freeze_default)
-
-
-def _default_kyc_status(invocation: Invocation) -> bytes:
-    return SUCCESS + word_of(_token(invocation).kyc_status == _GRANTED)
-
-
-def _expiry_info(invocation: Invocation) -> bytes:
-    return encoded(invocation.function.results, (SUCCESS_CODE, expiry(_token(invocation))))
-
-
-def _token_key(invocation: Invocation) -> bytes:
-    bit = number_at(invocation.arguments, 1)
-    token = _token(invocation)
-    value = key_value(getattr(token, KINDS[bit])) if bit in KINDS else None
-    if value is None:
-        raise Refused("KEY_NOT_PROVIDED")
-    return encoded(invocation.function.results, (SUCCESS_CODE, value))
-
-
-# OF A RELATIONSHIP
-
-
-def _relationship(invocation: Invocation) -> tuple[Token, Relationship | None]:
-    """The token, and its relationship with the account of the second argument. Errors: Refused."""
-    account_address = address_at(invocation.arguments, 1)
-    token = _token(invocation)
-    account = invocation.account(account_address)
-    return token, invocation.ledger.relationship(token, account.id)
-
-
-def _is_frozen(invocation: Invocation) -> bytes:
-    token, relationship = _relationship(invocation)
-    if relationship is None:
-        return SUCCESS + word_of(False)
-    status = relationship.freeze_status
-    return SUCCESS + word_of((token.freeze_status if status is None else status) == _FROZEN)
-
-
-def _is_kyc(invocation: Invocation) -> bytes:
-    """Without a KYC key every associated account has KYC."""
-    token, relationship = _relationship(invocation)
-    if relationship is None:
-        return SUCCESS + word_of(False)
-    status = relationship.kyc_status
-    return SUCCESS + word_of((token.kyc_status if status is None else status) != _REVOKED)
-
-
-def _is_associated(invocation: Invocation) -> bytes:
-    """Of the caller, with the token that was called; never with one that is not known."""
+def is_token(invocation: Invocation, address: Address) -> bool:
     ledger = invocation.ledger
-    assert invocation.target is not None
-    token = ledger.token_at(invocation.target)
-    account = None if token is None else ledger.account_id_at(invocation.call.sender)
-    if token is None or account is None:
-        return word_of(False)
-    return word_of(ledger.relationship(token, account) is not None)
+    return (ledger.token_at(address) or ledger.token_deleted_at(address)) is not None
+
+
+def token_type(invocation: Invocation, token: Token) -> int:
+    return int(token.unique)
+
+
+def default_freeze_status(invocation: Invocation, token: Token) -> bool:
+    return token.freeze_default
+
+
+def default_kyc_status(invocation: Invocation, token: Token) -> bool:
+    return not token.kyc_key or token.kyc_status == _GRANTED
+
+
+def expiry_info(invocation: Invocation, token: Token) -> tuple[Any]:
+    return (expiry(token),)
+
+
+def token_key(invocation: Invocation, token: Token, kind: int) -> tuple[Any]:
+    column = None if kind == _METADATA_KEY else KINDS.get(kind & 0xFFFF_FFFF)
+    value = None if column is None else key_value(getattr(token, column))
+    return (required(value, "KEY_NOT_PROVIDED"),)
+
+
+def custom_fees(invocation: Invocation, address: Address) -> tuple[Any, ...]:
+    """An unknown token has none."""
+    try:
+        token = _loaded(invocation, address)
+    except Refused as refused:
+        refuse_if(not invocation.call.static, refused.code)
+        return [], [], []
+    return fee_structs(invocation.ledger, invocation.ledger.custom_fees(token.id))
+
+
+# RELATIONSHIPS
+
+
+def _relationship(invocation: Invocation, token: Token, address: Address) -> Relationship | None:
+    """Errors: Refused, if the account is unknown."""
+    return invocation.ledger.relationship(token, invocation.account(address).id)
+
+
+def frozen(invocation: Invocation, token: Token, account: Address) -> bool:
+    relationship = _relationship(invocation, token, account)
+    return relationship is not None and is_frozen(token, relationship)
+
+
+def kyc(invocation: Invocation, token: Token, account: Address) -> bool:
+    """Without a KYC key every associated account has KYC."""
+    relationship = _relationship(invocation, token, account)
+    return relationship is not None and has_kyc(token, relationship)
+
+
+def is_associated(invocation: Invocation, token: Token) -> bool:
+    """Of the caller."""
+    account = invocation.sender_id
+    return account is not None and invocation.ledger.relationship(token, account) is not None
 
 
 # STRUCTS
 
 
-def _loaded(invocation: Invocation, serial_number: int | None = None) -> Token:
-    """Read the token of the first argument and the rest of its structs. Errors: Refused, InvalidArguments."""
+def _loaded(invocation: Invocation, address: Address, serial_number: int | None = None) -> Token:
+    """Read a token and the rest of its structs in one statement, and their accounts in another.
+
+    Errors: Refused.
+    """
     ledger = invocation.ledger
-    ledger.load_token(address_at(invocation.arguments, 0), serial_number)
-    token = _token(invocation)
+    ledger.load_token(address, serial_number)
+    token = invocation.token(address)
     nft = None if serial_number is None else ledger.nft(token.id, serial_number)
     ledger.load_accounts(accounts_of(token, ledger.custom_fees(token.id), nft))
     return token
 
 
-def _token_info(invocation: Invocation) -> bytes:
-    info = token_info(invocation.ledger, _loaded(invocation))
-    return encoded(invocation.function.results, (SUCCESS_CODE, info))
+def info(invocation: Invocation, address: Address) -> tuple[Any]:
+    return (token_info(invocation.ledger, _loaded(invocation, address)),)
 
 
-def _fungible_info(invocation: Invocation) -> bytes:
-    token = _loaded(invocation)
+def fungible_info(invocation: Invocation, address: Address) -> tuple[Any]:
+    """Also of a unique token, without decimals."""
+    token = _loaded(invocation, address)
+    return ((token_info(invocation.ledger, token), min(token.decimals, _MOST_INT32)),)
+
+
+def unique_info(invocation: Invocation, address: Address, serial_number: int) -> tuple[Any]:
+    token, ledger = _loaded(invocation, address, serial_number), invocation.ledger
+    nft = ledger.nft(token.id, serial_number) if token.unique else None
+    if nft is not None:
+        return ((token_info(ledger, token), *nft_info(ledger, token, serial_number, nft)),)
+    nothing = serial_number, entity_id.long_zero(token.treasury_account_id), 0, b"", _ZERO_ADDRESS
+    raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER", results=((token_info(ledger, token), *nothing),))
+
+
+# ERC-20
+
+
+def name(invocation: Invocation, token: Token) -> str:
+    return token.name
+
+
+def symbol(invocation: Invocation, token: Token) -> str:
+    return token.symbol
+
+
+def total_supply(invocation: Invocation, token: Token) -> int:
+    return _amount(invocation.ledger.total_supply(token))
+
+
+def balance_of(invocation: Invocation, token: Token, account: Address) -> int:
+    return _amount(invocation.ledger.token_balance(token, invocation.account(account).id))
+
+
+def decimals(invocation: Invocation, token: Token) -> int:
     if token.unique:
-        raise Refused("INVALID_TOKEN_ID")
-    info = token_info(invocation.ledger, token)
-    return encoded(invocation.function.results, (SUCCESS_CODE, (info, min(token.decimals, _MOST_DECIMALS))))
+        raise InvalidArguments("a unique token has no decimals")
+    return min(token.decimals, _MOST_UINT8)
 
 
-def _non_fungible_info(invocation: Invocation) -> bytes:
-    _, serial_number = invocation.decoded()
-    token = _loaded(invocation, serial_number)
-    nft = invocation.ledger.nft(token.id, serial_number) if token.unique else None
+def allowance(invocation: Invocation, address: Address, owner_at: Address, spender_at: Address) -> int:
+    """Of an unknown token, and of a unique one, 0; in static frames they are refused."""
+    ledger = invocation.ledger
+    token = ledger.token_at(address) or ledger.token_deleted_at(address)
+    if token is None or token.unique:
+        refuse_if(invocation.call.static, "INVALID_TOKEN_ID", Refusal.TEXT)
+        return 0
+    owner, spender = _accounts(invocation, owner_at, spender_at)
+    if owner is None:
+        raise Refused("INVALID_ALLOWANCE_OWNER_ID", Refusal.TEXT)
+    return 0 if spender is None else _amount(ledger.token_allowance(token.id, owner, spender))
+
+
+def called_allowance(invocation: Invocation, owner: Address, spender: Address) -> int:
+    assert invocation.target is not None
+    return allowance(invocation, invocation.target, owner, spender)
+
+
+def _accounts(invocation: Invocation, *addresses: Address) -> list[int | None]:
+    invocation.ledger.state.load(addresses)
+    return [invocation.ledger.account_id_at(address) for address in addresses]
+
+
+def _amount(number: int) -> int:
+    """Of balances older than what is stored, the debits may be known, but not the credits."""
+    return max(number, 0)
+
+
+# ERC-721
+
+
+def _nft(invocation: Invocation, token: Token, serial_number: int) -> Nft | None:
+    if not token.unique or serial_number > MAX_INT64:
+        return None
+    return invocation.ledger.nft(token.id, serial_number)
+
+
+def owner(invocation: Invocation, token: Token, serial_number: int) -> Address:
+    if not token.unique:
+        raise InvalidArguments("a fungible token has no serials")
+    nft = _nft(invocation, token, serial_number)
     if nft is None:
-        raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
-    info = (token_info(invocation.ledger, token), *nft_info(invocation.ledger, token, serial_number, nft))
-    return encoded(invocation.function.results, (SUCCESS_CODE, info))
+        raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER", Refusal.WORD)
+    return required(invocation.ledger.entity(owner_of(token, nft)), "INVALID_ACCOUNT_ID").address
 
 
-def _custom_fees(invocation: Invocation) -> bytes:
-    token, ledger = _loaded(invocation), invocation.ledger
-    fees = fee_structs(ledger, ledger.custom_fees(token.id))
-    return encoded(invocation.function.results, (SUCCESS_CODE, *fees))
+def token_uri(invocation: Invocation, serial_number: int) -> str:
+    assert invocation.target is not None
+    token = invocation.ledger.token_at(invocation.target) or invocation.ledger.token_deleted_at(
+        invocation.target
+    )
+    if token is not None and not token.unique:
+        raise InvalidArguments("a fungible token has no serials")
+    nft = None if token is None else _nft(invocation, token, serial_number)
+    return _NO_SERIAL if nft is None else nft.metadata.decode(errors="replace")
 
 
-# ALLOWANCES
+def approved(invocation: Invocation, token: Token, serial_number: int) -> Address:
+    nft = _nft(invocation, token, serial_number)
+    if nft is None:
+        wrong_token = invocation.call.static and not token.unique
+        raise Refused("INVALID_TOKEN_ID" if wrong_token else "INVALID_TOKEN_NFT_SERIAL_NUMBER")
+    return invocation.ledger.address_of(nft.spender) if nft.spender else _ZERO_ADDRESS
 
 
-def _allowance(invocation: Invocation) -> bytes:
-    token = _token(invocation)
-    if token.unique and not invocation.call.static:
-        return SUCCESS
-    return SUCCESS + views.allowance(invocation, token, first=1)
-
-
-def _of_token(answer: views.OfToken) -> Handler:
-    """Return a function of a token's own for the token of the first argument; others follow."""
-    return lambda invocation: SUCCESS + answer(invocation, _token(invocation), first=1)
-
-
-FUNCTIONS = (
-    Function("isToken(address)", _is_token, "(int64,bool)"),
-    Function("getTokenType(address)", _token_type, "(int64,int32)"),
-    Function("isFrozen(address,address)", _is_frozen, "(int64,bool)"),
-    Function("isKyc(address,address)", _is_kyc, "(int64,bool)"),
-    Function("getTokenDefaultFreezeStatus(address)", _default_freeze_status, "(int64,bool)"),
-    Function("getTokenDefaultKycStatus(address)", _default_kyc_status, "(int64,bool)"),
-    Function("getTokenExpiryInfo(address)", _expiry_info, "(int64,ExpiryV2)"),
-    Function("getTokenKey(address,uint256)", _token_key, "(int64,KeyValue)"),
-    Function("getTokenInfo(address)", _token_info, "(int64,TokenInfoV1)", nothing=lambda: (no_token_info(),)),
-    Function(
-        "getFungibleTokenInfo(address)",
-        _fungible_info,
-        "(int64,(TokenInfoV1,int32))",
-        nothing=lambda: ((no_token_info(), 0),),
-    ),
-    Function(
-        "getNonFungibleTokenInfo(address,int64)",
-        _non_fungible_info,
-        "(int64,(TokenInfoV1,int64,address,int64,bytes,address))",
-        nothing=lambda: ((no_token_info(), 0, bytes(20), 0, b"", bytes(20)),),
-    ),
-    Function("getTokenCustomFees(address)", _custom_fees, "(int64,CustomFeesV2)"),
-    Function("allowance(address,address,address)", _allowance, "(int64,uint256)", tells_code=False),
-    Function(
-        "getApproved(address,uint256)", _of_token(views.get_approved), "(int64,address)", tells_code=False
-    ),
-    Function(
-        "isApprovedForAll(address,address,address)",
-        _of_token(views.is_approved_for_all),
-        "(int64,bool)",
-        tells_code=False,
-    ),
-)
-PROXY_FUNCTIONS = (Function("isAssociated()", _is_associated, "(bool)", tells_code=False),)
+def approved_for_all(invocation: Invocation, token: Token, owner: Address, operator: Address) -> bool:
+    """An unknown account approves and is approved for nothing."""
+    refuse_if(not token.unique, "INVALID_TOKEN_ID")
+    owner_id, operator_id = _accounts(invocation, owner, operator)
+    if owner_id is None or operator_id is None:
+        return False
+    return invocation.ledger.approved_for_all(token.id, owner_id, operator_id)

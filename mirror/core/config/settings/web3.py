@@ -93,7 +93,7 @@ SETTINGS = (
     Setting("web3.evm.validatePayerBalance", True,
             "Refuse calls that `from` can't pay for, if they name it and a value or a gas price."),
     Setting("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize", 131_072,
-            "Most data of a call. A request may have twice as many characters, and 1,024 more.", unit="bytes",
+            "Most data of a call.", unit="bytes",
             low=0, high=100_000_000),
     Setting("web3.opcode.tracer.enabled", True,
             "Serve opcode traces of past transactions; otherwise their path is unknown."),

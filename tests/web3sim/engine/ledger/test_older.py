@@ -97,16 +97,17 @@ def test_an_operation_is_there_since_its_version(world, version, operations, sin
 @pytest.mark.parametrize("version", [V030, V046, V050, V067], ids=lambda version: version.text)
 def test_points_are_evaluated_since_cancun(world, version):
     world.contract(CONTRACT, *calling(long_zero(10), data=b"\1"), *RETURN_TOP)
-    # Before it is a system account like others: nothing is there, and the call succeeds.
+    world.accounts[long_zero(10)] = AccountRecord(balance=1)
+    # Before it is an account like others, and the call succeeds.
     assert word(run(world, version, gas=3_000_000).output) == (0 if version >= V050 else 1)
 
 
-@pytest.mark.parametrize("version", [V050, V051], ids=lambda version: version.text)
-def test_the_account_service_is_there_since_0_51(world, version):
+@pytest.mark.parametrize("version", EVERY, ids=lambda version: version.text)
+def test_the_account_service_is_there_in_all_versions(world, version):
     world.contract(CONTRACT, *calling(long_zero(0x16A), gas=50_000), *RETURN_TOP)
     system = System(SystemAnswer(gas=5), long_zero(0x16A))
     run(world, version, system=system)
-    assert bool(system.calls) == (version >= V051)
+    assert system.calls
 
 
 @pytest.mark.parametrize("version", [V046, V050, V067], ids=lambda version: version.text)
@@ -161,26 +162,16 @@ def test_a_transfer_makes_an_account_since_0_34(world, version):
         assert (word(result.output), result.balances[NOBODY]) == (1, 1)
 
 
-def test_the_words_of_init_code_cost_gas_since_0_46(world):
-    initcode = code(0, 0, "RETURN").ljust(64, b"\0")
-    with_words, without = (
-        run(world, version, to=None, data=initcode, new_contract_address=long_zero(5001))
-        for version in (V046, V038)
-    )
-    assert with_words.intrinsic_gas - without.intrinsic_gas == 4
-    assert intrinsic_gas(initcode, creates=True, version=V046) == with_words.intrinsic_gas
-    long = bytes(49_153)
-    assert run(world, V038, to=None, data=long, new_contract_address=OTHER).status is Status.SUCCESS
-
-
 @pytest.mark.parametrize("operation", ["CREATE", "CREATE2"])
-def test_creation_pays_for_words_since_0_46(world, operation):
+def test_creation_costs_the_same_in_all_versions(world, operation):
     salt = (1,) if operation == "CREATE2" else ()
     # Init code of 64 zero bytes, which stops at once.
     world.contract(CONTRACT, *salt, 64, 0, 0, operation, *RETURN_TOP)
-    later, earlier = run(world, V046), run(world, V038)
-    assert earlier.created == later.created != ()
-    assert later.execution_gas - earlier.execution_gas == 4
+    results = [run(world, version) for version in EVERY]
+    assert len({(result.created, result.execution_gas) for result in results}) == 1
+    initcode = code(0, 0, "RETURN").ljust(64, b"\0")
+    result = run(world, V030, to=None, data=initcode, new_contract_address=long_zero(5001))
+    assert result.intrinsic_gas == intrinsic_gas(initcode, creates=True)
 
 
 def test_an_older_version_can_be_traced(world):

@@ -55,10 +55,10 @@ def test_the_networks_own_code_is_copied_as_zeros(run, world, number, copied):
 
 @pytest.mark.parametrize(
     ("address", "seen"),
-    [(long_zero(1_000), 0), (NOBODY, 0), (OTHER, NO_CODE_HASH), (SENDER, NO_CODE_HASH)],
+    [(long_zero(1_000), 0), (NOBODY, 0), (OTHER, 0), (SENDER, NO_CODE_HASH)],
     ids=["the network's", "nobody's", "empty", "account"],
 )
-def test_only_a_missing_or_hidden_account_has_no_code_hash(run, world, address, seen):
+def test_missing_hidden_and_empty_accounts_have_no_code_hash(run, world, address, seen):
     world.accounts[long_zero(1_000)] = AccountRecord(balance=1)
     world.accounts[OTHER] = AccountRecord()
     world.contract(CONTRACT, address, "EXTCODEHASH", *RETURN_TOP)
@@ -80,11 +80,13 @@ def test_copying_code_is_paid_by_the_word(run, world):
 
 @pytest.mark.parametrize(
     ("address", "price"),
-    [(BLOCK.coinbase, 2_600), (TOKEN_SERVICE, 2_600), (long_zero(10), 100), (SENDER, 100), (CONTRACT, 100)],
+    [(BLOCK.coinbase, 2_600), (TOKEN_SERVICE, 2_600), (long_zero(10), 2_600), (SENDER, 100), (CONTRACT, 100)],
     ids=["coinbase", "system contract", "precompiled", "sender", "called"],
 )
-def test_the_coinbase_and_system_contracts_are_cold(run, world, address, price):
-    assert execution_gas_of(run, world, address, "BALANCE") == 3 + price
+@pytest.mark.parametrize("operation", ["BALANCE", "EXTCODESIZE", "EXTCODEHASH"])
+def test_the_networks_own_accounts_are_always_cold(run, world, address, price, operation):
+    assert execution_gas_of(run, world, *(address, operation) * 2) == 2 * (3 + price)
+    assert run(gas=21_000 + 3 + 2_599).halt is Halt.OUT_OF_GAS
 
 
 @pytest.mark.parametrize("number", [0, 5, 999, 1_000])
@@ -177,6 +179,10 @@ def test_a_contract_with_tokens_is_not_destroyed(run, world):
     assert run(system=system).halt is Halt.OTHER
     system.tied = {OTHER}
     assert run(system=system).status is Status.SUCCESS
+    # It keeps its tokens where it is neither deleted nor left.
+    system.tied = {CONTRACT}
+    world.contract(CONTRACT, CONTRACT, "SELFDESTRUCT")
+    assert run(system=system).halt is Halt.SELF_DESTRUCT_TO_SELF
 
 
 def test_destruction_in_a_static_call_is_a_change(run, world):

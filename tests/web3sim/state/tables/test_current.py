@@ -40,9 +40,13 @@ def store(contract_id, slot, value):
 
 def test_an_account_is_at_its_long_zero_address(build):
     build.entity(2001, balance=77, ethereum_nonce=3, receiver_sig_required=True)
-    assert current().account(long_zero(2001)) == AccountRecord(
-        balance=77, nonce=3, entity_id=2001, receiver_signature_required=True
-    )
+    assert current().account(long_zero(2001)) == AccountRecord(balance=77, nonce=3, entity_id=2001)
+
+
+@pytest.mark.parametrize(("number", "exists"), [(0, False), (1, True), (999, True), (1_000, False)])
+def test_each_of_the_networks_own_numbers_has_an_account(build, number, exists):
+    expected = AccountRecord(entity_id=number) if exists else None
+    assert current().account(long_zero(number)) == expected
 
 
 @pytest.mark.parametrize("column", ["evm_address", "alias"])
@@ -194,11 +198,11 @@ def test_in_the_first_block_no_hash_is_known(build):
 
 
 def test_a_created_contract_gets_a_number_above_all_others(build, settings_of):
-    assert current().next_contract_address() == long_zero(1001)
+    assert current().next_contract_address() == long_zero(1002)
     build.entity(5000, type="TOPIC", deleted=True)
-    assert current().next_contract_address() == long_zero(6001)
+    assert current().next_contract_address() == long_zero(6002)
     settings_of({"web3.evm.entityNumBuffer": 0})
-    assert current().next_contract_address() == long_zero(5001)
+    assert current().next_contract_address() == long_zero(5002)
 
 
 # CACHES

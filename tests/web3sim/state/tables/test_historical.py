@@ -49,9 +49,7 @@ def test_the_version_of_that_time_is_read(build):
     times = (START - 1, START, START + 9, START + 10, START + 19, START + 20)
     assert at(times[0]).account(address) is None
     assert [account(at(time), address).nonce for time in times[1:]] == [1, 1, 2, 2, 3]
-    assert at(times[-1]).account(address) == AccountRecord(
-        nonce=3, entity_id=2001, receiver_signature_required=True
-    )
+    assert at(times[-1]).account(address) == AccountRecord(nonce=3, entity_id=2001)
 
 
 def test_what_was_deleted_was_there_before(build):

@@ -13,8 +13,6 @@ from tests.web3sim.system_contracts.account_service.accounts import (
     UNKNOWN,
     ask,
     people,
-    scripted,
-    step,
 )
 from tests.web3sim.system_contracts.calls import data_of, run, words
 from web3sim.engine.interface import Halt, Status
@@ -24,7 +22,8 @@ ALIAS_OF, NUMBER_OF, IS_VALID = (
     "getHederaAccountNumAlias(address)",
     "isValidAlias(address)",
 )
-INVALID = words(15, 0)
+INVALID, UNRESOLVED = words(15, 0), words(29, 0)
+FAILURES = {INVALID: ("INVALID_ACCOUNT_ID",), UNRESOLVED: ("INVALID_SOLIDITY_ADDRESS",)}
 
 
 @pytest.fixture
@@ -43,30 +42,21 @@ def ledger(build):
             for address in (long_zero(NUMBERED), ADDRESS, UNKNOWN, NOBODY, long_zero(2003), long_zero(TOKEN))
         ),
         (NUMBER_OF, ADDRESS, words(22, long_zero(NAMED))),
+        (NUMBER_OF, long_zero(NUMBERED), words(22, long_zero(NUMBERED))),
         *(
-            (NUMBER_OF, address, INVALID)
-            for address in (long_zero(NAMED), long_zero(NUMBERED), UNKNOWN, NOBODY, bytes([0xAB]) * 20)
+            (NUMBER_OF, address, UNRESOLVED)
+            for address in (long_zero(NAMED), UNKNOWN, NOBODY, bytes([0xAB]) * 20)
         ),
-        *((IS_VALID, address, words(1)) for address in (ADDRESS, long_zero(NUMBERED))),
+        *((IS_VALID, address, words(1)) for address in (ADDRESS, long_zero(NUMBERED), long_zero(NAMED))),
         *((IS_VALID, address, words(0)) for address in (UNKNOWN, NOBODY, long_zero(TOKEN), long_zero(2999))),
     ],
 )
 def test_addresses_of_an_account_convert(ledger, signature, address, output):
-    """Static frames make no difference, other than for functions that name a token."""
-    for static in (False, True):
-        result = ask(signature, address, static=static)
-        assert (result.status, result.output) == (Status.SUCCESS, output)
-        assert result.child_failures == (("INVALID_ACCOUNT_ID",) if output == INVALID else ())
-        assert result.execution_gas == 2607
-
-
-def test_contracts_call_in_static_frames(ledger):
-    steps = [
-        step(signature, address, kind="STATICCALL")
-        for signature, address in ((ALIAS_OF, long_zero(NAMED)), (NUMBER_OF, UNKNOWN), (IS_VALID, ADDRESS))
-    ]
-    found = scripted(ledger, *steps)
-    assert found == [(True, words(22, ADDRESS)), (True, INVALID), (True, words(1))]
+    result = ask(signature, address)
+    assert (result.status, result.output) == (Status.SUCCESS, output)
+    assert result.child_failures == FAILURES.get(output, ())
+    assert result.execution_gas == 2607
+    assert ask(signature, address, static=True).halt is Halt.PRECOMPILE
 
 
 @pytest.mark.parametrize("signature", [ALIAS_OF, NUMBER_OF, IS_VALID])

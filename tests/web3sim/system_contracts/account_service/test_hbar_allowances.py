@@ -25,6 +25,7 @@ from tests.web3sim.system_contracts.token_service.ledger import FOREIGN, OTHER_C
 from web3sim.engine.interface import Halt, Status
 
 ALLOWANCE, APPROVE = "hbarAllowance(address,address)", "hbarApprove(address,address,int256)"
+REDIRECT = "redirectForAccount(address,bytes)"
 OWN_ALLOWANCE, OWN_APPROVE = "hbarAllowance(address)", "hbarApprove(address,int256)"
 SPENDER = long_zero(NUMBERED)
 
@@ -58,12 +59,13 @@ def test_later_steps_of_a_call_see_an_approval(ledger):
         step(APPROVE, ADDRESS, SPENDER, 5),
         step(ALLOWANCE, ADDRESS, SPENDER, kind="STATICCALL"),
         step(OWN_ALLOWANCE, SPENDER, to=ADDRESS, kind="STATICCALL"),
-        step(OWN_APPROVE, long_zero(CALLER), 2**63 - 1, to=ADDRESS),
+        step(REDIRECT, ADDRESS, call_data(OWN_APPROVE, long_zero(CALLER), 2**63 - 1)),
         step(ALLOWANCE, ADDRESS, long_zero(CALLER)),
         step(APPROVE, ADDRESS, SPENDER, 0),
         step(ALLOWANCE, ADDRESS, SPENDER),
     )
-    expected = [(22,), (22, 5), (22, 5), (22,), (22, 2**63 - 1), (22,), (22, 0)]
+    # From a contract an account has no functions.
+    expected = [(22,), (22, 5), (), (22,), (22, 2**63 - 1), (22,), (22, 0)]
     assert found == [(True, words(*answer)) for answer in expected]
     assert ask(ALLOWANCE, ADDRESS, SPENDER).output == words(22, 9)
 
@@ -92,7 +94,7 @@ REFUSED = [
     ((UNKNOWN, SPENDER, -1), "NEGATIVE_ALLOWANCE_AMOUNT"),
     ((UNKNOWN, UNKNOWN, 1), "INVALID_ALLOWANCE_OWNER_ID"),
     ((long_zero(NAMED), SPENDER, 1), "INVALID_ALLOWANCE_OWNER_ID"),
-    ((long_zero(OTHER_CONTRACT), UNKNOWN, 1), "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE"),
+    ((long_zero(OTHER_CONTRACT), UNKNOWN, 1), "INVALID_ALLOWANCE_SPENDER_ID"),
     ((ADDRESS, UNKNOWN, 1), "INVALID_ALLOWANCE_SPENDER_ID"),
     ((ADDRESS, NOBODY, 1), "INVALID_ALLOWANCE_SPENDER_ID"),
     ((ADDRESS, ADDRESS, 1), "SPENDER_ACCOUNT_SAME_AS_OWNER"),
@@ -118,7 +120,19 @@ def test_an_approval_that_the_network_refuses_reverts_with_its_code(ledger, valu
 )
 def test_the_approval_of_an_account_reverts_with_a_code(ledger, values, code):
     result = ask(OWN_APPROVE, *values, to=ADDRESS)
+    assert (result.status, result.output, result.child_failures) == (Status.REVERT, b"", (code,))
+    result = ask(REDIRECT, ADDRESS, call_data(OWN_APPROVE, *values))
     assert (result.status, result.output) == (Status.REVERT, words(CODES[code]))
+
+
+def test_a_missing_spender_may_be_revoked_and_a_missing_owner_is_the_caller(ledger):
+    assert ask(APPROVE, ADDRESS, UNKNOWN, 0).output == words(22)
+    found = scripted(
+        ledger,
+        step(REDIRECT, UNKNOWN, call_data(OWN_APPROVE, SPENDER, 6)),
+        step(ALLOWANCE, long_zero(5005), SPENDER),
+    )
+    assert found == [(True, words(22)), (True, words(22, 6))]
 
 
 def test_an_owner_allows_up_to_a_hundred_spenders(ledger):
@@ -148,4 +162,6 @@ def test_an_approval_has_its_price_whatever_comes_of_it(ledger):
 
 def test_an_account_answers_through_the_service_as_well(ledger):
     inner = call_data(OWN_ALLOWANCE, SPENDER)
-    assert ask("redirectForAccount(address,bytes)", ADDRESS, inner).output == words(22, 9)
+    assert ask(REDIRECT, ADDRESS, inner).output == words(22, 9)
+    # Not by its own function at the service's address.
+    assert ask(OWN_ALLOWANCE, SPENDER).halt is Halt.PRECOMPILE

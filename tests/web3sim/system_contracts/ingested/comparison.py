@@ -14,6 +14,7 @@ from tests.web3sim.state.states import current, journal, long_zero
 from tests.web3sim.system_contracts.calls import Calls
 from tests.web3sim.system_contracts.ingested.case import Case
 from tests.web3sim.system_contracts.ingested.numbers import (
+    CALLER,
     DISTANCE,
     FRESH,
     HOLDER,
@@ -129,6 +130,7 @@ def _populate(made: CaseStream) -> None:
         made.crypto_create(number, initial_balance=10**11, create=CryptoCreateTransactionBody(key=KEY))
     unlimited = CryptoCreateTransactionBody(key=KEY, max_automatic_token_associations=-1)
     made.crypto_create(OPEN, initial_balance=10**11, create=unlimited)
+    made.happen("contractCreateInstance", {}, receipt={"contractID": {"contractNum": CALLER}})
     made.create(UNITS, treasury=OWNER, supply=1000, **_EVERY_KEY)
     made.create(SERIALS, treasury=OWNER, tokenType="NON_FUNGIBLE_UNIQUE", **_EVERY_KEY)
     made.create(PLAIN, treasury=OWNER, supply=1000)
@@ -202,7 +204,7 @@ def _answer(calls: Calls, case: Case, at: int) -> SystemAnswer:
         calls.journal.set_balance(calls.sender, calls.journal.get_balance(calls.sender) - case.value)
         calls.journal.set_balance(case.service, calls.journal.get_balance(case.service) + case.value)
     call = SystemCall(
-        case.service, case.service, calls.sender, data, case.value, 10**6, static=False, depth=0
+        case.service, case.service, calls.sender, data, case.value, 10**7, static=False, depth=0
     )
     return calls.contracts.call(call, calls.journal)
 

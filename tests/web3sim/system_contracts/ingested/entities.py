@@ -4,12 +4,13 @@ from typing import Any
 
 from eth_abi.abi import encode
 
-from mirror.core.values.hapi.messages import ContractID, SignatureMap, SignaturePair
+from mirror.core.values.hapi.messages import ContractID, Key, SignatureMap, SignaturePair
 from mirror.demo.streams.record_files import account
 from tests.tokens.compose import KEY, token
 from tests.web3sim.system_contracts.ingested.case import NOBODY, A, Case, Happening, T, happens
 from tests.web3sim.system_contracts.ingested.changes import changed
 from tests.web3sim.system_contracts.ingested.numbers import (
+    CALLER,
     HOLDER,
     NEW,
     OPEN,
@@ -110,17 +111,27 @@ _INNER = selector_of(_EXPIRY) + encode(parameters_of(_EXPIRY), (T(UNITS), (0, A(
 
 
 def schedules(scheduled: dict[str, Any], *, payer: int = HOLDER, waits: bool = True) -> Happening:
+    """An account that calls signs nothing."""
     return happens(
         "scheduleCreate",
         scheduledTransactionBody=scheduled,
         payerAccountID=account(payer),
         wait_for_expiry=waits,
         receipt={"scheduleID": {"scheduleNum": NEW}},
-        signatures=_BY_KEY,
     )
 
 
-_BY_KEY = SignatureMap(sigPair=[SignaturePair(pubKeyPrefix=KEY["ed25519"], ed25519=bytes(64))])
+def _by_caller(kind: str, **body: Any) -> Happening:
+    """A transaction of the contract, signed by its key, which names it by the number of the case."""
+
+    def happening(made: Any) -> Any:
+        key = Key(contractID=ContractID(contractNum=CALLER + made.at)).SerializeToString()
+        signed = SignatureMap(sigPair=[SignaturePair(pubKeyPrefix=key, contract=bytes(64))])
+        return happens(kind, payer=CALLER, signatures=signed, **body)(made)
+
+    return happening
+
+
 _CALL = {
     "contractCall": {
         "contractID": ContractID(contractNum=OTHER),
@@ -129,7 +140,7 @@ _CALL = {
         "functionParameters": b"data",
     }
 }
-_SIGNS = happens("scheduleSign", scheduleID={"scheduleNum": SCHEDULE}, signatures=_BY_KEY)
+_SIGNS = _by_caller("scheduleSign", scheduleID={"scheduleNum": SCHEDULE})
 _DELETES = happens("scheduleDelete", scheduleID={"scheduleNum": SCHEDULE})
 _AFTER = (EXPIRES, 50_000, 7, b"data")
 
@@ -140,6 +151,19 @@ def _at_service(signature: str, arguments: tuple[Any, ...], transaction: Happeni
 
 SCHEDULES = [
     _at_service(f"scheduleCall(address,{_TIMED})", (A(OTHER), *_AFTER), schedules(_CALL)),
+    _at_service(
+        f"scheduleCall(address,{_TIMED})",
+        (A(OTHER), *_AFTER),
+        _by_caller(
+            "scheduleCreate",
+            scheduledTransactionBody=_CALL,
+            adminKey=Key(contractID=ContractID(contractNum=CALLER)),
+            payerAccountID=account(CALLER),
+            wait_for_expiry=True,
+            receipt={"scheduleID": {"scheduleNum": NEW}},
+        ),
+        sender=CALLER,
+    ),
     _at_service(
         f"scheduleCallWithPayer(address,address,{_TIMED})",
         (A(OTHER), A(OWNER), *_AFTER),
@@ -165,9 +189,9 @@ SCHEDULES = [
             waits=False,
         ),
     ),
-    _at_service("authorizeSchedule(address)", (A(SCHEDULE),), _SIGNS),
+    _at_service("authorizeSchedule(address)", (A(SCHEDULE),), _SIGNS, sender=CALLER),
     _at_service("deleteSchedule(address)", (A(SCHEDULE),), _DELETES),
-    _at_service("signSchedule()", (), _SIGNS, target=SCHEDULE),
+    _at_service("signSchedule()", (), _SIGNS, target=SCHEDULE, sender=CALLER),
     _at_service("deleteSchedule()", (), _DELETES, target=SCHEDULE),
 ]
 

@@ -67,11 +67,6 @@ SUPPLY = [
     Case("wipeTokenAccount(address,address,uint32)", (T(UNITS), A(HOLDER), 10), WIPE),
     Case("wipeTokenAccount(address,address,int64)", (T(UNITS), A(HOLDER), 10), WIPE),
     Case("wipeTokenAccountNFT(address,address,int64[])", (T(SERIALS), A(HOLDER), [1]), WIPE_SERIAL),
-    Case(
-        "updateNFTsMetadata(address,int64[],bytes)",
-        (T(SERIALS), [1, 2], b"new"),
-        happens("token_update_nfts", token=token(SERIALS), serial_numbers=[1, 2], metadata={"value": b"new"}),
-    ),
 ]
 
 # TRANSFERS

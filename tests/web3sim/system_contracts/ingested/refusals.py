@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-from mirror.core.values.hapi.messages import ContractID, Key
 from mirror.demo.streams.record_files import account
 from tests.tokens.compose import KEY, TokenStream, token
 from tests.web3sim.system_contracts.ingested.case import NOBODY, A, Case, Happening, T, happens
@@ -58,8 +57,6 @@ def _finite(made: TokenStream) -> None:
     made.create(NEW, treasury=OWNER, supply=5, supplyType="FINITE", maxSupply=5, supplyKey=KEY)
 
 
-_OTHER_CONTRACT = Key(contractID=ContractID(contractNum=STRANGER))
-
 VIEWS = [
     *(
         Refusal(_of(f"{name}(address)", UNKNOWN), "INVALID_TOKEN_ID", view=True)
@@ -76,7 +73,6 @@ VIEWS = [
             ((T(UNITS), UNKNOWN), "INVALID_ACCOUNT_ID"),
         )
     ),
-    Refusal(_of("getFungibleTokenInfo(address)", T(SERIALS)), "INVALID_TOKEN_ID", view=True),
     Refusal(_of("getTokenKey(address,uint256)", T(UNITS), 3), "KEY_NOT_PROVIDED", view=True),
     Refusal(
         _of("getNonFungibleTokenInfo(address,int64)", T(SERIALS), 9),
@@ -119,13 +115,6 @@ CHANGES = [
     Refusal(_moves(receiver=UNKNOWN), "INVALID_ALIAS_KEY"),
     Refusal(_of(_MINT, T(PLAIN), 5, []), "TOKEN_HAS_NO_SUPPLY_KEY"),
     Refusal(_of(_MINT, T(NEW), 1, [], prepare=_finite), "TOKEN_MAX_SUPPLY_REACHED"),
-    Refusal(
-        _of(
-            *(_MINT, T(UNITS), 1, []),
-            prepare=happens("tokenUpdate", token=token(UNITS), supplyKey=_OTHER_CONTRACT),
-        ),
-        "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE",
-    ),
     Refusal(_of("burnToken(address,int64,int64[])", T(SERIALS), 0, [9]), "INVALID_NFT_ID"),
     Refusal(
         _of("transferNFT(address,address,address,int64)", T(SERIALS), A(HOLDER), A(OTHER), 2),
@@ -133,11 +122,17 @@ CHANGES = [
     ),
     Refusal(_of(_FROM, T(UNITS), A(OWNER), A(OTHER), 25), "SPENDER_DOES_NOT_HAVE_ALLOWANCE"),
     Refusal(_of(_FROM, T(UNITS), A(OWNER), A(OTHER), 60, prepare=ALLOW_UNITS), "AMOUNT_EXCEEDS_ALLOWANCE"),
-    Refusal(_of("approve(address,address,uint256)", T(UNITS), NOBODY, 5), "INVALID_ALLOWANCE_SPENDER_ID"),
     Refusal(
-        _of("approveNFT(address,address,uint256)", T(SERIALS), A(OTHER), 9), "INVALID_TOKEN_NFT_SERIAL_NUMBER"
+        _of("approve(address,address,uint256)", T(UNITS), NOBODY, 5), "INVALID_ALLOWANCE_SPENDER_ID", WORD
     ),
-    Refusal(_of("authorizeSchedule(address)", UNKNOWN, service=SCHEDULE_SERVICE), "INVALID_SCHEDULE_ID"),
+    Refusal(
+        _of("approveNFT(address,address,uint256)", T(SERIALS), A(OTHER), 9),
+        "INVALID_TOKEN_NFT_SERIAL_NUMBER",
+        WORD,
+    ),
+    Refusal(
+        _of("authorizeSchedule(address)", UNKNOWN, service=SCHEDULE_SERVICE), "INVALID_SCHEDULE_ID", TEXT
+    ),
     Refusal(
         _of_token("transfer(address,uint256)", A(OTHER), 10_000, target=UNITS),
         "INSUFFICIENT_TOKEN_BALANCE",
@@ -148,5 +143,5 @@ CHANGES = [
         "SPENDER_DOES_NOT_HAVE_ALLOWANCE",
         WORD,
     ),
-    Refusal(_of_token("associate()", target=UNITS), "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT", WORD),
+    Refusal(_of_token("associate()", target=UNITS), "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT"),
 ]

@@ -281,7 +281,6 @@ _ARGUMENTS: dict[str, Pick] = {
     "transferToken": _units_between,
     "transferTokens": _amounts,
     "updateFungibleTokenCustomFees": _all(fungible, _fees, many(_fractional_fee)),
-    "updateNFTsMetadata": _all(unique, many(serial), _data),
     "updateNonFungibleTokenCustomFees": _all(unique, _fees, many(_royalty_fee)),
     "updateTokenExpiryInfo": _all(token, _expiry),
     "updateTokenInfo": _all(token, _changes),

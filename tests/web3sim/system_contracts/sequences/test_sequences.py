@@ -12,7 +12,7 @@ import pytest
 from tests.web3sim.state.states import current, journal
 from tests.web3sim.system_contracts.sequences.ledger import Snapshot, faults, hbar_of, ledger, snapshot
 from tests.web3sim.system_contracts.sequences.play import Frame, play, random_frame
-from web3sim.engine.interface import Status
+from web3sim.engine.interface import Halt, Status
 from web3sim.state.overlay import Overlay
 
 SEQUENCES = int(os.environ.get("MIRROR_TEST_SEQUENCES", "300"))
@@ -45,6 +45,8 @@ def _faults_of(frame: Frame, look_after: int, stored: Snapshot) -> list[str]:
     seen_by_another = [stored]
     played = play(frame, lambda: seen_by_another.append(_stored()), look_after)
     after = snapshot(played.ledger)
+    if played.result.halt in (Halt.NO_SCHEDULING, Halt.CHILD_RECORDS):
+        return [] if after == stored else ["a call that was ended has changed something"]
     wrong = faults(played.ledger, after, hbar_of(stored))
     if played.result.status is not Status.SUCCESS:
         wrong.append(f"{played.result.status}: {played.result.halt}")

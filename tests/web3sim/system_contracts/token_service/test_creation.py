@@ -9,7 +9,7 @@ from mirror.core.values.hapi.messages import Key
 from mirror.core.values.hapi.result_codes import NAMES
 from tests.web3sim.state.states import current, journal, long_zero
 from tests.web3sim.system_contracts.calls import SERVICE, data_of, run, words
-from web3sim.engine.interface import CallResult, Status, SystemCall
+from web3sim.engine.interface import CallResult, Halt, Status, SystemCall
 from web3sim.operations.prices import WITHOUT_FILES
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Relationship
@@ -120,13 +120,28 @@ def test_custom_fees_cost_twice_as_much(ledger):
     [
         ({"symbol": ""}, "MISSING_TOKEN_SYMBOL"),
         ({"treasury": long_zero(999_999)}, "INVALID_ACCOUNT_ID"),
-        ({"expiry": (0, NOBODY, PERIOD)}, "INVALID_EXPIRATION_TIME"),
-        ({"expiry": (0, long_zero(999_999), PERIOD)}, "INVALID_EXPIRATION_TIME"),
     ],
 )
-def test_first_check_gives_the_code(ledger, changes, expected):
+def test_what_the_contract_checks_itself_reverts_with_a_text(ledger, changes, expected):
     result = creates(FUNGIBLE, struct(**changes), 1, 0)
-    assert (result.status, result.output) == (Status.SUCCESS, words(CODES[expected], 0))
+    assert (result.status, result.output) == (Status.REVERT, expected.encode())
+    too_little = creates(FUNGIBLE, struct(**changes), 1, 0, value=FEE - 1)
+    assert too_little.output == words(CODES["INSUFFICIENT_TX_FEE"], 0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"keys": [key(bits=1)]},
+        {"keys": [key(bits=8, ed25519=bytes(31))]},
+        {"keys": [key(inherits=True, ed25519=bytes(32))]},
+        {"treasury": NOBODY},
+        {"treasury": b"\xaa" * 20},
+    ],
+    ids=str,
+)
+def test_structs_that_mean_nothing_halt(ledger, changes):
+    assert creates(FUNGIBLE, struct(**changes), 1, 0).halt is Halt.PRECOMPILE
 
 
 @pytest.mark.parametrize(
@@ -143,16 +158,11 @@ def test_first_check_gives_the_code(ledger, changes, expected):
         ({"finite": True}, 1, 0, "INVALID_TOKEN_MAX_SUPPLY"),
         ({"finite": True, "max_supply": 5}, 6, 0, "INVALID_TOKEN_INITIAL_SUPPLY"),
         ({"freeze_default": True}, 1, 0, "TOKEN_HAS_NO_FREEZE_KEY"),
-        ({"keys": [key(bits=1)]}, 1, 0, "INVALID_ADMIN_KEY"),
-        ({"keys": [key(bits=8, ed25519=bytes(31))]}, 1, 0, "INVALID_WIPE_KEY"),
+        ({"keys": [key(bits=1, inherits=True)]}, 1, 0, "INVALID_ADMIN_KEY"),
+        ({"expiry": (0, NOBODY, PERIOD)}, 1, 0, "INVALID_EXPIRATION_TIME"),
+        ({"expiry": (0, long_zero(999_999), PERIOD)}, 1, 0, "INVALID_AUTORENEW_ACCOUNT"),
         ({"expiry": (0, long_zero(TREASURY), 1)}, 1, 0, "INVALID_RENEWAL_PERIOD"),
-        ({"expiry": (-1, NOBODY, 0)}, 1, 0, "INVALID_EXPIRATION_TIME"),
-        (
-            {"keys": [key(bits=1, contract=long_zero(OTHER))]},
-            1,
-            0,
-            "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE",
-        ),
+        ({"expiry": (-1, NOBODY, 0)}, 1, 0, "INVALID_RENEWAL_PERIOD"),
     ],
     ids=str,
 )
@@ -182,6 +192,11 @@ ROYALTY = (1, 10, 7, NOBODY, True, long_zero(COLLECTOR))
             [],
             "TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR",
         ),
+        (
+            [(5, long_zero(2999), False, False, long_zero(COLLECTOR))],
+            [],
+            "INVALID_TOKEN_ID_IN_CUSTOM_FEES",
+        ),
         ([], [(1, 0, 1, 0, False, long_zero(COLLECTOR))], "FRACTION_DIVIDES_BY_ZERO"),
         ([], [(1, 10, 5, 4, False, long_zero(COLLECTOR))], "FRACTIONAL_FEE_MAX_AMOUNT_LESS_THAN_MIN_AMOUNT"),
         ([], [(0, 10, 5, 0, False, long_zero(COLLECTOR))], "CUSTOM_FEE_MUST_BE_POSITIVE"),
@@ -193,15 +208,9 @@ def test_fees_that_the_network_refuses_revert(ledger, fixed, fractional, expecte
     assert (result.status, result.output) == (Status.REVERT, words(CODES[expected]))
 
 
-@pytest.mark.parametrize(
-    ("fixed", "expected"),
-    [
-        ((5, NOBODY, False, False, long_zero(COLLECTOR)), "CUSTOM_FEE_NOT_FULLY_SPECIFIED"),
-        ((5, long_zero(2999), False, False, long_zero(COLLECTOR)), "INVALID_TOKEN_ID_IN_CUSTOM_FEES"),
-    ],
-)
-def test_fee_without_a_currency_is_refused_with_a_code(ledger, fixed, expected):
-    assert creates(WITH_FEES, struct(), 1, 0, [fixed], []).output == words(CODES[expected], 0)
+def test_fee_without_a_currency_halts(ledger):
+    fixed = (5, NOBODY, False, False, long_zero(COLLECTOR))
+    assert creates(WITH_FEES, struct(), 1, 0, [fixed], []).halt is Halt.PRECOMPILE
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def lists(account, *tokens):
 
 def listed(name, account, *tokens):
     data = data_of(f"{name}(address,address[])") + lists(account, *tokens)
-    return answered(run(current(), SERVICE, data))
+    return answered(run(current(), SERVICE, data, gas=3_000_000))
 
 
 # ASSOCIATE
@@ -91,7 +91,7 @@ def test_tokens_are_associated_once(ledger):
         (2999, [TOKEN, 0], "INVALID_TOKEN_ID"),
         (2999, [2998], "INVALID_ACCOUNT_ID"),
         (TOKEN, [TOKEN], "INVALID_ACCOUNT_ID"),
-        (OTHER_CONTRACT, [2998], "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE"),
+        (OTHER_CONTRACT, [TOKEN], "SUCCESS"),
         (HOLDER, [TOKEN, 3999], "INVALID_TOKEN_ID"),
         (HOLDER, [TOKEN, HOLDER], "INVALID_TOKEN_ID"),
         (HOLDER, [TOKEN, PAUSED], "TOKEN_IS_PAUSED"),
@@ -121,7 +121,6 @@ def test_nothing_is_associated_when_one_token_is_refused(ledger):
         (2999, [TOKEN, TOKEN], "TOKEN_ID_REPEATED_IN_TOKEN_LIST"),
         (2999, [TOKEN, 0], "INVALID_TOKEN_ID"),
         (2999, [2998], "INVALID_ACCOUNT_ID"),
-        (OTHER_CONTRACT, [2998], "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE"),
         (HOLDER, [TOKEN, 3999], "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
         (STRANGER, [PAUSED], "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
         (HOLDER, [TOKEN, PAUSED], "TOKEN_IS_PAUSED"),
@@ -165,7 +164,7 @@ def test_a_token_that_the_call_deletes_lets_its_holders_go(ledger):
         step(DISSOCIATE, long_zero(TREASURY), long_zero(TOKEN)),
         ask(TOKEN, BALANCE_OF, long_zero(HOLDER)),
     )
-    assert codes(found) == [SUCCESS, 179, SUCCESS, 184, SUCCESS, b"INVALID_TOKEN_ID"]
+    assert codes(found) == [SUCCESS, 179, SUCCESS, 184, SUCCESS, 0]
 
 
 # THROUGH THE TOKEN
@@ -181,14 +180,22 @@ def test_a_token_associates_and_dissociates_its_caller(ledger):
         ask(PAUSED, "associate()"),
         ask(OTHER_CONTRACT, "dissociate()"),
     )
-    assert codes(found)[:5] == [code_word("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"), SUCCESS,
-        code_word("TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT"), SUCCESS, code_word("TOKEN_IS_PAUSED")]  # fmt: skip
+    assert codes(found)[:5] == [184, SUCCESS, 194, SUCCESS, 265]
     ledger.holding(TOKEN, account=CALLER, balance=3)
     result = run(current(), long_zero(TOKEN), data_of("dissociate()"))
-    assert (result.status, result.output) == (
-        Status.REVERT,
-        code_word("TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES"),
-    )
+    expected = code_word("TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
+    assert (result.status, result.output) == (Status.SUCCESS, expected)
+
+
+def test_whoever_has_no_key_yet_can_not_be_associated(ledger):
+    ledger.entity(2005, key=REMOVED)
+    data = data_of(ASSOCIATE, long_zero(2005), long_zero(TOKEN))
+    assert run(current(), SERVICE, data).halt is Halt.PRECOMPILE
+
+
+def test_each_associated_token_has_its_price(ledger):
+    data = data_of("associateTokens(address,address[])") + lists(STRANGER, TOKEN, PLAIN)
+    assert run(current(), SERVICE, data, gas=3_000_000).execution_gas == WITHOUT_FILES.gas_of(10**9)
 
 
 def test_a_frame_that_reverts_takes_back_its_association(ledger):
@@ -233,8 +240,8 @@ def test_setting_a_status_is_refused_in_the_networks_order(ledger, name):
         return explicit(f"{name}(address,address)", long_zero(token_number), long_zero(account))
 
     assert code(3999, 2999) == "INVALID_TOKEN_ID"
-    assert code(PLAIN, 2999) == f"TOKEN_HAS_NO_{KEYS[name]}_KEY"
-    assert code(DELETED, 2999) == "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE"
+    token(ledger, 3010, freeze_key=None, kyc_key=None)
+    assert code(3010, 2999) == f"TOKEN_HAS_NO_{KEYS[name]}_KEY"
     # Freezing looks at the token before the account.
     assert code(PAUSED, 2999) == ("TOKEN_IS_PAUSED" if KEYS[name] == "FREEZE" else "INVALID_ACCOUNT_ID")
     assert code(PAUSED, HOLDER) == "TOKEN_IS_PAUSED"

@@ -7,6 +7,7 @@ import pytest
 from mirror.core.values.hapi.messages import ContractID, Key
 from tests.web3sim.state.states import long_zero
 from tests.web3sim.system_contracts.calls import CODES, Calls, words
+from web3sim.engine.interface import Halt
 
 TREASURY, NEW, OTHER = 1001, 1002, 1003
 TOKEN, UNIQUE, IMMUTABLE = 3001, 3002, 3003
@@ -16,16 +17,16 @@ INFO, KEYS = "updateTokenInfo(address,HederaTokenV3)", "updateTokenKeys(address,
 EXPIRY = "updateTokenExpiryInfo(address,ExpiryV2)"
 FEES = "updateFungibleTokenCustomFees(address,FixedFeeV2[],FractionalFeeV2[])"
 ROYALTIES = "updateNonFungibleTokenCustomFees(address,FixedFeeV2[],RoyaltyFeeV2[])"
-SIGNATURE = "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE"
 
 
 @pytest.fixture
 def ledger(build):
+    build.block(7)
     for number in (TREASURY, OTHER, 2009):
         build.entity(number)
     build.entity(NEW, max_automatic_token_associations=1)
     for number in (TOKEN, UNIQUE):
-        build.entity(number, type="TOKEN", key=ADMIN, expiration_timestamp=10**18, memo="old")
+        build.entity(number, type="TOKEN", key=ADMIN, expiration_timestamp=5 * 10**9, memo="old")
         build.holding(number, account=TREASURY, balance=2)
     build.entity(IMMUTABLE, type="TOKEN")
     build.token(TOKEN, total_supply=2, kyc_key=ADMIN, fee_schedule_key=ADMIN)
@@ -67,7 +68,7 @@ def test_what_is_given_changes_and_the_rest_stays(calls):
     token = calls.token(TOKEN)
     assert (token.name, token.memo, token.symbol) == ("New", "m", symbol)
     assert token.kyc_key == Key(ed25519=bytes(32)).SerializeToString()
-    assert token.expiration_timestamp == 10**18
+    assert token.expiration_timestamp == 5 * 10**9
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
@@ -79,9 +80,13 @@ def test_each_version_of_the_struct_is_taken(calls, version):
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_expiry_changes_alone(calls, version):
     signature = f"updateTokenExpiryInfo(address,ExpiryV{version})"
-    assert calls.code(signature, long_zero(TOKEN), (10**9 + 1, long_zero(OTHER), 7_000_000)) == "SUCCESS"
+    later = calls.state.block.consensus_start // 10**9 + 8_000_000
+    assert calls.code(signature, long_zero(TOKEN), (later, long_zero(OTHER), 7_000_000)) == "SUCCESS"
     token = calls.token(TOKEN)
-    assert token.expiration_timestamp == (10**9 + 1) * 10**9
+    assert token.expiration_timestamp == later * 10**9
+    assert (
+        calls.code(signature, long_zero(TOKEN), (later - 1, NOBODY, 0)) == "EXPIRATION_REDUCTION_NOT_ALLOWED"
+    )
     assert (token.auto_renew_account_id, token.auto_renew_period) == (OTHER, 7_000_000)
 
 
@@ -107,14 +112,13 @@ def test_all_serials_move_to_the_new_treasury(calls):
         (TOKEN, {"memo": "m" * 101}, "MEMO_TOO_LONG"),
         (TOKEN, {"name": "n" * 101}, "TOKEN_NAME_TOO_LONG"),
         (TOKEN, {"symbol": "s" * 101}, "TOKEN_SYMBOL_TOO_LONG"),
-        (TOKEN, {"keys": [key(1)]}, "INVALID_ADMIN_KEY"),
         (TOKEN, {"keys": [key(4, ed25519=bytes(32))]}, "TOKEN_HAS_NO_FREEZE_KEY"),
         (TOKEN, {"expiry": (10**9 - 1, NOBODY, 0)}, "INVALID_EXPIRATION_TIME"),
-        (TOKEN, {"expiry": (0, NOBODY, 1)}, "INVALID_RENEWAL_PERIOD"),
+        (TOKEN, {"expiry": (2**40, NOBODY, 0)}, "INVALID_EXPIRATION_TIME"),
+        (TOKEN, {"expiry": (0, NOBODY, 1)}, "AUTORENEW_DURATION_NOT_IN_RANGE"),
         (TOKEN, {"expiry": (0, long_zero(999_999), 0)}, "INVALID_AUTORENEW_ACCOUNT"),
         (TOKEN, {"treasury": long_zero(999_999)}, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN"),
         (TOKEN, {"treasury": long_zero(OTHER)}, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"),
-        (TOKEN, {"keys": [key(1, contract=long_zero(OTHER))]}, SIGNATURE),
         (IMMUTABLE, {"name": "n"}, "TOKEN_IS_IMMUTABLE"),
     ],
     ids=str,
@@ -130,13 +134,17 @@ def test_a_paused_token_does_not_change(ledger):
     assert Calls().code(INFO, long_zero(3004), struct(name="n")) == "TOKEN_IS_PAUSED"
 
 
-def test_the_key_of_another_contract_has_not_signed(ledger):
+def test_the_key_of_another_contract_counts_as_having_signed(ledger):
     foreign = Key(contractID=ContractID(contractNum=OTHER)).SerializeToString()
     ledger.entity(3004, type="TOKEN", key=foreign)
     ledger.token(3004, fee_schedule_key=foreign)
-    assert Calls().code(INFO, long_zero(3004), struct(name="n")) == SIGNATURE
+    assert Calls().code(INFO, long_zero(3004), struct(name="n")) == "SUCCESS"
     fixed = [(5, NOBODY, True, False, long_zero(OTHER))]
-    assert Calls().code(FEES, long_zero(3004), fixed, []) == SIGNATURE
+    assert Calls().code(FEES, long_zero(3004), fixed, []) == "SUCCESS"
+
+
+def test_key_that_is_nothing_halts(calls):
+    assert calls(KEYS, long_zero(TOKEN), [key(1)]).halt is Halt.PRECOMPILE
 
 
 def test_a_key_replaces_itself_without_an_admin_key(calls):
@@ -170,8 +178,9 @@ def test_custom_fees_are_replaced(calls):
 @pytest.mark.parametrize(
     ("signature", "token", "fixed", "expected"),
     [
-        (FEES, UNIQUE, [], "INVALID_TOKEN_ID"),
-        (ROYALTIES, TOKEN, [], "INVALID_TOKEN_ID"),
+        (FEES, 2999, [], "INVALID_TOKEN_ID"),
+        (FEES, TOKEN, [(1, NOBODY, True, False, long_zero(999_999))], "INVALID_CUSTOM_FEE_COLLECTOR"),
+        (ROYALTIES, UNIQUE, [], "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES"),
         (FEES, IMMUTABLE, [], "TOKEN_HAS_NO_FEE_SCHEDULE_KEY"),
         (FEES, TOKEN, [], "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES"),
         (FEES, TOKEN, [(0, NOBODY, True, False, long_zero(OTHER))], "CUSTOM_FEE_MUST_BE_POSITIVE"),

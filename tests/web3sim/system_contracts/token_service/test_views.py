@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from eth_abi.abi import decode
+from eth_abi.abi import decode, encode
 
 from mirror.core.values.hapi.messages import ContractID, Key, KeyList
 from tests.build import SECOND, START
@@ -15,7 +15,7 @@ from tests.web3sim.system_contracts.token_service.ledger import CODES, REMOVED
 from web3sim.engine.interface import Halt, Status
 from web3sim.operations.prices import WITHOUT_FILES
 from web3sim.system_contracts.signatures import canonical, parameters_of
-from web3sim.system_contracts.token_service import views
+from web3sim.system_contracts.token_service.functions import FUNCTIONS
 
 TREASURY, OWNER, SPENDER, COLLECTOR = 1001, 2001, 2002, 2003
 TOKEN, UNIQUE, BARE, DELETED = 3001, 3002, 3003, 3004
@@ -23,7 +23,8 @@ OWNER_ADDRESS, COLLECTOR_ADDRESS = bytes([0x83]) * 20, bytes([0x6B]) * 20
 NOBODY, UNKNOWN = bytes(20), long_zero(2999)
 ED25519, ECDSA, CONTRACT = bytes([7]) * 32, bytes([2]) * 33, 5001
 STATES = pytest.mark.parametrize("state_of", [current, lambda: at(START + 100)], ids=["now", "then"])
-RETURNS = {function.signature: function.returns for function in views.FUNCTIONS}
+VIEWS = [function for function in FUNCTIONS.values() if not function.writes]
+RETURNS = {function.signature: function.returns for function in VIEWS}
 
 
 def key(**kinds):
@@ -168,8 +169,7 @@ ANSWERS = [
     (TOKEN_KEY, (TOKEN_ADDRESS, 8), (22, (False, text(NOBODY), b"", b"", text(long_zero(CONTRACT))))),
     # A key of several: it is there, and can't be told.
     (TOKEN_KEY, (TOKEN_ADDRESS, 16), (22, NO_KEY)),
-    (TOKEN_KEY, (TOKEN_ADDRESS, 128), (22, (False, text(OWNER_ADDRESS), b"", b"", text(NOBODY)))),
-    *((TOKEN_KEY, (TOKEN_ADDRESS, bit), (44, NO_KEY)) for bit in (0, 3, 32, 64, 256, 1 << 255)),
+    *((TOKEN_KEY, (TOKEN_ADDRESS, bit), (44, NO_KEY)) for bit in (0, 3, 32, 64, 128, 256, 1 << 255)),
     (ALLOWANCE, (TOKEN_ADDRESS, OWNER_ADDRESS, long_zero(SPENDER)), (22, 33)),
     (ALLOWANCE, (TOKEN_ADDRESS, long_zero(SPENDER), OWNER_ADDRESS), (22, 0)),
     (ALLOWANCE, (TOKEN_ADDRESS, OWNER_ADDRESS, UNKNOWN), (22, 0)),
@@ -285,19 +285,28 @@ OF_TOKENS = [
     KYC,
     TOKEN_KEY,
 ]
+OF_TWO = (FROZEN, KYC, TOKEN_KEY)
+FREE_WHEN_STATIC = (
+    KYC,
+    TOKEN_KEY,
+    "getTokenDefaultFreezeStatus(address)",
+    "getTokenDefaultKycStatus(address)",
+)
 NOT_TOKENS = (long_zero(DELETED), long_zero(OWNER), OWNER_ADDRESS, UNKNOWN, NOBODY)
 NFT = (0, text(NOBODY), 0, b"", text(NOBODY))
 REFUSED = [
-    *((signature, (address, OWNER), 167, None) for signature in OF_TOKENS for address in NOT_TOKENS),
+    *(
+        (signature, (address, *((OWNER,) if signature in OF_TWO else ())), 167, None)
+        for signature in OF_TOKENS
+        for address in NOT_TOKENS
+    ),
     *((INFO, (address,), 167, (NO_INFO,)) for address in NOT_TOKENS),
-    *((FUNGIBLE, (address,), 167, ((NO_INFO, 0),)) for address in (*NOT_TOKENS, UNIQUE_ADDRESS)),
+    *((FUNGIBLE, (address,), 167, ((NO_INFO, 0),)) for address in NOT_TOKENS),
     *((UNIQUE_INFO, (address, 1), 167, ((NO_INFO, *NFT),)) for address in NOT_TOKENS),
-    *((UNIQUE_INFO, (UNIQUE_ADDRESS, serial), 225, ((NO_INFO, *NFT),)) for serial in (0, 3, 9)),
-    (UNIQUE_INFO, (TOKEN_ADDRESS, 1), 225, ((NO_INFO, *NFT),)),
     *((signature, (TOKEN_ADDRESS, UNKNOWN), 15, (False,)) for signature in (FROZEN, KYC)),
     # It has an address of its own.
     (FROZEN, (TOKEN_ADDRESS, long_zero(OWNER)), 15, (False,)),
-    (TOKEN_KEY, (TOKEN_ADDRESS, 32), 44, (NO_KEY,)),
+    *((TOKEN_KEY, (TOKEN_ADDRESS, kind), 44, (NO_KEY,)) for kind in (32, 128, 3)),
 ]
 NAMES = {number: name for name, number in CODES.items()}
 
@@ -313,13 +322,27 @@ def test_view_returns_a_code_or_reverts_in_a_static_frame(ledger, signature, val
     else:
         assert answer[1:] == rest
     static = run(current(), SERVICE, data_of(signature, *values), static=True)
+    if signature == FEES:
+        assert static.output == encode(parameters_of(canonical(RETURNS[FEES])), (22, [], [], []))
+        return
     assert (static.status, static.output) == (Status.REVERT, NAMES[code].encode())
+    assert (static.execution_gas == 0) is (signature in FREE_WHEN_STATIC)
+
+
+@pytest.mark.parametrize(("token", "serial"), [(UNIQUE, 0), (UNIQUE, 3), (UNIQUE, 9), (TOKEN, 1)])
+def test_a_missing_serial_has_the_information_of_its_token(ledger, token, serial):
+    answer = ask(current(), UNIQUE_INFO, long_zero(token), serial)
+    info = ask(current(), INFO, long_zero(token))
+    assert answer == (225, (info[1], serial, text(long_zero(TREASURY)), 0, b"", text(NOBODY)))
+    data = data_of(UNIQUE_INFO, long_zero(token), serial)
+    static = run(current(), SERVICE, data, static=True)
+    assert (static.status, static.output) == (Status.REVERT, b"INVALID_TOKEN_NFT_SERIAL_NUMBER")
 
 
 REVERTED = [
     *(
-        (signature, (address, OWNER_ADDRESS, long_zero(SPENDER)), "INVALID_TOKEN_ID", None)
-        for signature in (ALLOWANCE, GET_APPROVED, FOR_ALL)
+        (signature, (address, *values), "INVALID_TOKEN_ID", None)
+        for signature, values in ((GET_APPROVED, (1,)), (FOR_ALL, (OWNER_ADDRESS, long_zero(SPENDER))))
         for address in (UNKNOWN, long_zero(DELETED), OWNER_ADDRESS)
     ),
     (
@@ -343,14 +366,17 @@ def test_views_of_allowances_revert(ledger, signature, values, code, code_in_sta
     assert (static.status, static.output) == (Status.REVERT, (code_in_static_frame or code).encode())
 
 
-def test_allowance_of_a_unique_token_is_a_code(ledger):
-    data = data_of(ALLOWANCE, UNIQUE_ADDRESS, OWNER_ADDRESS, long_zero(SPENDER))
-    assert run(current(), SERVICE, data).output == words(22)
+@pytest.mark.parametrize(
+    "token", [UNIQUE_ADDRESS, UNKNOWN, long_zero(DELETED)], ids=["unique", "unknown", "deleted"]
+)
+def test_allowance_of_another_token_is_nothing(ledger, token):
+    data = data_of(ALLOWANCE, token, OWNER_ADDRESS, long_zero(SPENDER))
+    assert run(current(), SERVICE, data).output == words(22, 0)
     static = run(current(), SERVICE, data, static=True)
     assert (static.status, static.output) == (Status.REVERT, b"INVALID_TOKEN_ID")
 
 
-@pytest.mark.parametrize("function", views.FUNCTIONS, ids=lambda function: function.signature)
+@pytest.mark.parametrize("function", VIEWS, ids=lambda function: function.signature)
 def test_arguments_that_can_not_be_read_halt(ledger, function):
     for data in (b"", words(TOKEN)[:-1], words(1 << 160, 1, 1)):
         result = run(current(), SERVICE, function.selector + data)
@@ -370,7 +396,7 @@ def test_unknown_token_has_no_associations(ledger):
     for token in (UNKNOWN, long_zero(DELETED), OWNER_ADDRESS):
         inner = data_of("isAssociated()")
         data = data_of("redirectForToken(address,bytes)", token, 64, len(inner)) + inner.ljust(32, b"\0")
-        assert run(current(), SERVICE, data).output == words(0)
+        assert run(current(), SERVICE, data).output == b"INVALID_TOKEN_ID"
 
 
 def test_contract_sees_its_own_changes(ledger):
@@ -388,7 +414,7 @@ def test_contract_sees_its_own_changes(ledger):
         (True, words(22)),
         (True, words(1)),
         (True, words(22, 1)),
-        (False, b"INVALID_TOKEN_ID"),
+        (False, b""),
     ]
 
 

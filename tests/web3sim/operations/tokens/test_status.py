@@ -7,12 +7,10 @@ from django.test.utils import CaptureQueriesContext
 from tests.build import START
 from tests.web3sim.state.states import at, current, journal, long_zero
 from tests.web3sim.system_contracts.token_service.ledger import HOLDER, people, token
-from web3sim.operations.signers import Signers
-from web3sim.operations.tokens.associate import associate, dissociate
+from web3sim.operations.tokens.status import associate, dissociate
 from web3sim.state.overlay import Overlay
 
 FIRST, COUNT = 3001, 20
-SIGNERS = Signers(HOLDER, long_zero(HOLDER), delegated=False)
 
 
 @pytest.mark.parametrize("state_of", [current, lambda: at(START + 100)], ids=["now", "then"])
@@ -25,9 +23,9 @@ def test_associations_are_counted_without_reading_each_token(build, state_of):
     build.holding(9001, account=HOLDER, associated=False)
     state = state_of()
     ledger = Overlay(state, journal(state))
-    associate(ledger, SIGNERS, long_zero(HOLDER), [long_zero(FIRST)])
+    associate(ledger, long_zero(HOLDER), [long_zero(FIRST)])
     with CaptureQueriesContext(connection) as statements:
         assert ledger.associations(HOLDER) == (20, 10)
     assert len(statements) == 1
-    dissociate(ledger, SIGNERS, long_zero(HOLDER), [long_zero(number) for number in range(FIRST, FIRST + 4)])
+    dissociate(ledger, long_zero(HOLDER), [long_zero(number) for number in range(FIRST, FIRST + 4)])
     assert ledger.associations(HOLDER) == (16, 8)

@@ -1,0 +1,152 @@
+"""Whether a token can be used, and by whom: pausing, deleting, freezing, KYC, associations.
+
+Every key counts as having signed; an operation needs a token that has the key. Checks are in the order of the
+network; [T]: the token is not deleted, not paused. Errors of all: Refused.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from web3sim.engine.interface import Address
+from web3sim.operations.holdings import (
+    FROZEN,
+    HOLLOW_KEY,
+    KYC_GRANTED,
+    KYC_REVOKED,
+    UNFROZEN,
+    add_relationship,
+    associated,
+    check_not_deleted,
+    check_usable,
+    existing_account,
+    is_frozen,
+    named_token,
+    new_relationship,
+    token_address,
+    unfrozen_relationship,
+    usable_token_at,
+)
+from web3sim.operations.refusals import Refusal, Refused, refuse_if
+from web3sim.state.overlay import Overlay
+from web3sim.state.tables.interface import Relationship, Token
+
+_NO_TOKEN = bytes(20)
+
+# TOKENS
+
+
+def pause(ledger: Overlay, address: Address) -> None:
+    """Checks, in this order: the token, its pause key; it is not deleted."""
+    token = named_token(ledger, address)
+    refuse_if(not token.pause_key, "TOKEN_HAS_NO_PAUSE_KEY")
+    check_not_deleted(ledger, token)
+    ledger.put_token(replace(token, pause_status="PAUSED"))
+
+
+def unpause(ledger: Overlay, address: Address) -> None:
+    """Checks, in this order: the token; it is not deleted; its pause key."""
+    token = named_token(ledger, address)
+    check_not_deleted(ledger, token)
+    refuse_if(not token.pause_key, "TOKEN_HAS_NO_PAUSE_KEY")
+    ledger.put_token(replace(token, pause_status="UNPAUSED"))
+
+
+def delete(ledger: Overlay, address: Address) -> None:
+    """Checks, in this order: the token, [T], its admin key."""
+    token = usable_token_at(ledger, address)
+    refuse_if(not token.admin_key, "TOKEN_IS_IMMUTABLE")
+    ledger.delete_token(token)
+
+
+# FREEZING AND KYC
+
+
+def _freezing(*, unfreezes: bool) -> Callable[[Overlay, Address, Address], None]:
+    def operation(ledger: Overlay, address: Address, account: Address) -> None:
+        """Checks, in this order: the token, its key, [T], the account, its relationship."""
+        token = named_token(ledger, address)
+        refuse_if(not token.freeze_key, "TOKEN_HAS_NO_FREEZE_KEY")
+        check_usable(ledger, token)
+        relationship_of = associated if unfreezes else unfrozen_relationship
+        relationship = relationship_of(ledger, token, existing_account(ledger, account).id)
+        ledger.put_relationship(replace(relationship, freeze_status=UNFROZEN if unfreezes else FROZEN))
+
+    return operation
+
+
+def _changing_kyc(status: int) -> Callable[[Overlay, Address, Address], None]:
+    def operation(ledger: Overlay, address: Address, account: Address) -> None:
+        """Checks, in this order: the token, its key, the account, [T], its unfrozen relationship."""
+        token = named_token(ledger, address)
+        refuse_if(not token.kyc_key, "TOKEN_HAS_NO_KYC_KEY")
+        account_id = existing_account(ledger, account).id
+        check_usable(ledger, token)
+        relationship = unfrozen_relationship(ledger, token, account_id)
+        ledger.put_relationship(replace(relationship, kyc_status=status))
+
+    return operation
+
+
+freeze, unfreeze = _freezing(unfreezes=False), _freezing(unfreezes=True)
+grant_kyc, revoke_kyc = _changing_kyc(KYC_GRANTED), _changing_kyc(KYC_REVOKED)
+
+
+# ASSOCIATIONS
+
+
+def associate(ledger: Overlay, address: Address, tokens: Sequence[Address]) -> None:
+    """Associate an account with tokens, whose number is not limited.
+
+    Checks, in this order: the list, the account; each token by its number, [T]; none is associated yet.
+    """
+    account_id = _account(ledger, address, tokens)
+    usable = [usable_token_at(ledger, each) for each in sorted(map(token_address, tokens))]
+    for token in usable:
+        refuse_if(ledger.relationship(token, account_id) is not None, "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT")
+    for token in usable:
+        add_relationship(ledger, new_relationship(token, account_id))
+
+
+def dissociate(ledger: Overlay, address: Address, tokens: Sequence[Address]) -> None:
+    """End the relationships of an account with tokens. What it has of a deleted token is lost.
+
+    Checks, in this order: the list, the account; each token is associated, not paused; of each that is not
+    deleted, the account is not its treasury, not frozen, and has nothing of it.
+    """
+    account_id = _account(ledger, address, tokens)
+    ending = [_ending(ledger, each, account_id) for each in tokens]
+    for token, relationship in ending:
+        if ledger.token(token.id) is not None:
+            _check_may_end(token, relationship)
+        ledger.remove_relationship(token.id, account_id)
+        ledger.count_associations(account_id, all=-1, automatic=-int(relationship.automatic))
+
+
+def _account(ledger: Overlay, address: Address, tokens: Sequence[Address]) -> int:
+    ids = set(map(token_address, tokens))
+    refuse_if(_NO_TOKEN in ids, "INVALID_TOKEN_ID")
+    refuse_if(len(ids) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
+    account = existing_account(ledger, address)
+    refuse_if(account.key == HOLLOW_KEY, "INVALID_ACCOUNT_ID", Refusal.HALT)
+    return account.id
+
+
+def _ending(ledger: Overlay, address: Address, account_id: int) -> tuple[Token, Relationship]:
+    at = token_address(address)
+    lookups: tuple[Any, ...] = (ledger.token_at, ledger.token_deleted_at, ledger.token_deleted_before_at)
+    token = next(filter(None, (lookup(at) for lookup in lookups)), None)
+    if token is None:
+        raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    relationship = associated(ledger, token, account_id)
+    refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
+    return token, relationship
+
+
+def _check_may_end(token: Token, relationship: Relationship) -> None:
+    refuse_if(relationship.account_id == token.treasury_account_id, "ACCOUNT_IS_TREASURY")
+    refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
+    if relationship.balance > 0:
+        raise Refused(
+            "ACCOUNT_STILL_OWNS_NFTS" if token.unique else "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES"
+        )

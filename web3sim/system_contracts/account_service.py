@@ -1,0 +1,194 @@
+"""The account service, 0x16a (HIP-632, HIP-904, HIP-906), and an account at its own address.
+
+Functions that only read halt in a static frame all the same, but for allowances.
+"""
+
+from typing import Any
+
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import DecodeError, Key, SignatureMap
+from mirror.core.values.hashes import keccak256
+from web3sim.operations import crypto
+from web3sim.operations.prices import APPROVE, UPDATE_ACCOUNT
+from web3sim.operations.refusals import Refusal, Refused, refuse_if
+from web3sim.operations.signatures import (
+    SIGNATURE_LENGTH,
+    is_signed,
+    is_signed_by_ecdsa,
+    is_signed_by_ed25519,
+    signatures_of,
+    simple_keys,
+)
+from web3sim.state.tables.interface import Entity
+from web3sim.system_contracts.abi import InvalidArguments
+from web3sim.system_contracts.functions import Function, Invocation, by_selector, costs, flat
+
+#: Of one signature.
+_VERIFICATION_GAS = 3_000
+_MOST_ECDSA_LENGTH = SIGNATURE_LENGTH + 8
+_DIGEST_LENGTH = 32
+_MOST_INT64 = 2**63 - 1
+
+# ADDRESSES
+
+
+def _alias_of_number(invocation: Invocation, address: bytes) -> bytes:
+    """The argument is long-zero, of an account with an address of its own."""
+    account = _any_account(invocation, address)
+    is_number = entity_id.num_of_long_zero(address) is not None
+    if account is None or not is_number or account.own_address is None:
+        raise Refused("INVALID_ACCOUNT_ID")
+    return account.own_address
+
+
+def _number_of_alias(invocation: Invocation, address: bytes) -> bytes:
+    return entity_id.long_zero(invocation.account(address, "INVALID_SOLIDITY_ADDRESS").id)
+
+
+def _is_valid_alias(invocation: Invocation, address: bytes) -> bool:
+    return _any_account(invocation, address) is not None
+
+
+def _any_account(invocation: Invocation, address: bytes) -> Entity | None:
+    """Return an account, also by the long-zero address that another one replaces."""
+    ledger, num = invocation.ledger, entity_id.num_of_long_zero(address)
+    if num is None:
+        return ledger.account_at(address)
+    account = ledger.entity(ledger.state.encoded(num))
+    return account if account is not None and account.type in ("ACCOUNT", "CONTRACT") else None
+
+
+# ALLOWANCES AND ASSOCIATIONS
+
+
+def _own_allowance(invocation: Invocation, spender: bytes) -> int:
+    assert invocation.target is not None
+    return _allowance(invocation, invocation.target, spender)
+
+
+def _allowance(invocation: Invocation, owner_address: bytes, spender_address: bytes) -> int:
+    ledger = invocation.ledger
+    ledger.state.load([owner_address, spender_address])
+    owner = invocation.account(owner_address, "INVALID_ALLOWANCE_OWNER_ID").id
+    spender = ledger.account_id_at(spender_address)
+    return 0 if spender is None else max(ledger.hbar_allowance(owner, spender), 0)
+
+
+def _own_approve(invocation: Invocation, spender: bytes, tinybars: int) -> None:
+    """Where no account is, the caller is the owner."""
+    assert invocation.target is not None
+    exists = invocation.ledger.account_at(invocation.target) is not None
+    _approve(invocation, invocation.target if exists else invocation.call.sender, spender, tinybars)
+
+
+def _approve(invocation: Invocation, owner: bytes, spender: bytes, tinybars: int) -> None:
+    if abs(tinybars) > _MOST_INT64:
+        raise InvalidArguments(f"{tinybars} are more tinybars than a transaction can name")
+    crypto.approve_hbar(invocation.ledger, owner, spender, tinybars)
+
+
+def _set_unlimited(invocation: Invocation, unlimited: bool) -> None:
+    """Unlimited, or none."""
+    assert invocation.target is not None
+    most = crypto.UNLIMITED if unlimited else 0
+    crypto.set_automatic_associations(invocation.ledger, invocation.target, most)
+
+
+# SIGNATURES
+
+
+def _is_authorized_raw(invocation: Invocation, address: bytes, message: bytes, signature: bytes) -> bool:
+    """The length of the signature decides: ED25519 without a recovery id, else ECDSA of a hash."""
+    is_ecdsa = SIGNATURE_LENGTH < len(signature) <= _MOST_ECDSA_LENGTH
+    refuse_if(not is_ecdsa and len(signature) != SIGNATURE_LENGTH, "INVALID_TRANSACTION_BODY")
+    refuse_if(invocation.call.gas < _VERIFICATION_GAS, "INSUFFICIENT_GAS")
+    is_digest = len(message) == _DIGEST_LENGTH
+    refuse_if(is_ecdsa and not is_digest, "INVALID_TRANSACTION_BODY")
+    account = invocation.account(address)
+    refuse_if(is_ecdsa and entity_id.num_of_long_zero(address) is not None, "INVALID_ACCOUNT_ID")
+    key = _key(account)
+    kind = None if key is None else key.WhichOneof("key")
+    if is_ecdsa:
+        is_simple = key is not None and kind == "ECDSA_secp256k1"
+        return is_simple and is_signed_by_ecdsa(key.ECDSA_secp256k1, message, signature)
+    refuse_if(kind in (None, "keyList", "thresholdKey"), "INVALID_TRANSACTION_BODY")
+    refuse_if(kind != "ed25519", "INVALID_SIGNATURE_TYPE_MISMATCHING_KEY")
+    if not is_digest:
+        raise InvalidArguments(f"a hash has {_DIGEST_LENGTH} bytes, not {len(message)}")
+    return is_signed_by_ed25519(key.ed25519, message, signature)
+
+
+def _is_authorized(invocation: Invocation, address: bytes, message: bytes, signatures: bytes) -> bool:
+    key = _key(invocation.account(address))
+    pairs = signature_pairs(signatures)
+    if key is None or pairs is None:
+        raise Refused("INVALID_TRANSACTION_BODY")
+    invocation.more_gas = sum(1 for _ in simple_keys(key)) * _VERIFICATION_GAS
+    return is_signed(key, message, keccak256(message), signatures_of(pairs))
+
+
+def signature_pairs(serialized: bytes) -> Any:
+    """Return the pairs of a serialized SignatureMap; None if it is none, or has unknown fields."""
+    try:
+        message: Any = SignatureMap.FromString(serialized)
+    except DecodeError:
+        return None
+    size = message.ByteSize()
+    message.DiscardUnknownFields()
+    return message.sigPair if message.ByteSize() == size else None
+
+
+def _key(account: Entity) -> Any:
+    """The key of an account as a message; None without one, such as of a hollow account."""
+    if not account.key:
+        return None
+    try:
+        key: Any = Key.FromString(account.key)
+    except DecodeError:
+        return None
+    return key if key.WhichOneof("key") else None
+
+
+_NO_STATIC: Any = {"writes": True}
+_APPROVAL: Any = {"gas": costs(APPROVE), "writes": True, "refusal": Refusal.WORD}
+_ALLOWANCE: Any = {"returns": "(int64,int256)", "refusal": Refusal.TEXT}
+
+FUNCTIONS = by_selector(
+    (
+        Function("getEvmAddressAlias(address)", _alias_of_number, "(int64,address)", **_NO_STATIC),
+        Function("getHederaAccountNumAlias(address)", _number_of_alias, "(int64,address)", **_NO_STATIC),
+        Function("isValidAlias(address)", _is_valid_alias, "(bool)", has_code=False, **_NO_STATIC),
+        Function("hbarAllowance(address,address)", _allowance, **_ALLOWANCE),
+        Function("hbarApprove(address,address,int256)", _approve, **_APPROVAL),
+        Function(
+            "isAuthorized(address,bytes,bytes)",
+            _is_authorized,
+            "(int64,bool)",
+            flat(0),
+            refusal=Refusal.COSTLY_CODE,
+            **_NO_STATIC,
+        ),
+        Function(
+            "isAuthorizedRaw(address,bytes,bytes)",
+            _is_authorized_raw,
+            "(bool)",
+            flat(_VERIFICATION_GAS),
+            refusal=Refusal.COSTLY_TEXT,
+            has_code=False,
+            **_NO_STATIC,
+        ),
+    )
+)
+PROXY_FUNCTIONS = by_selector(
+    (
+        Function("hbarAllowance(address)", _own_allowance, needs_target=True, **_ALLOWANCE),
+        Function("hbarApprove(address,int256)", _own_approve, needs_target=True, **_APPROVAL),
+        Function(
+            "setUnlimitedAutomaticAssociations(bool)",
+            _set_unlimited,
+            gas=costs(UPDATE_ACCOUNT),
+            needs_target=True,
+            **_NO_STATIC,
+        ),
+    )
+)
