@@ -76,12 +76,11 @@ def started(
     http.WAITING.read_from(lambda: scheduler.slow_waiting, "slow")
     http.WORKING.read_from(lambda: scheduler.in_use(slow=False), "quick")
     http.WORKING.read_from(lambda: scheduler.in_use(slow=True), "slow")
-    repeated.start(
-        gateway.open.look, gateway.readers.look, gateway.headers.look, Disconnections(scheduler).look
-    )
+    repeated.start(gateway.open.look, gateway.readers.look, gateway.headers.look)
     # These must not wait for the others, or wait themselves: for the database, or for other processes.
     alone: list[repeated.Check] = [
         scheduler.look,
+        Disconnections(scheduler).look,
         *(partial(scheduler.serve_slot, slot) for slot in slots),
         Minutes().record,
         partial(silence.look, gateway.open.older_than),

@@ -100,9 +100,10 @@ class Minutes:
     def record(self) -> float:
         """Write a row at the end of each minute; a repeated check."""
         ended = time.time() // _SECONDS * _SECONDS
-        if self._ends and ended >= self._ends:
-            self.end(datetime.fromtimestamp(self._ends - _SECONDS, UTC))
-        self._ends = ended + _SECONDS
+        # A minute whose row can't be made is not tried again.
+        ends, self._ends = self._ends, ended + _SECONDS
+        if ends and ended >= ends:
+            self.end(datetime.fromtimestamp(ends - _SECONDS, UTC))
         return max(self._ends - time.time(), 0.0)
 
     def end(self, minute: datetime) -> None:

@@ -32,8 +32,8 @@ class CpuMeter:
         self._began = None
         if self._clock is not None:
             thread = time.pthread_getcpuclockid(threading.get_ident())
-            self._began = thread, self._clock, 0.0
-            now = self.so_far()
+            # Other threads read it: it is whole or not there.
+            now = _since(thread, self._clock, 0.0)
             self._began = None if now is None else (thread, self._clock, now)
 
     def lap(self, connection: psycopg.Connection[Any] | None) -> float | None:
@@ -51,14 +51,16 @@ class CpuMeter:
 
     def so_far(self) -> float | None:
         """Return the time since then, if it is known; any thread may ask."""
-        if (measured := self._began) is None:
-            return None
-        thread, clock, began = measured
-        try:
-            return time.clock_gettime(thread) + time.clock_gettime(clock) - began
-        except OSError:
-            # The thread or PostgreSQL's process has ended.
-            return None
+        began = self._began
+        return None if began is None else _since(*began)
+
+
+def _since(thread: int, clock: int, began: float) -> float | None:
+    try:
+        return time.clock_gettime(thread) + time.clock_gettime(clock) - began
+    except OSError:
+        # The thread or PostgreSQL's process has ended.
+        return None
 
 
 def _clock(connection: psycopg.Connection[Any]) -> int | None:

@@ -185,13 +185,15 @@ class RequestScheduler:
     def _refuse_late(self) -> None:
         """Let slow work that has waited for too long end at its first statement."""
         now = time.monotonic()
-        with self._lock:
-            late = [each for each in self._slow_waiting if each.until < now]
-            for each in late:
-                self._slow_waiting.remove(each)
-                each.is_refused = True
-        for each in late:
-            self._grant_or_queue(each, slow=False)
+        while True:
+            # One by one: an error leaves the others for the next look.
+            with self._lock:
+                late = next((each for each in self._slow_waiting if each.until < now), None)
+                if late is None:
+                    return
+                self._slow_waiting.remove(late)
+                late.is_refused = True
+            self._grant_or_queue(late, slow=False)
 
     # LEASES
 
