@@ -44,7 +44,7 @@ def _copied(template: str, copy: str, *, kept: bool = False) -> Iterator[None]:
     name = connection.settings_dict["NAME"]
     connection.close()
     with connection._nodb_cursor() as cursor:
-        _disconnect(cursor, template)
+        disconnect(cursor, template)
         drop_database(cursor, copy)
         # Through the log, as PostgreSQL copies by default, a thousand small files take ten times as long.
         by_file = "strategy file_copy" if cursor.connection.info.server_version >= 150000 else ""
@@ -67,11 +67,12 @@ def drop_database(cursor: CursorWrapper | psycopg.Cursor, database: str) -> None
 
     Not `with (force)`, which needs the right to end workers of PostgreSQL's own.
     """
-    _disconnect(cursor, database)
+    disconnect(cursor, database)
     cursor.execute(f'drop database if exists "{database}"')
 
 
-def _disconnect(cursor: CursorWrapper | psycopg.Cursor, database: str) -> None:
+def disconnect(cursor: CursorWrapper | psycopg.Cursor, database: str) -> None:
+    """End the sessions of a database: one that others use can't be copied."""
     cursor.execute(
         "select pg_terminate_backend(pid) from pg_stat_activity "
         "where datname = %s and backend_type = 'client backend'",

@@ -20,7 +20,7 @@ from tests import cluster
 from tests.conformance.serve import CONTROL, NO_CACHES, ROOT, environment, variable
 from tests.ledger.stream.source.servers import BUCKET, S3Server
 from tests.node import manage
-from tests.partitions import drop_database
+from tests.partitions import disconnect, drop_database
 from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT, wait_until
 
 CONFORMANCE = Path(os.environ.get("MIRROR_CONFORMANCE") or ROOT / "../shared/conformance").resolve()
@@ -79,6 +79,7 @@ def database(transactional_db: None) -> Iterator[dict[str, str]]:
     copy = f"{original}_conformance"
     with psycopg.connect(make_conninfo("", **server, dbname="postgres"), autocommit=True) as admin:
         drop_database(admin.cursor(), copy)
+        disconnect(admin.cursor(), original)
         admin.execute(
             sql.SQL("create database {} template {}").format(sql.Identifier(copy), sql.Identifier(original))
         )

@@ -17,6 +17,7 @@ from tests.benchmarks.scale.requests import STOPPED, Time
 from tests.benchmarks.scale.rows import FREEZES, Shape
 from tests.benchmarks.scale.values import values
 from tests.contract.requests import REQUESTS
+from tests.partitions import disconnect
 
 SHAPE = Shape(2_000, hours=1)
 # PostgreSQL gives names to those of partitions.
@@ -36,6 +37,7 @@ def large(_test_database, django_db_blocker) -> Iterator[str]:
     given = {key: str(parameters[key]) for key in ("user", "password", "host", "port") if parameters.get(key)}
     with psycopg.connect(dbname="postgres", autocommit=True, **given) as server:  # type: ignore[arg-type]
         server.execute(f"drop database if exists {name}".encode())
+        disconnect(server.cursor(), parameters["dbname"])
         server.execute(f"create database {name} template {parameters['dbname']}".encode())
         url = f"postgresql:///{name}?{urlencode(given)}"
         with psycopg.connect(url, autocommit=True) as filling:
