@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, assume, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -388,8 +388,9 @@ def test_rewards_are_the_same_whatever_the_size_of_chunks(ledger_tables: None, s
             tables.append((stakes(), stakes("entity_stake_history"), stakes(account=800)))
             transaction.set_rollback(True)
 
+    # In a few random years nobody stakes, as with seed 78514.
+    assume(tables[0][0] and tables[0][1])
     assert tables[0] == tables[1]
-    assert tables[0][0] and tables[0][1]
 
 
 @pytest.mark.parametrize("accounts", [5, 6])
