@@ -139,11 +139,11 @@ def compare(expected: dict[str, str], found: dict[str, str]) -> None:
 
 
 def last_quarter(stream: Path, folder: Path) -> Path:
-    """Return a folder with the files of the last quarter of the stream."""
-    for node in sorted((stream / "recordstreams").iterdir()):
-        files = sorted(path for path in node.iterdir() if path.is_file())
-        names = sorted({path.name.partition("Z")[0] for path in files})
-        first = names[len(names) * 3 // 4]
+    """Return a folder with the files of the last quarter of the stream, to which a network may be adding."""
+    nodes = sorted((stream / "recordstreams").iterdir())
+    names = sorted({path.name.partition("Z")[0] for path in nodes[0].iterdir() if path.is_file()})
+    first = names[len(names) * 3 // 4]
+    for node in nodes:
         for path in node.rglob("*"):
             if path.is_file() and path.name >= first:
                 target = folder / path.relative_to(stream)

@@ -85,7 +85,10 @@ def prepare(plan: Plan, source: Source) -> None:
     """Make the tables to load into, unless that is done. Errors: OperatorError."""
     with alone():
         plans.drop(REPLACED)
-        source.check(plans.loaded())
+        loaded = plans.loaded()
+        # The files that a loader has loaded since the source was opened are found only now.
+        source.look_again()
+        source.check(loaded)
         size.check_room()
         begun = plans.stored()
         if begun is None:

@@ -268,7 +268,8 @@ def test_loader_yields_and_resumes_and_no_reader_fails(composed):
     assert seen == sorted(seen)
 
 
-def test_files_that_are_published_and_loaded_meanwhile_are_backfilled_too(composed, tmp_path):
+@pytest.mark.parametrize("is_prepared", [False, True])
+def test_files_that_are_published_and_loaded_meanwhile_are_backfilled_too(composed, tmp_path, is_prepared):
     files = find_record_files([composed])
     Pipeline().run(files)
     ordered = whole()
@@ -280,11 +281,13 @@ def test_files_that_are_published_and_loaded_meanwhile_are_backfilled_too(compos
     work = running.Run(
         wanted, of(wanted.source), print, lambda total: FileDisplay("", total, print), threading.Event()
     )
-    running.prepare(wanted, work.source)
+    if is_prepared:
+        running.prepare(wanted, work.source)
 
     shutil.copy(newest, tmp_path / newest.relative_to(composed))
     Pipeline().run(files[5:])
 
+    running.prepare(wanted, work.source)
     assert running.run(work)
     assert whole() == ordered
 

@@ -7,6 +7,8 @@ import pytest
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from ledger.ingest.verify.verification import Verification
+from ledger.stream.source.local import find_record_files
 from mirror.core.db.backfill import IndexBuild
 from mirror.core.values import log_bloom
 from mirror.core.values.hapi.messages import ContractFunctionResult
@@ -113,3 +115,8 @@ def test_upgraded_database_has_the_rows_of_a_new_one(tmp_path: Path) -> None:
     assert set(upgraded) == set(wanted)
     counts = {state.name: state.rows for state in states}
     assert all(counts[name] for name in ("ethereum_weibars", "block_positions", "synthetic_logs")), counts
+    # As `manage.py verify`.
+    findings: list[str] = []
+    verification = Verification(trust=None, found=lambda finding: findings.append(str(finding)))
+    checked = verification.run(find_record_files([tmp_path]))
+    assert (checked.files, findings) == (BLOCKS, [])
