@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from web3sim.engine.versions import LATEST, EvmVersion
 
 Address = bytes
+ZERO_ADDRESS: Address = bytes(20)
 
 
 class Profile(Enum):
@@ -213,7 +214,7 @@ class SystemCall(NamedTuple):
     gas: int
     static: bool
     depth: int
-    origin: Address = bytes(20)
+    origin: Address = ZERO_ADDRESS
     sender_is_delegated: bool = False
 
 

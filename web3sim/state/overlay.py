@@ -198,12 +198,13 @@ class Overlay:
         self.remove_entity(token.id)
         self._put(("deleted token", token.id), token)
 
-    def token_deleted_at(self, address: Address) -> Token | None:
-        """What the token at an address was before the call deleted it."""
+    def known_token(self, token_id: int) -> Token | None:
+        """A token, also one that the call has deleted."""
+        return self.token(token_id) or self._row(("deleted token", token_id), lambda: None)
+
+    def known_token_at(self, address: Address) -> Token | None:
         num = entity_id.num_of_long_zero(address)
-        if num is None:
-            return None
-        return self._row(("deleted token", self.state.encoded(num)), lambda: None)
+        return None if num is None else self.known_token(self.state.encoded(num))
 
     def token_deleted_before_at(self, address: Address) -> Token | None:
         """What the token at an address was, if it was deleted before the call."""
@@ -256,7 +257,7 @@ class Overlay:
             return True
         if as_treasury:
             return False
-        known = token or self.journal.row(("deleted token", token_id)) or self.state.deleted_token(token_id)
+        known = self.known_token(token_id) or self.state.deleted_token(token_id)
         return known is not None and self.token_balance(known, account_id) > 0
 
     def associations(self, account_id: int) -> Associations:

@@ -177,8 +177,7 @@ def _answer(invocation: Invocation) -> SystemAnswer:
     if gas > call.gas:
         journal.go_back(checkpoint)
         return SystemAnswer(halt=Halt.OUT_OF_GAS, child="INSUFFICIENT_GAS")
-    child = "SUCCESS" if function.leaves_child else None
-    return SystemAnswer(output, gas, logs=tuple(invocation.logs), child=child)
+    return SystemAnswer(output, gas, logs=tuple(invocation.logs), child=invocation.child("SUCCESS"))
 
 
 def _return_value(call: SystemCall, journal: Journal) -> None:
@@ -201,6 +200,6 @@ def _refused(invocation: Invocation, refused: Refused) -> SystemAnswer:
     if gas > invocation.call.gas:
         return SystemAnswer(halt=Halt.OUT_OF_GAS, child="INSUFFICIENT_GAS")
     if refusal in (Refusal.CODE, Refusal.COSTLY_CODE):
-        return SystemAnswer(function.refused_output(refused), gas, child=refused.code)
+        return SystemAnswer(function.refused_output(refused), gas, child=invocation.child(refused.code))
     output = word_of(refused.number) if refusal is Refusal.WORD else refused.code.encode()
-    return SystemAnswer(output, gas, reverted=True, child=refused.code)
+    return SystemAnswer(output, gas, reverted=True, child=invocation.child(refused.code))

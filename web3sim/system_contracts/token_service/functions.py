@@ -8,6 +8,7 @@ code.
 from collections.abc import Callable
 from typing import Any
 
+from web3sim.engine.interface import ZERO_ADDRESS
 from web3sim.operations.prices import (
     AIRDROP,
     APPROVE,
@@ -24,7 +25,6 @@ from web3sim.system_contracts.token_service import approvals, bodies, transfers,
 from web3sim.system_contracts.token_service.info import no_token_info
 from web3sim.system_contracts.token_service.views import of_argument, of_target
 
-_NOBODY = bytes(20)
 _OPERATION, _ASSOCIATE, _APPROVE = costs(TOKEN_OPERATION), costs(ASSOCIATE), costs(APPROVE)
 # What is charged depends on the ledger before the transfer.
 _BY_OPERATION = flat(0)
@@ -45,12 +45,22 @@ def _on_ledger(operation: Callable[..., Any]) -> Operation:
     return lambda invocation, *arguments: operation(invocation.ledger, *arguments)
 
 
+def _of_list(operation: Callable[..., None]) -> Operation:
+    return lambda invocation, account, tokens: operation(
+        invocation.ledger, account, tokens, invocation.sender_id
+    )
+
+
 def _of_one(operation: Callable[..., None]) -> Operation:
-    return lambda invocation, account, token: operation(invocation.ledger, account, [token])
+    return lambda invocation, account, token: _of_list(operation)(invocation, account, [token])
 
 
 def _of_caller(operation: Callable[..., None]) -> Operation:
-    return lambda invocation: operation(invocation.ledger, invocation.call.sender, [invocation.target])
+    def function(invocation: Invocation) -> None:
+        transfers.called_token(invocation)
+        _of_one(operation)(invocation, invocation.call.sender, invocation.target)
+
+    return function
 
 
 # SUPPLY AND STATUS
@@ -95,9 +105,9 @@ _SUPPLY_AND_STATUS = (
 _BY_TOKENS = costs(ASSOCIATE, lambda account, tokens: len(tokens))
 _ASSOCIATIONS = (
     _write("associateToken(address,address)", _of_one(status.associate), gas=_ASSOCIATE, own=True),
-    _write("associateTokens(address,address[])", _on_ledger(status.associate), gas=_BY_TOKENS, own=True),
+    _write("associateTokens(address,address[])", _of_list(status.associate), gas=_BY_TOKENS, own=True),
     _write("dissociateToken(address,address)", _of_one(status.dissociate), gas=_ASSOCIATE, own=True),
-    _write("dissociateTokens(address,address[])", _on_ledger(status.dissociate), gas=_ASSOCIATE, own=True),
+    _write("dissociateTokens(address,address[])", _of_list(status.dissociate), gas=_ASSOCIATE, own=True),
 )
 
 
@@ -267,7 +277,7 @@ _VIEWS = (
         "getNonFungibleTokenInfo(address,int64)",
         views.unique_info,
         "(int32,(TokenInfoV1,int64,address,int64,bytes,address))",
-        nothing=lambda: ((no_token_info(), 0, _NOBODY, 0, b"", _NOBODY),),
+        nothing=lambda: ((no_token_info(), 0, ZERO_ADDRESS, 0, b"", ZERO_ADDRESS),),
     ),
     Function("getTokenCustomFees(address)", views.custom_fees, "(int32,CustomFeesV2)"),
     Function("allowance(address,address,address)", views.allowance, "(int64,uint256)"),
@@ -309,10 +319,18 @@ _ERC_VIEWS = (
 )
 _ERC_WRITES = (
     *(
-        _at_token(signature, operation, "(bool)", gas=_BY_OPERATION, writes=True, refusal=Refusal.WORD)
-        for signature, operation in (
-            ("transfer(address,uint256)", transfers.erc_transfer),
-            ("transferFrom(address,address,uint256)", transfers.erc_transfer_from),
+        _at_token(
+            signature,
+            operation,
+            "(bool)",
+            gas=_BY_OPERATION,
+            writes=True,
+            refusal=Refusal.WORD,
+            limits=limits,
+        )
+        for signature, operation, limits in (
+            ("transfer(address,uint256)", transfers.erc_transfer, transfers.erc_transfer_limits),
+            ("transferFrom(address,address,uint256)", transfers.erc_transfer_from, None),
         )
     ),
     _at_token(
