@@ -246,8 +246,8 @@ class SystemContracts(Protocol):
     def account_code(self, address: Address, data: bytes) -> bytes:
         """The proxy code that runs when an account without code is called with `data`; empty for none."""
 
-    def tied_to_tokens(self, address: Address, journal: Journal, *, as_treasury: bool = False) -> bool:
-        """Return whether a contract is a token's treasury or, unless only `as_treasury`, holds tokens.
+    def tied_to_tokens(self, address: Address, journal: Journal, *, only_as_treasury: bool = False) -> bool:
+        """Return whether a contract is a token's treasury or, unless `only_as_treasury`, holds tokens.
 
         Then it can't destroy itself.
         """

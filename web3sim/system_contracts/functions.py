@@ -98,8 +98,8 @@ class Function:
     empty. `limits` checks the arguments before anything else, also before a static frame halts what `writes`.
 
     Of the functions of a token, account or schedule those that `need_target` halt elsewhere; those of the
-    contract itself that are `own` are unknown there. A call that `leaves_child` is recorded as a transaction.
-    Once a function that `schedules_calls` is refused, the next one ends the whole call.
+    contract itself that are `only_direct` are unknown there. A call that `leaves_child` is recorded as a
+    transaction. Once a function that `schedules_calls` is refused, the next one ends the whole call.
     """
 
     signature: str
@@ -113,7 +113,7 @@ class Function:
     nothing: Callable[[], Sequence[Any]] | None = None
     limits: Operation | None = None
     needs_target: bool = False
-    own: bool = False
+    only_direct: bool = False
     leaves_child: bool = True
     schedules_calls: bool = False
 

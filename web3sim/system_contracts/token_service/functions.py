@@ -104,17 +104,21 @@ _SUPPLY_AND_STATUS = (
 )
 _BY_TOKENS = costs(ASSOCIATE, lambda account, tokens: len(tokens))
 _ASSOCIATIONS = (
-    _write("associateToken(address,address)", _of_one(status.associate), gas=_ASSOCIATE, own=True),
-    _write("associateTokens(address,address[])", _of_list(status.associate), gas=_BY_TOKENS, own=True),
-    _write("dissociateToken(address,address)", _of_one(status.dissociate), gas=_ASSOCIATE, own=True),
-    _write("dissociateTokens(address,address[])", _of_list(status.dissociate), gas=_ASSOCIATE, own=True),
+    _write("associateToken(address,address)", _of_one(status.associate), gas=_ASSOCIATE, only_direct=True),
+    _write(
+        "associateTokens(address,address[])", _of_list(status.associate), gas=_BY_TOKENS, only_direct=True
+    ),
+    _write("dissociateToken(address,address)", _of_one(status.dissociate), gas=_ASSOCIATE, only_direct=True),
+    _write(
+        "dissociateTokens(address,address[])", _of_list(status.dissociate), gas=_ASSOCIATE, only_direct=True
+    ),
 )
 
 
 # TRANSFERS AND APPROVALS
 
 _TRANSFERS = tuple(
-    _write(signature, operation, gas=_BY_OPERATION, own=True)
+    _write(signature, operation, gas=_BY_OPERATION, only_direct=True)
     for signature, operation in (
         ("cryptoTransfer(TokenTransferListV1[])", transfers.crypto_transfer_v1),
         ("cryptoTransfer(TransferList,TokenTransferListV2[])", transfers.crypto_transfer_v2),
@@ -140,7 +144,7 @@ _APPROVALS = (
         approvals.set_approval_for_all,
         gas=_APPROVE,
         refusal=Refusal.WORD,
-        own=True,
+        only_direct=True,
     ),
 )
 
@@ -156,7 +160,7 @@ _AIRDROPS = (
         limits=transfers.airdrop_limits,
     ),
     *(
-        _write(signature, transfers.of_pending(operation), limits=transfers.pending_limits, own=True)
+        _write(signature, transfers.of_pending(operation), limits=transfers.pending_limits, only_direct=True)
         for signature, operation in (
             ("cancelAirdrops(PendingAirdrop[])", cancel),
             ("claimAirdrops(PendingAirdrop[])", claim),
@@ -167,7 +171,7 @@ _AIRDROPS = (
         transfers.reject_tokens,
         gas=_BY_ENTRY,
         limits=transfers.reject_limits,
-        own=True,
+        only_direct=True,
     ),
 )
 
@@ -286,7 +290,7 @@ _VIEWS = (
         of_argument(views.approved),
         "(int32,address)",
         refusal=Refusal.TEXT,
-        own=True,
+        only_direct=True,
     ),
     Function(
         "isApprovedForAll(address,address,address)",
