@@ -43,7 +43,6 @@ _MISSING_KEYS = {
     "supply_key": "TOKEN_HAS_NO_SUPPLY_KEY",
     "fee_schedule_key": "TOKEN_HAS_NO_FEE_SCHEDULE_KEY",
     "pause_key": "TOKEN_HAS_NO_PAUSE_KEY",
-    "metadata_key": "TOKEN_HAS_NO_METADATA_KEY",
 }
 
 
