@@ -244,9 +244,10 @@ def _with_claim(ledger: Overlay, moves: TokenTransfers, pending: PendingId) -> T
 def cancel(ledger: Overlay, ids: Sequence[PendingId]) -> None:
     """Take back what waits. Errors: Refused.
 
-    Checks, in this order: the list and its serial numbers; that each airdrop waits.
+    Checks, in this order: the list, its accounts are named, its serial numbers; that each airdrop waits.
     """
     check_pending_ids(ids)
+    refuse_if(any(0 in (each.sender, each.receiver) for each in ids), "INVALID_PENDING_AIRDROP_ID")
     if any(each.serial_number is not None and each.serial_number <= 0 for each in ids):
         raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
     _check_pending(ledger, ids)

@@ -301,12 +301,18 @@ def _token(invocation: Invocation, address: Address) -> Token:
         raise Refused(refused.code, Refusal.COSTLY_TEXT) from None
 
 
+def _numbers(ledger: Overlay) -> Callable[[Address], int]:
+    """Return what numbers the parties of pending airdrops; 0 is no account's."""
+    parties = Parties(ledger)
+    return lambda address: 0 if account_number(ledger, address) == 0 else parties.number(address)
+
+
 def of_pending(operation: PendingOperation) -> Callable[[Invocation, Any], None]:
     """Return the function that claims or cancels several airdrops."""
 
     def function(invocation: Invocation, structs: Any) -> None:
-        number = Parties(invocation.ledger).number
         invocation.ledger.state.load({party for struct in structs for party in struct[:2]})
+        number = _numbers(invocation.ledger)
         ids = []
         for sender, receiver, address, serial in structs:
             token = _token(invocation, address)
@@ -330,8 +336,8 @@ def of_called_pending(operation: PendingOperation, *, sends: bool) -> Callable[.
     """
 
     def function(invocation: Invocation, other: Address, serial: int | None = None) -> None:
-        token, number = called_token(invocation), Parties(invocation.ledger).number
         invocation.ledger.state.load((invocation.call.sender, other))
+        token, number = called_token(invocation), _numbers(invocation.ledger)
         parties = number(invocation.call.sender), number(other)
         operation(invocation.ledger, [PendingId(*(parties if sends else parties[::-1]), token.id, serial)])
 

@@ -373,6 +373,8 @@ def test_limits_are_checked_before_anything_else_for_all_gas(ledger, signature, 
         (CANCEL, pending(ALICE, 2999, TOKEN), "INVALID_PENDING_AIRDROP_ID"),
         (CLAIM, pending(ALICE, CAROL, UNIQUE, 0), "INVALID_PENDING_AIRDROP_ID"),
         (CANCEL, pending(ALICE, CAROL, UNIQUE, 0), "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
+        (CANCEL, pending(2999, CAROL, UNIQUE, 0), "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
+        (CANCEL, pending(0, CAROL, UNIQUE, 0), "INVALID_PENDING_AIRDROP_ID"),
     ],
 )
 def test_who_and_what_is_named_has_to_be_there(offers, signature, ids, code):
