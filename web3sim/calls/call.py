@@ -20,6 +20,7 @@ from web3sim.calls.evm_version import evm_version
 from web3sim.calls.gas_price import prices
 from web3sim.engine import registry
 from web3sim.engine.interface import (
+    ZERO_ADDRESS,
     AccountRecord,
     Address,
     CallRequest,
@@ -36,7 +37,7 @@ from web3sim.state.blocks import BlockSelector, SelectedBlock, UnknownBlock, fin
 from web3sim.state.database import DatabaseUnavailable, Reading
 from web3sim.state.ledger import LedgerState
 from web3sim.state.overrides import OverriddenState, Override
-from web3sim.state.payer import TREASURY_ADDRESS, ZERO_ADDRESS, Payer, find_payer
+from web3sim.state.payer import TREASURY_ADDRESS, Payer, find_payer
 from web3sim.system_contracts.abi import ERROR_SELECTOR, InvalidArguments, bytes_at
 from web3sim.system_contracts.contracts import NetworkContracts
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from web3sim.engine.versions import LATEST, EvmVersion
 
 Address = bytes
+ZERO_ADDRESS: Address = bytes(20)
 
 
 class Profile(Enum):
@@ -213,7 +214,7 @@ class SystemCall(NamedTuple):
     gas: int
     static: bool
     depth: int
-    origin: Address = bytes(20)
+    origin: Address = ZERO_ADDRESS
     sender_is_delegated: bool = False
 
 
@@ -245,8 +246,8 @@ class SystemContracts(Protocol):
     def account_code(self, address: Address, data: bytes) -> bytes:
         """The proxy code that runs when an account without code is called with `data`; empty for none."""
 
-    def tied_to_tokens(self, address: Address, journal: Journal, *, as_treasury: bool = False) -> bool:
-        """Return whether a contract is a token's treasury or, unless only `as_treasury`, holds tokens.
+    def tied_to_tokens(self, address: Address, journal: Journal, *, only_as_treasury: bool = False) -> bool:
+        """Return whether a contract is a token's treasury or, unless `only_as_treasury`, holds tokens.
 
         Then it can't destroy itself.
         """

@@ -3,11 +3,9 @@
 from dataclasses import replace
 
 from web3sim.engine.interface import Address
+from web3sim.operations.holdings import UNLIMITED, check_allowances
 from web3sim.operations.refusals import refuse_if, required
-from web3sim.operations.tokens.allowances import check_allowances
 from web3sim.state.overlay import Overlay
-
-UNLIMITED = -1
 
 
 def approve_hbar(ledger: Overlay, owner_address: Address, spender_address: Address, tinybars: int) -> None:

@@ -5,10 +5,12 @@ that look first raise Refused.
 """
 
 from dataclasses import replace
+from typing import Any
 
 from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import DecodeError, Key
 from web3sim.engine.interface import Address
-from web3sim.operations.refusals import refuse_if, required
+from web3sim.operations.refusals import Refusal, Refused, refuse_if, required
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Nft, Relationship, Token
 
@@ -16,8 +18,16 @@ UNFROZEN, KYC_GRANTED = 2, 1
 FROZEN, KYC_REVOKED = 1, 2
 #: The key of an account that has none yet: an empty list.
 HOLLOW_KEY = b"\x32\x00"
+#: The number of the account that fees go to.
+FEE_COLLECTOR_NUM = 98
+#: Spenders that an account may grant something: hbar, units, or all serials of a token.
+MOST_ALLOWANCES = 100
+#: The numbers of the accounts that pay rewards; they have no keys.
+REWARD_ACCOUNTS = (800, 801)
 _NUM_LENGTH = 8
-_LONG_ZERO_PREFIX = bytes(12)
+LONG_ZERO_PREFIX = bytes(12)
+#: For an account that takes all tokens by itself.
+UNLIMITED = -1
 
 
 # TOKENS AND ACCOUNTS
@@ -25,13 +35,12 @@ _LONG_ZERO_PREFIX = bytes(12)
 
 def token_address(address: Address) -> Address:
     """Return the address of the token that an operation takes: only the number in its last 8 bytes counts."""
-    return _LONG_ZERO_PREFIX + address[-_NUM_LENGTH:]
+    return LONG_ZERO_PREFIX + address[-_NUM_LENGTH:]
 
 
 def named_token(ledger: Overlay, address: Address) -> Token:
     """Return the token of an operation, even if paused or deleted by the call itself. Errors: Refused."""
-    at = token_address(address)
-    return required(ledger.token_at(at) or ledger.token_deleted_at(at), "INVALID_TOKEN_ID")
+    return required(ledger.known_token_at(token_address(address)), "INVALID_TOKEN_ID")
 
 
 def check_not_deleted(ledger: Overlay, token: Token) -> None:
@@ -39,27 +48,74 @@ def check_not_deleted(ledger: Overlay, token: Token) -> None:
     refuse_if(ledger.token(token.id) is None, "TOKEN_WAS_DELETED")
 
 
-def check_usable(ledger: Overlay, token: Token) -> None:
+def check_usable(ledger: Overlay, token: Token) -> Token:
     """Checks, in this order: the token is not deleted, not paused. Errors: Refused."""
     check_not_deleted(ledger, token)
     refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
+    return token
 
 
 def usable_token(ledger: Overlay, token_id: int) -> Token:
     """Return a token that the call has not deleted and that is not paused. Errors: Refused."""
-    return usable_token_at(ledger, entity_id.long_zero(token_id))
+    return check_usable(ledger, required(ledger.known_token(token_id), "INVALID_TOKEN_ID"))
 
 
 def usable_token_at(ledger: Overlay, address: Address) -> Token:
     """Errors: Refused."""
-    token = named_token(ledger, address)
-    check_usable(ledger, token)
-    return token
+    return check_usable(ledger, named_token(ledger, address))
+
+
+def account_number(ledger: Overlay, address: Address) -> int | None:
+    """Return the id by which an operation names an account, whether it is there or not.
+
+    0 stands for the zero address, and for the long-zero one of an account with an address of its own; None
+    for any other address without an account.
+    """
+    num = entity_id.num_of_long_zero(address)
+    account = ledger.account_id_at(address)
+    if account is not None or num is None:
+        return account
+    encoded = ledger.state.encoded(num) if num else 0
+    entity = ledger.entity(encoded) if num else None
+    return encoded if entity is None or entity.own_address is None else 0
 
 
 def existing_account(ledger: Overlay, address: Address, code: str = "INVALID_ACCOUNT_ID") -> Entity:
     """Errors: Refused."""
     return required(ledger.account_at(address), code)
+
+
+def usable_key(account: Entity) -> Any:
+    """Return the Key message of an account; None if it is missing, can't be read or has nothing in it."""
+    try:
+        key: Any = Key.FromString(account.key or b"")
+    except DecodeError:
+        return None
+    members = {"keyList": key.keyList.keys, "thresholdKey": key.thresholdKey.keys.keys, None: ()}
+    return key if members.get(key.WhichOneof("key"), True) else None
+
+
+def check_signs(account: Entity, code: str = "INVALID_ACCOUNT_ID") -> None:
+    """Errors: Refused with `code` if the stored key can't sign; an account without one yet halts."""
+    if account.key is not None and usable_key(account) is None:
+        raise Refused(code, None if account.own_address is None else Refusal.HALT)
+
+
+def require_signature(ledger: Overlay, account_id: int, payer: int | None, code: str) -> None:
+    """Refuse an account that is missing, pays rewards or can't sign; the payer has signed already.
+
+    Errors: Refused with `code`.
+    """
+    if account_id != payer:
+        account = required(account_of(ledger, account_id), code)
+        refuse_if(entity_id.decode(account_id)[2] in REWARD_ACCOUNTS, code)
+        check_signs(account, code)
+
+
+def account_of(ledger: Overlay, account_id: int) -> Entity | None:
+    """Return the account or contract of an id; None if it is not there."""
+    entity = ledger.entity(account_id)
+    return entity if entity is not None and entity.type in ("ACCOUNT", "CONTRACT") else None
 
 
 # RELATIONSHIPS
@@ -117,6 +173,12 @@ def add_relationship(ledger: Overlay, relationship: Relationship) -> None:
     ledger.count_associations(relationship.account_id, all=1, automatic=int(relationship.automatic))
 
 
+def slots_used_up(ledger: Overlay, account: Entity) -> bool:
+    """Return whether an account takes no more tokens by itself."""
+    most = account.max_automatic_associations
+    return most != UNLIMITED and most <= ledger.associations(account.id).automatic
+
+
 # AMOUNTS
 
 
@@ -147,6 +209,11 @@ def add_tinybars(
     """Change the hbar of an account. Errors: Refused with `code` if it has too little."""
     refuse_if(tinybars < 0 and ledger.hbar_balance(account_id) + tinybars < 0, code)
     ledger.add_hbar(account_id, tinybars)
+
+
+def check_allowances(ledger: Overlay, owner: int) -> None:
+    """Errors: Refused, if an owner has granted too much."""
+    refuse_if(ledger.allowances(owner) > MOST_ALLOWANCES, "MAX_ALLOWANCES_EXCEEDED")
 
 
 def move_serial(ledger: Overlay, token: Token, serial_number: int, receiver: int) -> None:

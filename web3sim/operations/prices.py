@@ -56,7 +56,7 @@ WITHOUT_FILES = Prices(852_000, 12, 1)
 # CANONICAL PRICES, in tinycents
 
 VIEW = DOLLAR // 10_000
-ASSOCIATE = DISSOCIATE = APPROVE = DOLLAR // 20
+ASSOCIATE = APPROVE = DOLLAR // 20
 #: Of most operations on a token: KYC, freeze, pause, delete, update, mint of units, burn, wipe.
 TOKEN_OPERATION = DOLLAR // 1_000
 PSEUDORANDOM = DOLLAR // 1_000

@@ -31,10 +31,8 @@ class Refused(Exception):
     def __init__(
         self, code: str, refusal: Refusal | None = None, results: tuple[Any, ...] | None = None
     ) -> None:
-        # Contracts get another code than people for a missing signature.
-        self.code = _OTHER_NAMES.get(code, code)
-        self.refusal, self.results = refusal, results
-        super().__init__(self.code)
+        self.code, self.refusal, self.results = code, refusal, results
+        super().__init__(code)
 
     @property
     def number(self) -> int:
@@ -52,6 +50,3 @@ def required(value: Value | None, code: str) -> Value:
     if value is None:
         raise Refused(code)
     return value
-
-
-_OTHER_NAMES = {"INVALID_SIGNATURE": "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE"}

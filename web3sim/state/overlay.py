@@ -198,12 +198,13 @@ class Overlay:
         self.remove_entity(token.id)
         self._put(("deleted token", token.id), token)
 
-    def token_deleted_at(self, address: Address) -> Token | None:
-        """What the token at an address was before the call deleted it."""
+    def known_token(self, token_id: int) -> Token | None:
+        """A token, also one that the call has deleted."""
+        return self.token(token_id) or self._row(("deleted token", token_id), lambda: None)
+
+    def known_token_at(self, address: Address) -> Token | None:
         num = entity_id.num_of_long_zero(address)
-        if num is None:
-            return None
-        return self._row(("deleted token", self.state.encoded(num)), lambda: None)
+        return None if num is None else self.known_token(self.state.encoded(num))
 
     def token_deleted_before_at(self, address: Address) -> Token | None:
         """What the token at an address was, if it was deleted before the call."""
@@ -239,24 +240,24 @@ class Overlay:
         relationship = self.relationship(token, account_id)
         return 0 if relationship is None else relationship.balance
 
-    def tied_to_tokens(self, account_id: int, *, as_treasury: bool = False) -> bool:
-        """Return whether an account is a token's treasury or, unless only `as_treasury`, holds tokens."""
+    def tied_to_tokens(self, account_id: int, *, only_as_treasury: bool = False) -> bool:
+        """Return whether an account is a token's treasury or, unless `only_as_treasury`, holds tokens."""
         tokens = set(self.state.tying_tokens(account_id))
         for row in self.journal.rows().values():
             if isinstance(row, Relationship) and row.account_id == account_id:
                 tokens.add(row.token_id)
             elif isinstance(row, Token) and row.treasury_account_id == account_id:
                 tokens.add(row.id)
-        return any(self._ties(token_id, account_id, as_treasury) for token_id in tokens)
+        return any(self._ties(token_id, account_id, only_as_treasury) for token_id in tokens)
 
-    def _ties(self, token_id: int, account_id: int, as_treasury: bool) -> bool:
+    def _ties(self, token_id: int, account_id: int, only_as_treasury: bool) -> bool:
         """A deleted token has no treasury, but may have balances."""
         token = self.token(token_id)
         if token is not None and token.treasury_account_id == account_id:
             return True
-        if as_treasury:
+        if only_as_treasury:
             return False
-        known = token or self.journal.row(("deleted token", token_id)) or self.state.deleted_token(token_id)
+        known = self.known_token(token_id) or self.state.deleted_token(token_id)
         return known is not None and self.token_balance(known, account_id) > 0
 
     def associations(self, account_id: int) -> Associations:

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 
 from mirror.core.values import entity_id
-from web3sim.engine.interface import AccountKind, Address, StateReader
+from web3sim.engine.interface import ZERO_ADDRESS, AccountKind, Address, StateReader
 from web3sim.state.ledger import LedgerState
 
 # The treasury, 0.0.2, pays for calls that name no sender.
 _TREASURY_NUM = 2
 TREASURY_ADDRESS = entity_id.long_zero(_TREASURY_NUM)
-ZERO_ADDRESS = bytes(20)
 _KINDS = frozenset({AccountKind.ACCOUNT, AccountKind.CONTRACT})
 _TYPES = frozenset(kind.name for kind in _KINDS)
 

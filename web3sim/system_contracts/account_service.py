@@ -9,6 +9,7 @@ from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import DecodeError, Key, SignatureMap
 from mirror.core.values.hashes import keccak256
 from web3sim.operations import crypto
+from web3sim.operations.holdings import UNLIMITED
 from web3sim.operations.prices import APPROVE, UPDATE_ACCOUNT
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
 from web3sim.operations.signatures import (
@@ -90,7 +91,7 @@ def _approve(invocation: Invocation, owner: bytes, spender: bytes, tinybars: int
 def _set_unlimited(invocation: Invocation, unlimited: bool) -> None:
     """Unlimited, or none."""
     assert invocation.target is not None
-    most = crypto.UNLIMITED if unlimited else 0
+    most = UNLIMITED if unlimited else 0
     crypto.set_automatic_associations(invocation.ledger, invocation.target, most)
 
 

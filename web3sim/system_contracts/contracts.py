@@ -57,7 +57,7 @@ class Service:
         """Return the function of a call; None if it is unknown. Errors: InvalidArguments."""
         own, of_target = self.functions.get(selector), self.proxy_functions.get(selector)
         if at_target:
-            return of_target or (None if own is None or own.own else own)
+            return of_target or (None if own is None or own.only_direct else own)
         if own is None and of_target is not None and of_target.needs_target:
             raise InvalidArguments(f"{of_target.signature} is called without a target")
         return own
@@ -113,10 +113,10 @@ class NetworkContracts:
     def creation_gas(self) -> int:
         return self._prices.creation_gas
 
-    def tied_to_tokens(self, address: Address, journal: Journal, *, as_treasury: bool = False) -> bool:
+    def tied_to_tokens(self, address: Address, journal: Journal, *, only_as_treasury: bool = False) -> bool:
         ledger = Overlay(self._state, journal)
         account = ledger.account_id_at(address)
-        return account is not None and ledger.tied_to_tokens(account, as_treasury=as_treasury)
+        return account is not None and ledger.tied_to_tokens(account, only_as_treasury=only_as_treasury)
 
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         service = SERVICES[call.address]
@@ -177,8 +177,7 @@ def _answer(invocation: Invocation) -> SystemAnswer:
     if gas > call.gas:
         journal.go_back(checkpoint)
         return SystemAnswer(halt=Halt.OUT_OF_GAS, child="INSUFFICIENT_GAS")
-    child = "SUCCESS" if function.leaves_child else None
-    return SystemAnswer(output, gas, logs=tuple(invocation.logs), child=child)
+    return SystemAnswer(output, gas, logs=tuple(invocation.logs), child=invocation.child("SUCCESS"))
 
 
 def _return_value(call: SystemCall, journal: Journal) -> None:
@@ -201,6 +200,6 @@ def _refused(invocation: Invocation, refused: Refused) -> SystemAnswer:
     if gas > invocation.call.gas:
         return SystemAnswer(halt=Halt.OUT_OF_GAS, child="INSUFFICIENT_GAS")
     if refusal in (Refusal.CODE, Refusal.COSTLY_CODE):
-        return SystemAnswer(function.refused_output(refused), gas, child=refused.code)
+        return SystemAnswer(function.refused_output(refused), gas, child=invocation.child(refused.code))
     output = word_of(refused.number) if refusal is Refusal.WORD else refused.code.encode()
-    return SystemAnswer(output, gas, reverted=True, child=refused.code)
+    return SystemAnswer(output, gas, reverted=True, child=invocation.child(refused.code))

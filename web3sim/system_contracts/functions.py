@@ -38,6 +38,12 @@ class Invocation:
     logs: list[Log] = field(default_factory=list)
     # Gas in addition to that of the function's entry.
     more_gas: int = 0
+    # Whether the call is recorded as a transaction, if the function says so.
+    leaves_child: bool = True
+
+    def child(self, code: str) -> str | None:
+        """Return the code of the child that a call with this code leaves; None if it leaves none."""
+        return code if self.function.leaves_child and self.leaves_child else None
 
     @property
     def sender_id(self) -> int | None:
@@ -53,8 +59,7 @@ class Invocation:
 
     def token(self, address: Address) -> Token:
         """Return the token at an address, also one that the call has deleted. Errors: Refused."""
-        token = self.ledger.token_at(address) or self.ledger.token_deleted_at(address)
-        return required(token, "INVALID_TOKEN_ID")
+        return required(self.ledger.known_token_at(address), "INVALID_TOKEN_ID")
 
     def log(self, address: Address, *topics: bytes, data: bytes = b"") -> None:
         """Log as the contract at an address; topics of addresses and numbers are padded."""
@@ -93,8 +98,8 @@ class Function:
     empty. `limits` checks the arguments before anything else, also before a static frame halts what `writes`.
 
     Of the functions of a token, account or schedule those that `need_target` halt elsewhere; those of the
-    contract itself that are `own` are unknown there. A call that `leaves_child` is recorded as a transaction.
-    Once a function that `schedules_calls` is refused, the next one ends the whole call.
+    contract itself that are `only_direct` are unknown there. A call that `leaves_child` is recorded as a
+    transaction. Once a function that `schedules_calls` is refused, the next one ends the whole call.
     """
 
     signature: str
@@ -108,7 +113,7 @@ class Function:
     nothing: Callable[[], Sequence[Any]] | None = None
     limits: Operation | None = None
     needs_target: bool = False
-    own: bool = False
+    only_direct: bool = False
     leaves_child: bool = True
     schedules_calls: bool = False
 

@@ -29,7 +29,7 @@ from web3sim.system_contracts.functions import (
 from web3sim.system_contracts.signatures import parameters_of, selector_of
 from web3sim.system_contracts.token_service.bodies import check_creation
 from web3sim.system_contracts.token_service.functions import CHANGES, CREATIONS
-from web3sim.system_contracts.token_service.info import info
+from web3sim.system_contracts.token_service.info import info_struct
 
 _MOST_INT64 = 2**63 - 1
 _NO_ADDRESS = bytes(20)
@@ -156,7 +156,7 @@ def _scheduled_info(
     token, fees = scheduled
     if token.expiration_timestamp is None:
         raise InvalidArguments("the scheduled creation has no expiry")
-    return token, info(invocation.ledger, token, token.total_supply, fees)
+    return token, info_struct(invocation.ledger, token, token.total_supply, fees)
 
 
 # SIGNING AND DELETING

@@ -23,8 +23,8 @@ class System:
         """Every account has a proxy for one function, which answers 7."""
         return code(7, *RETURN_TOP) if data[:4] == b"\x86\xaf\xf0\x7c" else b""
 
-    def tied_to_tokens(self, address: Address, journal: Journal, *, as_treasury: bool = False) -> bool:
-        return address in self.tied and not as_treasury
+    def tied_to_tokens(self, address: Address, journal: Journal, *, only_as_treasury: bool = False) -> bool:
+        return address in self.tied and not only_as_treasury
 
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         self.calls.append(call)

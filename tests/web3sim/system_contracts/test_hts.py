@@ -170,6 +170,15 @@ def test_a_token_succeeds_without_output_at_other_selectors(ledger, data):
         assert (result.status, result.output, result.child_failures) == (Status.SUCCESS, b"", ())
 
 
+def test_a_unique_token_knows_no_transfer_to_somebody(ledger):
+    """So a static frame does not refuse it."""
+    for static in (False, True):
+        result = run(current(), long_zero(UNIQUE), data_of("transfer(address,uint256)", 1, 1), static=static)
+        assert (result.status, result.output) == (Status.SUCCESS, b"")
+        result = run(current(), long_zero(TOKEN), data_of("transfer(address,uint256)", 1, 1), static=static)
+        assert (result.status, result.output) == (Status.REVERT, b"")
+
+
 # THE SERVICE ITSELF
 
 

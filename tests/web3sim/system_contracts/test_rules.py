@@ -146,7 +146,7 @@ def test_a_function_of_the_service_may_be_unknown_at_a_target(ledger, row):
         answer = call(row, row.redirected(row.function.selector + row.arguments()))
         unknown = (answer.output, answer.gas, answer.halt) == (b"", 0, None)
         taken = row.function.selector in row.service.proxy_functions
-        assert unknown or taken or not row.function.own
+        assert unknown or taken or not row.function.only_direct
 
 
 @each_row

@@ -164,8 +164,10 @@ def _self_destruct_halt(
     if missing or state.is_system_account(beneficiary) or state.is_network_owned(beneficiary):
         return interface.Halt.INVALID_ADDRESS
     to_itself = beneficiary == address
-    as_treasury = to_itself and not is_deleted
-    if state.system and state.system.tied_to_tokens(address, state.journal, as_treasury=as_treasury):
+    only_as_treasury = to_itself and not is_deleted
+    if state.system and state.system.tied_to_tokens(
+        address, state.journal, only_as_treasury=only_as_treasury
+    ):
         return interface.Halt.OTHER
     if to_itself:
         return interface.Halt.SELF_DESTRUCT_TO_SELF

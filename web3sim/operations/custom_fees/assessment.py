@@ -7,10 +7,9 @@ from typing import NamedTuple
 from web3sim.operations.custom_fees.fractional import charge_fractional
 from web3sim.operations.custom_fees.level import AssessedFee, Level, TokenFees
 from web3sim.operations.custom_fees.royalty import charge_royalties
-from web3sim.operations.holdings import usable_token
+from web3sim.operations.holdings import slots_used_up, usable_token
 from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.operations.transfers.body import TokenTransfers, Transfers
-from web3sim.operations.transfers.receivers import UNLIMITED
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import CustomFees
 
@@ -102,11 +101,10 @@ def _check_payer(
         return
     refuse_if(account in created, _TOO_LITTLE_FOR_FEE)
     entity = ledger.entity(account)
-    if entity is not None and level.requested.get(token_id, {}).get(account, 0) > 0:
-        # It may get the token by this very transfer, and be associated by it.
-        most = entity.max_automatic_associations
-        if most == UNLIMITED or most > ledger.associations(account).automatic:
-            return
+    gets_it = level.requested.get(token_id, {}).get(account, 0) > 0
+    if entity is not None and gets_it and not slots_used_up(ledger, entity):
+        # It is associated by this very transfer.
+        return
     raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
 
 

@@ -4,24 +4,23 @@ An airdrop to an account that would have to agree first waits until that account
 it at once. Custom fees are paid by the sender when it airdrops.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import DecodeError, Key
 from web3sim.operations.crypto_transfer import transfer_without_fees
 from web3sim.operations.custom_fees.assessment import assess
 from web3sim.operations.custom_fees.level import TokenFees
 from web3sim.operations.holdings import (
-    HOLLOW_KEY,
     add_relationship,
     new_relationship,
     owner_of,
+    slots_used_up,
     unfrozen_relationship,
+    usable_key,
     usable_token,
 )
-from web3sim.operations.refusals import Refusal, Refused, refuse_if, required
+from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.operations.transfers.body import (
     Adjustment,
     NftTransfer,
@@ -30,32 +29,32 @@ from web3sim.operations.transfers.body import (
     Transfers,
 )
 from web3sim.operations.transfers.checks import (
-    MOST_NFTS,
-    MOST_UNIT_ADJUSTMENTS,
     account_of,
     check_participants,
     check_token_lists,
     number_of,
 )
 from web3sim.operations.transfers.moves import Moves
-from web3sim.operations.transfers.receivers import slots_used_up
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import AirdropKey, Entity, Token
 
 #: Of a network's default configuration.
 MOST_PENDING_IDS = 10
-LAST_RESERVED_ACCOUNT = 1000
 _KEYS_THAT_CLAIM = frozenset({"contractID", "ed25519", "ECDSA_secp256k1"})
 
 
 # AIRDROP
 
 
-def airdrop(ledger: Overlay, transfers: Transfers) -> Outcome:
+#: Charges for airdrops that begin to wait or associate a receiver, and for those added to waiting ones.
+Charge = Callable[[int, int], None]
+
+
+def airdrop(ledger: Overlay, transfers: Transfers, charge: Charge) -> Outcome:
     """Give tokens away, now or when they are claimed. Errors: Refused.
 
     Checks, in this order: senders, the lists, accounts; for each token what its sender has, and royalties;
-    custom fees; then for each token its receivers.
+    custom fees; then for each token its receivers, and what is charged.
     """
     _check_senders(transfers)
     check_token_lists(transfers.tokens, approvals=False)
@@ -71,28 +70,12 @@ def airdrop(ledger: Overlay, transfers: Transfers) -> Outcome:
     immediate = []
     for each in assessment.levels[0].tokens:
         _check_receivers(ledger, each)
-        now = _without_pending(ledger, each)
+        now = _without_pending(ledger, each, charge)
         if now.adjustments or now.nfts:
             immediate.append(now)
     refuse_if(any(number_of(transfers, account) for account in transfers.missing), "INVALID_ACCOUNT_ID")
     transfer_without_fees(ledger, Transfers((), tuple(immediate), transfers.missing), outcome)
     return outcome
-
-
-def check_airdrop_limits(transfers: Transfers) -> None:
-    """Errors: Refused, for too many units or serials, then for receivers of the network itself."""
-    units = sum(len(each.adjustments) for each in transfers.tokens)
-    nfts = sum(len(each.nfts) for each in transfers.tokens)
-    refuse_if(
-        units > MOST_UNIT_ADJUSTMENTS or nfts > MOST_NFTS,
-        "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED",
-        Refusal.COSTLY_TEXT,
-    )
-    for account in transfers.credited():
-        missing = transfers.missing.get(account)
-        is_alias = missing is not None and entity_id.num_of_long_zero(missing) is None
-        reserved = number_of(transfers, account) <= LAST_RESERVED_ACCOUNT and not is_alias
-        refuse_if(reserved, "INVALID_RECEIVING_NODE_ACCOUNT", Refusal.COSTLY_TEXT)
 
 
 def _check_senders(transfers: Transfers) -> None:
@@ -144,12 +127,9 @@ def _check_receivers(ledger: Overlay, tokens: TokenTransfers) -> None:
 
 
 def _can_claim(account: Entity) -> bool:
-    if account.key is None or account.key == HOLLOW_KEY:
-        return True
-    try:
-        return _key_can_claim(Key.FromString(account.key))
-    except DecodeError:
-        return False
+    """An account without a key may get one."""
+    key = usable_key(account)
+    return key is None or _key_can_claim(key)
 
 
 def _key_can_claim(key: Any) -> bool:
@@ -162,29 +142,35 @@ def _key_can_claim(key: Any) -> bool:
     return kind in _KEYS_THAT_CLAIM
 
 
-def _without_pending(ledger: Overlay, tokens: TokenTransfers) -> TokenTransfers:
-    """Note what has to wait, and return what moves at once. Errors: Refused."""
+def _without_pending(ledger: Overlay, tokens: TokenTransfers, charge: Charge) -> TokenTransfers:
+    """Charge for what has to wait and for new associations, note the former, and return what moves at once.
+
+    Errors: Refused.
+    """
     token = usable_token(ledger, tokens.token_id)
-    credits: list[Adjustment] = []
     sender = next((each.account for each in tokens.adjustments if each.amount < 0), 0)
-    for each in tokens.adjustments:
-        if each.amount > 0:
-            if _waits(ledger, token, each.account):
-                key = AirdropKey(sender, each.account, token.id, 0)
-                ledger.put_pending_airdrop(key, (ledger.pending_airdrop(key) or 0) + each.amount)
-            else:
-                credits.append(each)
-    nfts: list[NftTransfer] = []
-    for nft in tokens.nfts:
-        if not _waits(ledger, token, nft.receiver):
-            nfts.append(nft)
+    credits = [each for each in tokens.adjustments if each.amount > 0]
+    keys = [
+        *(AirdropKey(sender, each.account, token.id, 0) for each in credits),
+        *(AirdropKey(nft.sender, nft.receiver, token.id, nft.serial_number) for nft in tokens.nfts),
+    ]
+    waiting = {key for key in keys if _waits(ledger, token, key.receiver)}
+    again = {key for key in waiting if not key.serial_number and ledger.pending_airdrop(key) is not None}
+    now = {key.receiver for key in keys if key not in waiting}
+    associated = sum(ledger.relationship(token, receiver) is None for receiver in now)
+    charge(len(waiting) - len(again) + associated, len(again))
+    for key, each in zip(keys, (*credits, *tokens.nfts), strict=True):
+        if key not in waiting:
             continue
-        key = AirdropKey(nft.sender, nft.receiver, token.id, nft.serial_number)
-        refuse_if(ledger.pending_airdrop(key) is not None, "PENDING_NFT_AIRDROP_ALREADY_EXISTS")
-        ledger.put_pending_airdrop(key, 0)
+        pending = ledger.pending_airdrop(key)
+        refuse_if(key.serial_number and pending is not None, "PENDING_NFT_AIRDROP_ALREADY_EXISTS")
+        amount = each.amount if isinstance(each, Adjustment) else 0
+        ledger.put_pending_airdrop(key, (pending or 0) + amount)
+    credits = [each for each in credits if each.account in now]
+    nfts = tuple(nft for nft in tokens.nfts if nft.receiver in now)
     if credits:
         credits.insert(0, Adjustment(sender, -sum(each.amount for each in credits)))
-    return TokenTransfers(token.id, tuple(credits), tuple(nfts))
+    return TokenTransfers(token.id, tuple(credits), nfts)
 
 
 def _waits(ledger: Overlay, token: Token, receiver: int) -> bool:
@@ -258,9 +244,10 @@ def _with_claim(ledger: Overlay, moves: TokenTransfers, pending: PendingId) -> T
 def cancel(ledger: Overlay, ids: Sequence[PendingId]) -> None:
     """Take back what waits. Errors: Refused.
 
-    Checks, in this order: the list and its serial numbers; that each airdrop waits.
+    Checks, in this order: the list, its accounts are named, its serial numbers; that each airdrop waits.
     """
     check_pending_ids(ids)
+    refuse_if(any(0 in (each.sender, each.receiver) for each in ids), "INVALID_PENDING_AIRDROP_ID")
     if any(each.serial_number is not None and each.serial_number <= 0 for each in ids):
         raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
     _check_pending(ledger, ids)

@@ -7,15 +7,18 @@ token nor a frozen relationship refuses approvals. Errors of all: Refused.
 from dataclasses import replace
 from typing import NamedTuple
 
-from mirror.core.values import entity_id
 from web3sim.engine.interface import Address
-from web3sim.operations.holdings import associated, check_not_deleted, named_token, owner_of
+from web3sim.operations.holdings import (
+    account_number,
+    associated,
+    check_allowances,
+    check_not_deleted,
+    named_token,
+    owner_of,
+)
 from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Token
-
-#: Spenders that an account may grant something: hbar, units, or all serials of a token.
-MOST_ALLOWANCES = 100
 
 
 class Approval(NamedTuple):
@@ -26,14 +29,6 @@ class Approval(NamedTuple):
     spender: int | None
 
 
-def has_no_number(ledger: Overlay, address: Address) -> bool:
-    """Return whether an address has the number 0: zero, or long-zero of an account with another address."""
-    num = entity_id.num_of_long_zero(address)
-    if num is None or ledger.account_at(address) is not None:
-        return False
-    return not num or ledger.entity(ledger.state.encoded(num)) is not None
-
-
 def approve_units(
     ledger: Overlay, owner: Entity, token_at: Address, spender_at: Address, amount: int
 ) -> Approval:
@@ -42,7 +37,7 @@ def approve_units(
     Checks, in this order: a spender is named; the token is not deleted, and fungible; the spender; the amount
     can be reached; the owner is associated; it has not granted too much. An owner may approve itself.
     """
-    refuse_if(has_no_number(ledger, spender_at), "INVALID_ALLOWANCE_SPENDER_ID")
+    refuse_if(account_number(ledger, spender_at) == 0, "INVALID_ALLOWANCE_SPENDER_ID")
     token = _undeleted(ledger, token_at)
     refuse_if(token.unique, "NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
     spender = ledger.account_id_at(spender_at)
@@ -64,7 +59,7 @@ def approve_for_all(
     Checks, in this order: an operator is named; the token is not deleted, and unique; the operator, who is
     not the owner; the owner is associated; it has not granted too much.
     """
-    refuse_if(has_no_number(ledger, operator_at), "INVALID_ALLOWANCE_SPENDER_ID")
+    refuse_if(account_number(ledger, operator_at) == 0, "INVALID_ALLOWANCE_SPENDER_ID")
     token = _undeleted(ledger, token_at)
     refuse_if(not token.unique, "FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
     operator = ledger.account_id_at(operator_at)
@@ -85,9 +80,7 @@ def approve_serial(
     Checks, in this order: the token is not deleted, and unique; the spender; the owner, who is not the
     spender, and is associated; the sender is the owner or approved for all; the serial.
     """
-    is_alias = entity_id.num_of_long_zero(spender_at) is None
-    spender = ledger.account_id_at(spender_at)
-    revokes = has_no_number(ledger, spender_at) or (is_alias and spender is None)
+    spender, revokes = ledger.account_id_at(spender_at), not account_number(ledger, spender_at)
     token = _undeleted(ledger, token_at)
     refuse_if(not token.unique, "FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
     refuse_if(spender is None and not revokes, "INVALID_ALLOWANCE_SPENDER_ID")
@@ -103,11 +96,6 @@ def approve_serial(
     approved = replace(existing, account_id=owner, spender=spender, delegating_spender=delegating)
     ledger.put_nft(token.id, serial_number, approved)
     return Approval(token, owner, spender)
-
-
-def check_allowances(ledger: Overlay, owner: int) -> None:
-    """Errors: Refused, if an owner has granted too much."""
-    refuse_if(ledger.allowances(owner) > MOST_ALLOWANCES, "MAX_ALLOWANCES_EXCEEDED")
 
 
 def _undeleted(ledger: Overlay, address: Address) -> Token:

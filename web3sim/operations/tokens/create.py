@@ -7,8 +7,15 @@ from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import SchedulableTransactionBody
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind
-from web3sim.operations.holdings import FROZEN, KYC_REVOKED, UNFROZEN, add_relationship, first_relationship
-from web3sim.operations.refusals import Refused, refuse_if, required
+from web3sim.operations.holdings import (
+    FROZEN,
+    KYC_REVOKED,
+    UNFROZEN,
+    add_relationship,
+    first_relationship,
+    require_signature,
+)
+from web3sim.operations.refusals import refuse_if
 from web3sim.operations.tokens.fees import (
     MOST_FEES,
     check_collectors,
@@ -38,7 +45,7 @@ KEYS = {
 }
 
 
-def create_token(ledger: Overlay, body: Any, now: int) -> Token:
+def create_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> Token:
     """Create the token of a TokenCreate body; `now` is in seconds. Every key counts as having signed.
 
     Checks, in this order: supply and decimals, what each type needs; the accounts; memo, symbol and name;
@@ -46,10 +53,9 @@ def create_token(ledger: Overlay, body: Any, now: int) -> Token:
     """
     unique = body.tokenType == 1
     _check_supply(body, unique=unique)
-    treasury = required(ledger.entity(entity_id.of_account(body.treasury)), "INVALID_ACCOUNT_ID")
-    check_renewer(ledger, body)
+    require_signature(ledger, entity_id.of_account(body.treasury), payer, "INVALID_ACCOUNT_ID")
+    check_renewer(ledger, body, payer)
     check_collectors(ledger, body.custom_fees)
-    refuse_if(treasury.type not in ("ACCOUNT", "CONTRACT"), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
     check_memo(body.memo)
     check_text(body.symbol, "MISSING_TOKEN_SYMBOL", "TOKEN_SYMBOL_TOO_LONG")
     check_text(body.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG")
@@ -145,13 +151,11 @@ def _check_supply(body: Any, *, unique: bool) -> None:
     refuse_if(body.freezeDefault and not body.HasField("freezeKey"), "TOKEN_HAS_NO_FREEZE_KEY")
 
 
-def check_renewer(ledger: Overlay, body: Any) -> None:
-    """Errors: Refused, if the account that pays for the renewal is unknown."""
-    if (
-        body.HasField("autoRenewAccount")
-        and ledger.entity(entity_id.of_account(body.autoRenewAccount)) is None
-    ):
-        raise Refused("INVALID_AUTORENEW_ACCOUNT")
+def check_renewer(ledger: Overlay, body: Any, payer: int | None) -> None:
+    """Errors: Refused, if the account that pays for the renewal is unknown, or can't sign."""
+    if body.HasField("autoRenewAccount"):
+        renewer = entity_id.of_account(body.autoRenewAccount)
+        require_signature(ledger, renewer, payer, "INVALID_AUTORENEW_ACCOUNT")
 
 
 def check_text(text: str, missing: str, too_long: str) -> None:

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
-from web3sim.engine.interface import Address
+from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations.holdings import (
+    account_number,
     check_usable,
     existing_account,
     named_token,
     token_address,
     unfrozen_relationship,
+    usable_key,
     usable_token_at,
 )
 from web3sim.operations.refusals import refuse_if, required
@@ -16,24 +18,26 @@ from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, 
 from web3sim.operations.transfers.moves import Moves
 from web3sim.state.overlay import Overlay
 
-_NO_TOKEN = bytes(20)
-
 
 def reject(
     ledger: Overlay, owner_at: Address, tokens: Sequence[Address], nfts: Sequence[tuple[Address, int]]
 ) -> None:
     """Give back all units of some tokens, and some serials. Errors: Refused.
 
-    Checks, in this order: the list and its serial numbers; the owner; for each token, then for each serial,
-    that it is there, who the treasury is and what the owner has; then as for a transfer.
+    Checks, in this order: the list, an owner is named, the serial numbers; the owner, its key; for each
+    token, then for each serial, that it is there, who the treasury is and what the owner has; then as for a
+    transfer.
     """
     tokens = [token_address(token) for token in tokens]
     nfts = [(token_address(token), serial_number) for token, serial_number in nfts]
     refuse_if(not tokens and not nfts, "EMPTY_TOKEN_REFERENCE_LIST")
+    refuse_if(account_number(ledger, owner_at) == 0, "INVALID_ACCOUNT_ID")
     refuse_if(len(set(tokens)) < len(tokens) or len(set(nfts)) < len(nfts), "TOKEN_REFERENCE_REPEATED")
-    refuse_if(_NO_TOKEN in (*tokens, *(token for token, _ in nfts)), "INVALID_TOKEN_ID")
+    refuse_if(ZERO_ADDRESS in (*tokens, *(token for token, _ in nfts)), "INVALID_TOKEN_ID")
     refuse_if(any(serial_number <= 0 for _, serial_number in nfts), "INVALID_TOKEN_NFT_SERIAL_NUMBER")
-    owner = existing_account(ledger, owner_at, "INVALID_OWNER_ID").id
+    account = existing_account(ledger, owner_at, "INVALID_OWNER_ID")
+    refuse_if(account.key is not None and usable_key(account) is None, "ACCOUNT_IS_IMMUTABLE")
+    owner = account.id
     moves = [_units(ledger, owner, token) for token in tokens]
     by_token: dict[int, list[NftTransfer]] = {}
     for token, serial_number in nfts:

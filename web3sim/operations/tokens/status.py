@@ -6,12 +6,10 @@ network; [T]: the token is not deleted, not paused. Errors of all: Refused.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
-from web3sim.engine.interface import Address
+from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations.holdings import (
     FROZEN,
-    HOLLOW_KEY,
     KYC_GRANTED,
     KYC_REVOKED,
     UNFROZEN,
@@ -23,15 +21,14 @@ from web3sim.operations.holdings import (
     is_frozen,
     named_token,
     new_relationship,
+    require_signature,
     token_address,
     unfrozen_relationship,
     usable_token_at,
 )
-from web3sim.operations.refusals import Refusal, Refused, refuse_if
+from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Relationship, Token
-
-_NO_TOKEN = bytes(20)
 
 # TOKENS
 
@@ -92,15 +89,15 @@ freeze, unfreeze = _freezing(unfreezes=False), _freezing(unfreezes=True)
 grant_kyc, revoke_kyc = _changing_kyc(KYC_GRANTED), _changing_kyc(KYC_REVOKED)
 
 
-# ASSOCIATIONS
+# ASSOCIATIONS, of an account that the payer is, or that has a key
 
 
-def associate(ledger: Overlay, address: Address, tokens: Sequence[Address]) -> None:
+def associate(ledger: Overlay, address: Address, tokens: Sequence[Address], payer: int | None) -> None:
     """Associate an account with tokens, whose number is not limited.
 
     Checks, in this order: the list, the account; each token by its number, [T]; none is associated yet.
     """
-    account_id = _account(ledger, address, tokens)
+    account_id = _account(ledger, address, tokens, payer)
     usable = [usable_token_at(ledger, each) for each in sorted(map(token_address, tokens))]
     for token in usable:
         refuse_if(ledger.relationship(token, account_id) is not None, "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT")
@@ -108,13 +105,13 @@ def associate(ledger: Overlay, address: Address, tokens: Sequence[Address]) -> N
         add_relationship(ledger, new_relationship(token, account_id))
 
 
-def dissociate(ledger: Overlay, address: Address, tokens: Sequence[Address]) -> None:
+def dissociate(ledger: Overlay, address: Address, tokens: Sequence[Address], payer: int | None) -> None:
     """End the relationships of an account with tokens. What it has of a deleted token is lost.
 
     Checks, in this order: the list, the account; each token is associated, not paused; of each that is not
     deleted, the account is not its treasury, not frozen, and has nothing of it.
     """
-    account_id = _account(ledger, address, tokens)
+    account_id = _account(ledger, address, tokens, payer)
     ending = [_ending(ledger, each, account_id) for each in tokens]
     for token, relationship in ending:
         if ledger.token(token.id) is not None:
@@ -123,21 +120,18 @@ def dissociate(ledger: Overlay, address: Address, tokens: Sequence[Address]) -> 
         ledger.count_associations(account_id, all=-1, automatic=-int(relationship.automatic))
 
 
-def _account(ledger: Overlay, address: Address, tokens: Sequence[Address]) -> int:
+def _account(ledger: Overlay, address: Address, tokens: Sequence[Address], payer: int | None) -> int:
     ids = set(map(token_address, tokens))
-    refuse_if(_NO_TOKEN in ids, "INVALID_TOKEN_ID")
+    refuse_if(ZERO_ADDRESS in ids, "INVALID_TOKEN_ID")
     refuse_if(len(ids) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
-    account = existing_account(ledger, address)
-    refuse_if(account.key == HOLLOW_KEY, "INVALID_ACCOUNT_ID", Refusal.HALT)
-    return account.id
+    account_id = existing_account(ledger, address).id
+    require_signature(ledger, account_id, payer, "INVALID_ACCOUNT_ID")
+    return account_id
 
 
 def _ending(ledger: Overlay, address: Address, account_id: int) -> tuple[Token, Relationship]:
-    at = token_address(address)
-    lookups: tuple[Any, ...] = (ledger.token_at, ledger.token_deleted_at, ledger.token_deleted_before_at)
-    token = next(filter(None, (lookup(at) for lookup in lookups)), None)
-    if token is None:
-        raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    at, code = token_address(address), "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
+    token = required(ledger.known_token_at(at) or ledger.token_deleted_before_at(at), code)
     relationship = associated(ledger, token, account_id)
     refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
     return token, relationship

@@ -64,7 +64,7 @@ def burn(ledger: Overlay, address: Address, amount: int, serials: Sequence[int])
     the treasury's; the supply.
     """
     is_token = token_address(address) == address
-    named = (ledger.token_at(address) or ledger.token_deleted_at(address)) if is_token else None
+    named = ledger.known_token_at(address) if is_token else None
     unique = named is not None and named.unique
     amount, serials = (0, tuple(dict.fromkeys(serials))) if unique else (amount, ())
     refuse_if(amount < 0, "INVALID_TOKEN_BURN_AMOUNT")

@@ -6,14 +6,18 @@ from typing import Any
 
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.engine.interface import Address
+from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations.holdings import (
+    account_of,
     add_relationship,
     add_units,
     check_usable,
-    first_relationship,
     has_kyc,
     named_token,
+    new_relationship,
+    require_signature,
+    slots_used_up,
+    token_address,
     unfrozen_relationship,
 )
 from web3sim.operations.refusals import Refused, refuse_if, required
@@ -39,21 +43,20 @@ _MISSING_KEYS = {
     "supply_key": "TOKEN_HAS_NO_SUPPLY_KEY",
     "fee_schedule_key": "TOKEN_HAS_NO_FEE_SCHEDULE_KEY",
     "pause_key": "TOKEN_HAS_NO_PAUSE_KEY",
-    "metadata_key": "TOKEN_HAS_NO_METADATA_KEY",
 }
 
 
-def update_token(ledger: Overlay, address: Address, body: Any) -> None:
+def update_token(ledger: Overlay, address: Address, body: Any, payer: int | None) -> None:
     """Change a token by a TokenUpdate body; what is empty or 0 in it stays. Every key counts as having
     signed.
 
     Checks, in this order: the keys; the token, and what it needs keys for; it is not deleted, not paused;
     memo, symbol and name; expiry; the new treasury. Errors: Refused.
     """
-    refuse_if(address[-8:] == bytes(8), "INVALID_TOKEN_ID")
+    refuse_if(token_address(address) == ZERO_ADDRESS, "INVALID_TOKEN_ID")
     check_keys(body)
     token = named_token(ledger, address)
-    _check_changeable(ledger, token, body)
+    _check_changeable(ledger, token, body, payer)
     check_usable(ledger, token)
     check_memo(body.memo.value)
     if body.symbol:
@@ -69,20 +72,22 @@ def update_token(ledger: Overlay, address: Address, body: Any) -> None:
         body.HasField("autoRenewPeriod") and not is_valid_period(body), "AUTORENEW_DURATION_NOT_IN_RANGE"
     )
     treasury = entity_id.of_account(body.treasury) or token.treasury_account_id
-    if treasury != token.treasury_account_id:
+    if body.HasField("treasury"):
         _change_treasury(ledger, token, treasury)
     _put(ledger, token, treasury, body)
 
 
-def _check_changeable(ledger: Overlay, token: Token, body: Any) -> None:
+def _check_changeable(ledger: Overlay, token: Token, body: Any, payer: int | None) -> None:
     """Only the expiry may change without an admin key, and other keys, each by itself (HIP-540)."""
     immutable = "" if token.admin_key else "TOKEN_IS_IMMUTABLE"
     if body.HasField("treasury"):
         refuse_if(immutable, immutable)
-        required(ledger.entity(entity_id.of_account(body.treasury)), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+        treasury = entity_id.of_account(body.treasury)
+        required(account_of(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+        require_signature(ledger, treasury, payer, "INVALID_ACCOUNT_ID")
     if body.HasField("autoRenewAccount"):
         refuse_if(immutable, immutable)
-        check_renewer(ledger, body)
+        check_renewer(ledger, body, payer)
     of_admin = body.HasField("adminKey") or body.name or body.symbol or body.HasField("memo")
     refuse_if(immutable and (of_admin or body.HasField("autoRenewPeriod")), immutable)
     keys = keys_of(body)
@@ -93,20 +98,21 @@ def _check_changeable(ledger: Overlay, token: Token, body: Any) -> None:
 def _change_treasury(ledger: Overlay, token: Token, treasury: int) -> None:
     """All that the old treasury has becomes the new one's, which is associated if it may be."""
     if ledger.relationship(token, treasury) is None:
-        account = ledger.entity(treasury)
-        most = 0 if account is None else account.max_automatic_associations
-        refuse_if(0 <= most <= ledger.associations(treasury).automatic, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
-        add_relationship(ledger, replace(first_relationship(token, treasury), automatic=True))
+        account = required(account_of(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+        refuse_if(slots_used_up(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+        add_relationship(ledger, new_relationship(token, treasury, automatic=True))
+    if treasury == token.treasury_account_id:
+        return
+    old = unfrozen_relationship(ledger, token, token.treasury_account_id)
     new = unfrozen_relationship(ledger, token, treasury)
-    refuse_if(not has_kyc(token, new), "TOKEN_HAS_NO_KYC_KEY")
-    refuse_if(token.unique and new.balance, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
-    old = ledger.relationship(token, token.treasury_account_id)
-    held = 0 if old is None else old.balance
-    if token.unique:
-        ledger.replace_owner(token.id, token.treasury_account_id, treasury)
-    if held:
-        add_units(ledger, token, token.treasury_account_id, -held)
-        add_units(ledger, token, treasury, held)
+    if old.balance:
+        have_kyc = has_kyc(token, old) and has_kyc(token, new)
+        refuse_if(not have_kyc, "TOKEN_HAS_NO_KYC_KEY")
+        refuse_if(token.unique and new.balance, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
+        if token.unique:
+            ledger.replace_owner(token.id, token.treasury_account_id, treasury)
+        add_units(ledger, token, token.treasury_account_id, -old.balance)
+        add_units(ledger, token, treasury, old.balance)
 
 
 def _put(ledger: Overlay, token: Token, treasury: int, body: Any) -> None:

@@ -14,12 +14,12 @@ _LAST_PLACEHOLDER = -1_000_000
 
 
 def placeholder(index: int) -> int:
-    """Return the number of the first, second and further address where nothing is."""
+    """Return the number of the first, second and further address where nothing is; 0 names no token."""
     return -1 - index
 
 
 def is_placeholder(number: int) -> bool:
-    return _LAST_PLACEHOLDER <= number < 0
+    return _LAST_PLACEHOLDER <= number <= 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from mirror.core.values import entity_id
-from web3sim.operations.holdings import named_token
-from web3sim.operations.refusals import Refused, refuse_if
+from web3sim.operations import holdings
+from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.operations.transfers.body import (
     Adjustment,
     NftTransfer,
@@ -18,8 +18,6 @@ from web3sim.state.tables.interface import Entity
 #: Of a network's default configuration.
 MOST_HBAR_ADJUSTMENTS = MOST_UNIT_ADJUSTMENTS = MOST_NFTS = 10
 LAST_SYSTEM_ACCOUNT = 750
-# The accounts that pay rewards; they have no keys.
-_REWARD_ACCOUNTS = (800, 801)
 
 
 # LISTS
@@ -28,8 +26,8 @@ _REWARD_ACCOUNTS = (800, 801)
 def check_lists(transfers: Transfers) -> None:
     """Refuse lists that contradict themselves. Errors: Refused.
 
-    Checks, in this order: hbar adds up to zero, then no account is there twice; the same for each token, then
-    its serials; every token is there once.
+    Checks, in this order: hbar adds up to zero, then no account is there twice; for each token that it is
+    named, then the same, then its serials; every token is there once.
     """
     refuse_if(sum(each.amount for each in transfers.hbar), "INVALID_ACCOUNT_AMOUNTS")
     _check_repetitions(transfers.hbar)
@@ -39,6 +37,7 @@ def check_lists(transfers: Transfers) -> None:
 def check_token_lists(tokens: Sequence[TokenTransfers], *, approvals: bool = True) -> None:
     """The same for tokens alone; without `approvals` nothing may come from an allowance. Errors: Refused."""
     for each in tokens:
+        refuse_if(not each.token_id, "INVALID_TOKEN_ID")
         if sum(adjustment.amount for adjustment in each.adjustments):
             raise Refused("TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN")
         refuse_if(not approvals and _has_approvals(each), "NOT_SUPPORTED")
@@ -112,12 +111,12 @@ def check_participants(ledger: Overlay, transfers: Transfers) -> None:
     hbar moves between.
     """
     for each in transfers.tokens:
-        refuse_if(is_placeholder(each.token_id), "INVALID_TOKEN_ID")
-        named_token(ledger, entity_id.long_zero(each.token_id))
+        unknown = is_placeholder(each.token_id) or ledger.known_token(each.token_id) is None
+        refuse_if(unknown, "INVALID_TOKEN_ID")
         for adjustment in each.adjustments:
             _check_adjustment(ledger, adjustment, hbar=False)
         for nft in each.nfts:
-            _check_party(ledger, nft.sender, gives=True)
+            _check_party(ledger, nft.sender, gives=True, approved=nft.approved)
             if not is_placeholder(nft.receiver):
                 _check_party(ledger, nft.receiver, gives=False)
     for adjustment in transfers.hbar:
@@ -129,20 +128,21 @@ def _check_adjustment(ledger: Overlay, adjustment: Adjustment, *, hbar: bool) ->
     if account_of(ledger, adjustment.account) is None:
         refuse_if(gives or (hbar and not gets), "INVALID_ACCOUNT_ID")
     elif gives or (gets and not hbar):
-        _check_party(ledger, adjustment.account, gives=gives)
+        _check_party(ledger, adjustment.account, gives=gives, approved=adjustment.approved)
 
 
-def _check_party(ledger: Overlay, account: int, *, gives: bool) -> None:
-    if account_of(ledger, account) is None:
-        raise Refused("INVALID_ACCOUNT_ID")
-    if entity_id.decode(account)[2] in _REWARD_ACCOUNTS:
-        raise Refused("INVALID_SIGNATURE" if gives else "INVALID_ACCOUNT_ID")
+def _check_party(ledger: Overlay, number: int, *, gives: bool, approved: bool = False) -> None:
+    account = required(account_of(ledger, number), "INVALID_ACCOUNT_ID")
+    if entity_id.decode(number)[2] in holdings.REWARD_ACCOUNTS:
+        # Contracts get another code than people for a missing signature.
+        raise Refused("INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE" if gives else "INVALID_ACCOUNT_ID")
+    if gives and not approved:
+        holdings.check_signs(account)
 
 
 def account_of(ledger: Overlay, number: int) -> Entity | None:
     """Return the account or contract of an id; None if it is not there."""
-    entity = None if is_placeholder(number) else ledger.entity(number)
-    return entity if entity is not None and entity.type in ("ACCOUNT", "CONTRACT") else None
+    return None if is_placeholder(number) else holdings.account_of(ledger, number)
 
 
 # ALLOWANCES

@@ -3,21 +3,20 @@
 from web3sim.engine.interface import AccountKind
 from web3sim.operations.holdings import (
     HOLLOW_KEY,
+    LONG_ZERO_PREFIX,
+    UNLIMITED,
     add_relationship,
     associated,
     is_frozen,
     new_relationship,
+    slots_used_up,
     usable_token,
 )
 from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.transfers.body import NftTransfer, Outcome, Transfers
 from web3sim.operations.transfers.checks import account_of
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity, Token
-
-UNLIMITED = -1
-# A long-zero address can't be an alias.
-_LONG_ZERO_PREFIX = bytes(12)
+from web3sim.state.tables.interface import Token
 
 
 def with_new_accounts(ledger: Overlay, transfers: Transfers) -> tuple[Transfers, frozenset[int]]:
@@ -29,19 +28,13 @@ def with_new_accounts(ledger: Overlay, transfers: Transfers) -> tuple[Transfers,
         address = transfers.missing.get(number)
         if address is None or number in created:
             continue
-        refuse_if(address.startswith(_LONG_ZERO_PREFIX), "INVALID_ALIAS_KEY")
+        refuse_if(address.startswith(LONG_ZERO_PREFIX), "INVALID_ALIAS_KEY")
         account = ledger.add_entity(
             AccountKind.ACCOUNT, address, key=HOLLOW_KEY, max_automatic_associations=UNLIMITED
         )
         created[number] = account.id
     refuse_if(len(created) < len(transfers.missing), "INVALID_ACCOUNT_ID")
     return (transfers.renamed(created) if created else transfers), frozenset(created.values())
-
-
-def slots_used_up(ledger: Overlay, account: Entity) -> bool:
-    """Return whether an account takes no more tokens by itself."""
-    most = account.max_automatic_associations
-    return most != UNLIMITED and most <= ledger.associations(account.id).automatic
 
 
 def associate_receivers(ledger: Overlay, transfers: Transfers, outcome: Outcome) -> None:

@@ -3,9 +3,10 @@
 from typing import Any
 
 from web3sim.engine.interface import Address
+from web3sim.operations.holdings import account_number
 from web3sim.operations.refusals import Refusal, Refused
 from web3sim.operations.tokens.allowances import approve_for_all, approve_serial, approve_units
-from web3sim.system_contracts.abi import int64_of
+from web3sim.system_contracts.abi import InvalidArguments, int64_of
 from web3sim.system_contracts.functions import Invocation
 from web3sim.system_contracts.token_service.events import log_approval, log_approval_for_all
 from web3sim.system_contracts.token_service.transfers import called_token
@@ -21,7 +22,10 @@ def approve(invocation: Invocation, token: Address, spender: Address, amount: in
 
 
 def approve_nft(invocation: Invocation, token: Address, spender: Address, serial: int) -> None:
-    approval = approve_serial(invocation.ledger, invocation.sender(), token, spender, int64_of(serial))
+    ledger = invocation.ledger
+    approval = approve_serial(ledger, invocation.sender(), token, spender, int64_of(serial))
+    if invocation.target is None and account_number(ledger, spender) is None:
+        raise InvalidArguments("the event of the service itself names a spender by its number")
     log_approval(invocation, approval, serial)
 
 

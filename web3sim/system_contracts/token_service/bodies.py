@@ -21,7 +21,7 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations import prices
-from web3sim.operations.holdings import token_address
+from web3sim.operations.holdings import FEE_COLLECTOR_NUM, account_number, token_address, usable_key
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
 from web3sim.operations.tokens.create import KEYS, create_token
 from web3sim.operations.tokens.update import update_fees, update_token
@@ -38,10 +38,8 @@ KINDS = {
     16: "supply_key",
     32: "fee_schedule_key",
     64: "pause_key",
-    128: "metadata_key",
 }
 CREATION_GAS = 100_000
-_FEE_COLLECTOR_NUM = 98
 _ED25519_LENGTH, _ECDSA_LENGTH = 32, 33
 _UINT64, _UINT32 = 2**64 - 1, 2**32 - 1
 
@@ -60,16 +58,16 @@ def create(message: Any, invocation: Invocation, struct: tuple[Any, ...]) -> byt
     check_creation(invocation, struct)
     now = ledger.state.block.consensus_start // NANOS_PER_SECOND
     try:
-        return ledger.address_of(create_token(ledger, body, now).id)
+        return ledger.address_of(create_token(ledger, body, now, invocation.sender_id).id)
     except Refused as refused:
-        raise Refused(refused.code, Refusal.WORD) from None
+        raise Refused(refused.code, refused.refusal or Refusal.WORD) from None
 
 
 def check_creation(invocation: Invocation, struct: tuple[Any, ...]) -> None:
     """Errors: Refused, without a symbol or treasury; InvalidArguments, if no number is the treasury's."""
     _, symbol, treasury, *_ = struct
     refuse_if(not symbol, "MISSING_TOKEN_SYMBOL", Refusal.TEXT)
-    if not _num(invocation.ledger, treasury):
+    if not account_number(invocation.ledger, treasury):
         raise InvalidArguments("the treasury has no number")
     refuse_if(invocation.ledger.account_at(treasury) is None, "INVALID_ACCOUNT_ID", Refusal.TEXT)
 
@@ -81,7 +79,7 @@ def _take_fee(invocation: Invocation, price: int) -> None:
     fee = max(fee + fee // 5 - CREATION_GAS * invocation.prices.gas, 0)
     refuse_if(call.value < fee, "INSUFFICIENT_TX_FEE")
     ledger.journal.set_balance(call.sender, ledger.journal.get_balance(call.sender) - fee)
-    ledger.add_hbar(ledger.state.encoded(_FEE_COLLECTOR_NUM), fee)
+    ledger.add_hbar(ledger.state.encoded(FEE_COLLECTOR_NUM), fee)
 
 
 def fungible_token(
@@ -110,9 +108,9 @@ def _creation(
     body = message.tokenCreation
     body.name, body.symbol, body.memo = name, symbol, memo
     body.supplyType, body.maxSupply, body.freezeDefault = int(finite), max_supply, freeze_default
-    body.treasury.CopyFrom(_account(invocation.ledger, treasury))
+    body.treasury.CopyFrom(_account(account_number(invocation.ledger, treasury)))
     _set_keys(invocation, body, token_keys)
-    _set_expiry(invocation, body, expiry)
+    _set_expiry(body, expiry, _number(invocation.ledger, expiry[1]))
     body.custom_fees.extend(_fees(invocation.ledger, fixed, fractional=fractional, royalty=royalty))
     return message
 
@@ -122,31 +120,32 @@ def _creation(
 
 def update(message: Any, invocation: Invocation, token: bytes) -> None:
     """Change a token by a message. Errors: Refused."""
-    update_token(invocation.ledger, token, message.tokenUpdate)
+    update_token(invocation.ledger, token, message.tokenUpdate, invocation.sender_id)
 
 
 def change_of_info(invocation: Invocation, token: bytes, struct: Any) -> Any:
-    """Supply and freeze default of the struct are not changed."""
+    """Supply and freeze default of the struct are not changed, nor the treasury to account 0."""
     name, symbol, treasury, memo, _, _, _, token_keys, expiry = struct
     message = change_of_keys(invocation, token, token_keys)
     body = message.tokenUpdate
     body.name, body.symbol, body.memo.value = name, symbol, memo
-    if any(treasury):
-        body.treasury.CopyFrom(_account(invocation.ledger, treasury))
-    _set_expiry(invocation, body, expiry)
+    number = account_number(invocation.ledger, treasury)
+    if number != 0:
+        body.treasury.CopyFrom(_account(number))
+    _set_expiry(body, expiry, account_number(invocation.ledger, expiry[1]))
     return message
 
 
 def change_of_expiry(invocation: Invocation, token: bytes, expiry: Any) -> Any:
     message = change_of_keys(invocation, token, ())
-    _set_expiry(invocation, message.tokenUpdate, expiry)
+    _set_expiry(message.tokenUpdate, expiry, account_number(invocation.ledger, expiry[1]))
     return message
 
 
 def change_of_keys(invocation: Invocation, token: bytes, token_keys: Any) -> Any:
     message: Any = SchedulableTransactionBody()
-    num = entity_id.num_of_long_zero(token_address(token)) or 0
-    message.tokenUpdate.token.CopyFrom(_id(TokenID, "tokenNum", invocation.ledger.state.encoded(num)))
+    token_id = invocation.ledger.state.encoded(_token_num(token))
+    message.tokenUpdate.token.CopyFrom(_id(TokenID, "tokenNum", token_id))
     _set_keys(invocation, message.tokenUpdate, token_keys)
     return message
 
@@ -157,29 +156,27 @@ def fee_limits(invocation: Invocation, token: bytes, first: Sequence[Any], secon
 
 
 def update_fungible_fees(invocation: Invocation, token: bytes, fixed: Any, fractional: Any) -> None:
-    update_fees(invocation.ledger, token, _fees(invocation.ledger, fixed, fractional=fractional))
+    fees = _fees(invocation.ledger, fixed, fractional=fractional, strict=False)
+    update_fees(invocation.ledger, token, fees)
 
 
 def update_unique_fees(invocation: Invocation, token: bytes, fixed: Any, royalty: Any) -> None:
-    update_fees(invocation.ledger, token, _fees(invocation.ledger, fixed, royalty=royalty))
+    update_fees(invocation.ledger, token, _fees(invocation.ledger, fixed, royalty=royalty, strict=False))
 
 
 # ACCOUNTS, EXPIRY, KEYS
 
 
-def _num(ledger: Overlay, address: bytes) -> int:
-    """Return the id of an account, or of a long-zero address without one; 0 at other addresses."""
-    account = ledger.account_id_at(address)
-    if account is not None:
-        return account
-    num = entity_id.num_of_long_zero(address)
-    encoded = 0 if not num else ledger.state.encoded(num)
-    # The long-zero address of an account that has one of its own is not its address.
-    return encoded if ledger.entity(encoded) is None else 0
+def _number(ledger: Overlay, address: bytes) -> int:
+    """Return the number of an account, 0 for none. Errors: InvalidArguments, if the address has no number."""
+    number = account_number(ledger, address)
+    if number is None:
+        raise InvalidArguments(f"0x{address.hex()} has no number")
+    return number
 
 
-def _account(ledger: Overlay, address: bytes) -> Any:
-    return _id(AccountID, "accountNum", _num(ledger, address))
+def _account(number: int | None) -> Any:
+    return _id(AccountID, "accountNum", number or 0)
 
 
 def _id(message: Any, field: str, encoded: int) -> Any:
@@ -187,12 +184,12 @@ def _id(message: Any, field: str, encoded: int) -> Any:
     return message(shardNum=shard, realmNum=realm, **{field: num})
 
 
-def _set_expiry(invocation: Invocation, body: Any, expiry: tuple[Any, ...]) -> None:
-    second, auto_renew_account, auto_renew_period = expiry
+def _set_expiry(body: Any, expiry: tuple[Any, ...], auto_renew_account: int | None) -> None:
+    second, _, auto_renew_period = expiry
     if second:
         body.expiry.seconds = second
-    if any(auto_renew_account):
-        body.autoRenewAccount.CopyFrom(_account(invocation.ledger, auto_renew_account))
+    if auto_renew_account:
+        body.autoRenewAccount.CopyFrom(_account(auto_renew_account))
     if auto_renew_period:
         body.autoRenewPeriod.seconds = auto_renew_period
 
@@ -209,70 +206,80 @@ def _set_keys(invocation: Invocation, body: Any, token_keys: Any) -> None:
 def _key(
     invocation: Invocation, inherits: bool, contract: bytes, ed25519: bytes, ecdsa: bytes, delegatable: bytes
 ) -> Any:
-    if [inherits, any(contract), bool(ed25519), bool(ecdsa), any(delegatable)].count(True) != 1:
+    """Return the only member of a KeyValue; a public key of another length is none."""
+    by_contract, by_delegate = (_number(invocation.ledger, address) for address in (contract, delegatable))
+    has_ed25519, has_ecdsa = len(ed25519) == _ED25519_LENGTH, len(ecdsa) == _ECDSA_LENGTH
+    if [inherits, bool(by_contract), has_ed25519, has_ecdsa, bool(by_delegate)].count(True) != 1:
         raise InvalidArguments("a key is not exactly one of its members")
     if inherits:
         return _key_of_sender(invocation)
-    if any(contract):
-        return Key(contractID=_contract(invocation.ledger, contract))
-    if any(delegatable):
-        return Key(delegatable_contract_id=_contract(invocation.ledger, delegatable))
-    if len(ed25519) == _ED25519_LENGTH:
-        return Key(ed25519=ed25519)
-    if len(ecdsa) == _ECDSA_LENGTH:
-        return Key(ECDSA_secp256k1=ecdsa)
-    raise InvalidArguments("a public key has a wrong length")
+    if by_contract:
+        return Key(contractID=_id(ContractID, "contractNum", by_contract))
+    if by_delegate:
+        return Key(delegatable_contract_id=_id(ContractID, "contractNum", by_delegate))
+    return Key(ed25519=ed25519) if has_ed25519 else Key(ECDSA_secp256k1=ecdsa)
 
 
 def _key_of_sender(invocation: Invocation) -> Any:
     """A contract without a key of its own is named by its id."""
     sender = invocation.sender()
-    if sender.key:
-        return Key.FromString(sender.key)
+    key = usable_key(sender)
+    if key is not None:
+        return key
     return Key(contractID=_id(ContractID, "contractNum", sender.id)) if sender.type == "CONTRACT" else Key()
-
-
-def _contract(ledger: Overlay, address: bytes) -> Any:
-    num = _num(ledger, address)
-    return _id(ContractID, "contractNum", num) if num else ContractID(evm_address=address)
 
 
 # FEES
 
 
 def _fees(
-    ledger: Overlay, fixed: Iterable[Any], *, fractional: Iterable[Any] = (), royalty: Iterable[Any] = ()
+    ledger: Overlay,
+    fixed: Iterable[Any],
+    *,
+    fractional: Iterable[Any] = (),
+    royalty: Iterable[Any] = (),
+    strict: bool = True,
 ) -> list[Any]:
-    """Return CustomFee messages, from FixedFee, FractionalFee and RoyaltyFee of any version."""
+    """Return CustomFee messages, from FixedFee, FractionalFee and RoyaltyFee of any version.
+
+    Those of a new token are `strict`: what can't be meant raises InvalidArguments.
+    """
     fees = []
-    for amount, token, in_hbar, in_itself, collector in fixed:
-        fee = _fixed(ledger, amount, token, in_hbar=in_hbar, in_itself=in_itself)
-        fees.append(_fee(ledger, collector, fixed_fee=fee))
+    for *terms, collector in fixed:
+        fees.append(_fee(ledger, collector, strict, fixed_fee=_fixed(ledger, *terms, strict=strict)))
     for numerator, denominator, least, most, net_of_transfers, collector in fractional:
-        terms = FractionalFee(minimum_amount=least, maximum_amount=most, net_of_transfers=net_of_transfers)
-        terms.fractional_amount.numerator, terms.fractional_amount.denominator = numerator, denominator
-        fees.append(_fee(ledger, collector, fractional_fee=terms))
+        part = FractionalFee(minimum_amount=least, maximum_amount=most, net_of_transfers=net_of_transfers)
+        part.fractional_amount.numerator, part.fractional_amount.denominator = numerator, denominator
+        fees.append(_fee(ledger, collector, strict, fractional_fee=part))
     for numerator, denominator, amount, token, in_hbar, collector in royalty:
-        terms = RoyaltyFee()
-        fraction = terms.exchange_value_fraction
+        share = RoyaltyFee()
+        fraction = share.exchange_value_fraction
         fraction.numerator, fraction.denominator = numerator, denominator
-        if amount > 0:
-            fee = _fixed(ledger, amount, token, in_hbar=in_hbar, in_itself=False)
-            terms.fallback_fee.CopyFrom(fee)
-        fees.append(_fee(ledger, collector, royalty_fee=terms))
+        if amount or _token_num(token) or (strict and in_hbar):
+            share.fallback_fee.CopyFrom(_fixed(ledger, amount, token, in_hbar, False, strict=strict))
+        fees.append(_fee(ledger, collector, strict, royalty_fee=share))
     return fees
 
 
-def _fee(ledger: Overlay, collector: bytes, **kind: Any) -> Any:
-    return CustomFee(fee_collector_account_id=_account(ledger, collector), **kind)
+def _fee(ledger: Overlay, collector: bytes, strict: bool, **kind: Any) -> Any:
+    number = _number(ledger, collector) if strict else account_number(ledger, collector)
+    return CustomFee(fee_collector_account_id=_account(number), **kind)
 
 
-def _fixed(ledger: Overlay, amount: int, token: bytes, *, in_hbar: bool, in_itself: bool) -> Any:
-    """Return a FixedFee, in the token itself with token 0.0.0. Errors: InvalidArguments."""
-    if in_hbar + in_itself + any(token) != 1:
+def _fixed(
+    ledger: Overlay, amount: int, token: bytes, in_hbar: bool, in_itself: bool, *, strict: bool
+) -> Any:
+    """Return a FixedFee, in the token itself with token 0.0.0. Errors: InvalidArguments, if `strict`."""
+    num = _token_num(token)
+    if strict and in_hbar + in_itself + bool(num) != 1:
         raise InvalidArguments("a fee is not in exactly one of hbar, the token itself, a token")
-    if in_hbar:
+    if in_itself:
+        return FixedFee(amount=amount, denominating_token_id=TokenID())
+    if in_hbar or not num:
         return FixedFee(amount=amount)
-    num = entity_id.num_of_long_zero(token_address(token)) or 0
-    paid_in = TokenID() if in_itself else _id(TokenID, "tokenNum", ledger.state.encoded(num))
+    paid_in = _id(TokenID, "tokenNum", ledger.state.encoded(num))
     return FixedFee(amount=amount, denominating_token_id=paid_in)
+
+
+def _token_num(address: bytes) -> int:
+    return entity_id.num_of_long_zero(token_address(address)) or 0

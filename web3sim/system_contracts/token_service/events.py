@@ -5,6 +5,7 @@ Amounts are in the token's smallest unit. A serial number is indexed, an amount 
 
 from mirror.core.values import entity_id
 from mirror.core.values.hashes import keccak256
+from web3sim.engine.interface import ZERO_ADDRESS
 from web3sim.operations.tokens.allowances import Approval
 from web3sim.operations.transfers.body import NftTransfer, Outcome
 from web3sim.system_contracts.abi import word_of
@@ -13,7 +14,6 @@ from web3sim.system_contracts.functions import Invocation
 _TRANSFER = keccak256(b"Transfer(address,address,uint256)")
 _APPROVAL = keccak256(b"Approval(address,address,uint256)")
 _APPROVAL_FOR_ALL = keccak256(b"ApprovalForAll(address,address,bool)")
-_ZERO_ADDRESS = bytes(20)
 
 
 def log_units(invocation: Invocation, token_id: int, sender: int, receiver: int, amount: int) -> None:
@@ -66,9 +66,9 @@ def _parties(invocation: Invocation, approval: Approval) -> tuple[bytes, bytes]:
     spender = approval.spender
     if invocation.target is None:
         owner = entity_id.long_zero(approval.owner)
-        return owner, _ZERO_ADDRESS if spender is None else entity_id.long_zero(spender)
+        return owner, ZERO_ADDRESS if spender is None else entity_id.long_zero(spender)
     address_of = invocation.ledger.address_of
-    return address_of(approval.owner), _ZERO_ADDRESS if spender is None else address_of(spender)
+    return address_of(approval.owner), ZERO_ADDRESS if spender is None else address_of(spender)
 
 
 def _addresses(invocation: Invocation, *accounts: int) -> tuple[bytes, ...]:

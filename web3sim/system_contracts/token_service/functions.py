@@ -8,6 +8,7 @@ code.
 from collections.abc import Callable
 from typing import Any
 
+from web3sim.engine.interface import ZERO_ADDRESS
 from web3sim.operations.prices import (
     AIRDROP,
     APPROVE,
@@ -24,7 +25,6 @@ from web3sim.system_contracts.token_service import approvals, bodies, transfers,
 from web3sim.system_contracts.token_service.info import no_token_info
 from web3sim.system_contracts.token_service.views import of_argument, of_target
 
-_NOBODY = bytes(20)
 _OPERATION, _ASSOCIATE, _APPROVE = costs(TOKEN_OPERATION), costs(ASSOCIATE), costs(APPROVE)
 # What is charged depends on the ledger before the transfer.
 _BY_OPERATION = flat(0)
@@ -45,12 +45,22 @@ def _on_ledger(operation: Callable[..., Any]) -> Operation:
     return lambda invocation, *arguments: operation(invocation.ledger, *arguments)
 
 
+def _of_list(operation: Callable[..., None]) -> Operation:
+    return lambda invocation, account, tokens: operation(
+        invocation.ledger, account, tokens, invocation.sender_id
+    )
+
+
 def _of_one(operation: Callable[..., None]) -> Operation:
-    return lambda invocation, account, token: operation(invocation.ledger, account, [token])
+    return lambda invocation, account, token: _of_list(operation)(invocation, account, [token])
 
 
 def _of_caller(operation: Callable[..., None]) -> Operation:
-    return lambda invocation: operation(invocation.ledger, invocation.call.sender, [invocation.target])
+    def function(invocation: Invocation) -> None:
+        transfers.called_token(invocation)
+        _of_one(operation)(invocation, invocation.call.sender, invocation.target)
+
+    return function
 
 
 # SUPPLY AND STATUS
@@ -94,17 +104,21 @@ _SUPPLY_AND_STATUS = (
 )
 _BY_TOKENS = costs(ASSOCIATE, lambda account, tokens: len(tokens))
 _ASSOCIATIONS = (
-    _write("associateToken(address,address)", _of_one(status.associate), gas=_ASSOCIATE, own=True),
-    _write("associateTokens(address,address[])", _on_ledger(status.associate), gas=_BY_TOKENS, own=True),
-    _write("dissociateToken(address,address)", _of_one(status.dissociate), gas=_ASSOCIATE, own=True),
-    _write("dissociateTokens(address,address[])", _on_ledger(status.dissociate), gas=_ASSOCIATE, own=True),
+    _write("associateToken(address,address)", _of_one(status.associate), gas=_ASSOCIATE, only_direct=True),
+    _write(
+        "associateTokens(address,address[])", _of_list(status.associate), gas=_BY_TOKENS, only_direct=True
+    ),
+    _write("dissociateToken(address,address)", _of_one(status.dissociate), gas=_ASSOCIATE, only_direct=True),
+    _write(
+        "dissociateTokens(address,address[])", _of_list(status.dissociate), gas=_ASSOCIATE, only_direct=True
+    ),
 )
 
 
 # TRANSFERS AND APPROVALS
 
 _TRANSFERS = tuple(
-    _write(signature, operation, gas=_BY_OPERATION, own=True)
+    _write(signature, operation, gas=_BY_OPERATION, only_direct=True)
     for signature, operation in (
         ("cryptoTransfer(TokenTransferListV1[])", transfers.crypto_transfer_v1),
         ("cryptoTransfer(TransferList,TokenTransferListV2[])", transfers.crypto_transfer_v2),
@@ -130,7 +144,7 @@ _APPROVALS = (
         approvals.set_approval_for_all,
         gas=_APPROVE,
         refusal=Refusal.WORD,
-        own=True,
+        only_direct=True,
     ),
 )
 
@@ -146,7 +160,7 @@ _AIRDROPS = (
         limits=transfers.airdrop_limits,
     ),
     *(
-        _write(signature, transfers.of_pending(operation), limits=transfers.pending_limits, own=True)
+        _write(signature, transfers.of_pending(operation), limits=transfers.pending_limits, only_direct=True)
         for signature, operation in (
             ("cancelAirdrops(PendingAirdrop[])", cancel),
             ("claimAirdrops(PendingAirdrop[])", claim),
@@ -157,7 +171,7 @@ _AIRDROPS = (
         transfers.reject_tokens,
         gas=_BY_ENTRY,
         limits=transfers.reject_limits,
-        own=True,
+        only_direct=True,
     ),
 )
 
@@ -267,7 +281,7 @@ _VIEWS = (
         "getNonFungibleTokenInfo(address,int64)",
         views.unique_info,
         "(int32,(TokenInfoV1,int64,address,int64,bytes,address))",
-        nothing=lambda: ((no_token_info(), 0, _NOBODY, 0, b"", _NOBODY),),
+        nothing=lambda: ((no_token_info(), 0, ZERO_ADDRESS, 0, b"", ZERO_ADDRESS),),
     ),
     Function("getTokenCustomFees(address)", views.custom_fees, "(int32,CustomFeesV2)"),
     Function("allowance(address,address,address)", views.allowance, "(int64,uint256)"),
@@ -276,7 +290,7 @@ _VIEWS = (
         of_argument(views.approved),
         "(int32,address)",
         refusal=Refusal.TEXT,
-        own=True,
+        only_direct=True,
     ),
     Function(
         "isApprovedForAll(address,address,address)",
@@ -309,10 +323,18 @@ _ERC_VIEWS = (
 )
 _ERC_WRITES = (
     *(
-        _at_token(signature, operation, "(bool)", gas=_BY_OPERATION, writes=True, refusal=Refusal.WORD)
-        for signature, operation in (
-            ("transfer(address,uint256)", transfers.erc_transfer),
-            ("transferFrom(address,address,uint256)", transfers.erc_transfer_from),
+        _at_token(
+            signature,
+            operation,
+            "(bool)",
+            gas=_BY_OPERATION,
+            writes=True,
+            refusal=Refusal.WORD,
+            limits=limits,
+        )
+        for signature, operation, limits in (
+            ("transfer(address,uint256)", transfers.erc_transfer, transfers.erc_transfer_limits),
+            ("transferFrom(address,address,uint256)", transfers.erc_transfer_from, None),
         )
     ),
     _at_token(

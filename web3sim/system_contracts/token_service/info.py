@@ -12,26 +12,24 @@ from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import DecodeError, Key
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.calls.chain import MAINNET_CHAIN_ID, chain_id
-from web3sim.engine.interface import Address
+from web3sim.engine.interface import ZERO_ADDRESS, Address
+from web3sim.operations.holdings import KYC_GRANTED
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import CustomFees, Nft, Token
 from web3sim.system_contracts.token_service.bodies import KINDS
 
-_NOBODY = bytes(20)
-_METADATA_KEY = 128
-_GRANTED = 1
 _LEDGERS = 3
 
 #: Members of a KeyValue; the first says whether the key of the caller counts, which is never set.
-NO_KEY = (False, _NOBODY, b"", b"", _NOBODY)
+NO_KEY = (False, ZERO_ADDRESS, b"", b"", ZERO_ADDRESS)
 #: Seconds, auto-renew account, its period in seconds.
-_NO_EXPIRY = (0, _NOBODY, 0)
+_NO_EXPIRY = (0, ZERO_ADDRESS, 0)
 
 Fee = Mapping[str, Any]
 
 
 def key_value(key: bytes | None) -> tuple[Any, ...] | None:
-    """Return the KeyValue of a serialized key; None without one. One of several keys has nothing in it."""
+    """Return the KeyValue of a serialized key; None without one. That of a list has nothing in it."""
     if not key:
         return None
     try:
@@ -39,20 +37,20 @@ def key_value(key: bytes | None) -> tuple[Any, ...] | None:
     except DecodeError:
         return None
     kind = message.WhichOneof("key")
-    if kind is None or (kind == "keyList" and not message.keyList.keys):
+    if kind is None:
         return None
     return (
         False,
-        _contract(message.contractID) if kind == "contractID" else _NOBODY,
+        _contract(message.contractID) if kind == "contractID" else ZERO_ADDRESS,
         bytes(message.ed25519) if kind == "ed25519" else b"",
         bytes(message.ECDSA_secp256k1) if kind == "ECDSA_secp256k1" else b"",
-        _contract(message.delegatable_contract_id) if kind == "delegatable_contract_id" else _NOBODY,
+        _contract(message.delegatable_contract_id) if kind == "delegatable_contract_id" else ZERO_ADDRESS,
     )
 
 
 def _contract(contract: Any) -> Address:
     if contract.WhichOneof("contract") == "evm_address":
-        return bytes(contract.evm_address).rjust(len(_NOBODY), b"\0")[-len(_NOBODY) :]
+        return bytes(contract.evm_address).rjust(len(ZERO_ADDRESS), b"\0")[-len(ZERO_ADDRESS) :]
     return entity_id.long_zero(contract.contractNum)
 
 
@@ -73,10 +71,10 @@ def ledger_id() -> str:
 def token_info(ledger: Overlay, token: Token) -> tuple[Any, ...]:
     """Return a TokenInfo."""
     supply, fees = ledger.total_supply(token), ledger.custom_fees(token.id)
-    return info(ledger, token, supply, fees, deleted=ledger.token(token.id) is None)
+    return info_struct(ledger, token, supply, fees, deleted=ledger.token(token.id) is None)
 
 
-def info(
+def info_struct(
     ledger: Overlay, token: Token, supply: int, fees: CustomFees, *, deleted: bool = False
 ) -> tuple[Any, ...]:
     """Return the TokenInfo of a token with this supply and these fees, whether it exists or not."""
@@ -88,21 +86,17 @@ def info(
         token.finite,
         token.max_supply,
         token.freeze_default,
-        [
-            (bit, key_value(getattr(token, column)) or NO_KEY)
-            for bit, column in KINDS.items()
-            if bit != _METADATA_KEY
-        ],
+        [(bit, key_value(getattr(token, column)) or NO_KEY) for bit, column in KINDS.items()],
         expiry(token),
     )
-    paused, kyc = token.pause_status == "PAUSED", token.kyc_status == _GRANTED
+    paused, kyc = token.pause_status == "PAUSED", token.kyc_status == KYC_GRANTED
     return (struct, max(supply, 0), deleted, kyc, paused, *fee_structs(ledger, fees), ledger_id())
 
 
 def no_token_info() -> tuple[Any, ...]:
     """Return the TokenInfo of an unknown token."""
-    keys = [(bit, NO_KEY) for bit in KINDS if bit != _METADATA_KEY]
-    struct = ("", "", _NOBODY, "", False, 0, False, keys, _NO_EXPIRY)
+    keys = [(bit, NO_KEY) for bit in KINDS]
+    struct = ("", "", ZERO_ADDRESS, "", False, 0, False, keys, _NO_EXPIRY)
     return (struct, 0, False, False, False, [], [], [], ledger_id())
 
 
@@ -114,7 +108,7 @@ def nft_info(ledger: Overlay, token: Token, serial_number: int, nft: Nft) -> tup
         ledger.address_of(owner),
         nft.created_timestamp // NANOS_PER_SECOND,
         nft.metadata,
-        ledger.address_of(nft.spender) if nft.spender else _NOBODY,
+        ledger.address_of(nft.spender) if nft.spender else ZERO_ADDRESS,
     )
 
 
@@ -169,8 +163,8 @@ def _fixed(fee: Fee) -> tuple[int, Address, bool]:
 
 def _collector(ledger: Overlay, fee: Fee) -> Address:
     collector = fee.get("collector_account_id")
-    return ledger.address_of(collector) if collector else _NOBODY
+    return ledger.address_of(collector) if collector else ZERO_ADDRESS
 
 
 def _long_zero(encoded: int | None) -> Address:
-    return entity_id.long_zero(encoded) if encoded else _NOBODY
+    return entity_id.long_zero(encoded) if encoded else ZERO_ADDRESS

@@ -3,16 +3,22 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from web3sim.engine.interface import Address
+from mirror.core.values import entity_id
+from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations.crypto_transfer import crypto_transfer, price
-from web3sim.operations.holdings import owner_of, token_address
-from web3sim.operations.prices import ASSOCIATE
+from web3sim.operations.holdings import (
+    FEE_COLLECTOR_NUM,
+    account_number,
+    add_tinybars,
+    owner_of,
+    token_address,
+)
+from web3sim.operations.prices import AIRDROP, ASSOCIATE
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
 from web3sim.operations.tokens.airdrops import (
     MOST_PENDING_IDS,
     PendingId,
     airdrop,
-    check_airdrop_limits,
 )
 from web3sim.operations.tokens.reject import reject
 from web3sim.operations.transfers.body import (
@@ -24,7 +30,7 @@ from web3sim.operations.transfers.body import (
     Transfers,
     placeholder,
 )
-from web3sim.operations.transfers.checks import credits_system_account
+from web3sim.operations.transfers.checks import MOST_NFTS, MOST_UNIT_ADJUSTMENTS, credits_system_account
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Token
 from web3sim.system_contracts.abi import InvalidArguments, int64_of
@@ -32,6 +38,7 @@ from web3sim.system_contracts.functions import Invocation, UnknownFunction
 from web3sim.system_contracts.token_service.events import log_outcome, log_serial, log_units
 
 _MOST_REJECTIONS = 10
+_LAST_RESERVED_ACCOUNT = 1000
 
 
 class _Body:
@@ -46,14 +53,21 @@ class _Body:
         """Read several accounts and the caller in one statement."""
         self._ledger.state.load({self._sender, *addresses})
 
+    def load_lists(self, lists: Any, hbar: Any = ()) -> None:
+        """Read the accounts of TransferLists of any version."""
+        units = (each[0] for adjustments in (hbar, *(each[1] for each in lists)) for each in adjustments)
+        self.load((*units, *(party for *_, nfts in lists for nft in nfts for party in nft[:2])))
+
     def token_id(self, address: Address, serial_number: int | None = None) -> int:
-        """Return the id of a token, also one that the call has deleted, or a placeholder.
+        """Return the id of a token, also one that the call has deleted, or a placeholder; 0 for none.
 
         With a serial number that serial is read, too.
         """
         at = token_address(address)
+        if at == ZERO_ADDRESS:
+            return 0
         self._ledger.load_token(at, serial_number)
-        token = self._ledger.token_at(at) or self._ledger.token_deleted_at(at)
+        token = self._ledger.known_token_at(at)
         if token is not None:
             return token.id
         return self._missing_tokens.setdefault(at, placeholder(len(self._missing_tokens)))
@@ -105,8 +119,7 @@ def crypto_transfer_v2(invocation: Invocation, hbar: Any, lists: Any) -> None:
 def _transfer_lists(invocation: Invocation, hbar: Any, lists: Any) -> None:
     """The lists of a token become one, of units or else of serials; amounts of an account are added."""
     body = _Body(invocation)
-    parties = (*(each[0] for _, units, _ in lists for each in units), *(each[0] for each in hbar))
-    body.load((*parties, *(nft[1] for _, _, nfts in lists for nft in nfts)))
+    body.load_lists(lists, hbar)
     by_token: dict[int, TokenTransfers] = {}
     for token, units, nfts in lists:
         transfers = body.list(token, units, () if units else nfts)
@@ -197,12 +210,15 @@ def called_token(invocation: Invocation, serial: int | None = None) -> Token:
         raise InvalidArguments("there is no such token") from None
 
 
-def erc_transfer(invocation: Invocation, receiver: Address, amount: int) -> bool:
-    """From the caller itself; of unique tokens there is no such function."""
-    token = called_token(invocation)
-    if token.unique:
+def erc_transfer_limits(invocation: Invocation, receiver: Address, amount: int) -> None:
+    """Of unique tokens there is no such function."""
+    if called_token(invocation).unique:
         raise UnknownFunction
-    sender = invocation.call.sender
+
+
+def erc_transfer(invocation: Invocation, receiver: Address, amount: int) -> bool:
+    """From the caller itself."""
+    token, sender = called_token(invocation), invocation.call.sender
     return _erc_transfer(invocation, token, ((sender, -int64_of(amount)), (receiver, amount)))
 
 
@@ -235,18 +251,35 @@ def _of_target(invocation: Invocation, units: Any = (), nfts: Any = ()) -> Outco
 # AIRDROPS
 
 
-def _airdrops(invocation: Invocation, lists: Any) -> Transfers:
-    """Each list stays as it is: a token that is there twice is refused."""
-    body = _Body(invocation)
-    return body.transfers([body.list(*each) for each in lists])
-
-
 def airdrop_limits(invocation: Invocation, lists: Any) -> None:
-    check_airdrop_limits(_airdrops(invocation, lists))
+    """Refuse too many units or serials, then receivers of the network itself or without a number."""
+    units, nfts = (sum(len(each[kind]) for each in lists) for kind in (1, 2))
+    too_many = units > MOST_UNIT_ADJUSTMENTS or nfts > MOST_NFTS
+    refuse_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED", Refusal.COSTLY_TEXT)
+    credited = [
+        *(address for _, units, _ in lists for address, amount, _ in units if amount > 0),
+        *(receiver for _, _, nfts in lists for _, receiver, _, _ in nfts),
+    ]
+    invocation.ledger.state.load(credited)
+    for address in credited:
+        number = account_number(invocation.ledger, address)
+        reserved = number is not None and entity_id.decode(number)[2] <= _LAST_RESERVED_ACCOUNT
+        refuse_if(reserved, "INVALID_RECEIVING_NODE_ACCOUNT", Refusal.COSTLY_TEXT)
 
 
 def airdrop_tokens(invocation: Invocation, lists: Any) -> None:
-    outcome = airdrop(invocation.ledger, _airdrops(invocation, lists))
+    """Each list stays as it is: a token that is there twice is refused."""
+    ledger, payer, prices = invocation.ledger, invocation.sender_id, invocation.prices
+
+    def charge(new: int, again: int) -> None:
+        fee = prices.tinybars(new * AIRDROP + again * ASSOCIATE)
+        if fee and payer is not None:
+            add_tinybars(ledger, payer, -fee, "INSUFFICIENT_PAYER_BALANCE")
+            ledger.add_hbar(ledger.state.encoded(FEE_COLLECTOR_NUM), fee)
+
+    body = _Body(invocation)
+    body.load_lists(lists)
+    outcome = airdrop(ledger, body.transfers([body.list(*each) for each in lists]), charge)
     log_outcome(invocation, outcome)
 
 
@@ -268,11 +301,18 @@ def _token(invocation: Invocation, address: Address) -> Token:
         raise Refused(refused.code, Refusal.COSTLY_TEXT) from None
 
 
+def _numbers(ledger: Overlay) -> Callable[[Address], int]:
+    """Return what numbers the parties of pending airdrops; 0 is no account's."""
+    parties = Parties(ledger)
+    return lambda address: 0 if account_number(ledger, address) == 0 else parties.number(address)
+
+
 def of_pending(operation: PendingOperation) -> Callable[[Invocation, Any], None]:
     """Return the function that claims or cancels several airdrops."""
 
     def function(invocation: Invocation, structs: Any) -> None:
-        number = Parties(invocation.ledger).number
+        invocation.ledger.state.load({party for struct in structs for party in struct[:2]})
+        number = _numbers(invocation.ledger)
         ids = []
         for sender, receiver, address, serial in structs:
             token = _token(invocation, address)
@@ -296,7 +336,8 @@ def of_called_pending(operation: PendingOperation, *, sends: bool) -> Callable[.
     """
 
     def function(invocation: Invocation, other: Address, serial: int | None = None) -> None:
-        token, number = called_token(invocation), Parties(invocation.ledger).number
+        invocation.ledger.state.load((invocation.call.sender, other))
+        token, number = called_token(invocation), _numbers(invocation.ledger)
         parties = number(invocation.call.sender), number(other)
         operation(invocation.ledger, [PendingId(*(parties if sends else parties[::-1]), token.id, serial)])
 

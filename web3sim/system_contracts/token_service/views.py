@@ -9,8 +9,8 @@ from typing import Any
 
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.values import entity_id
-from web3sim.engine.interface import Address
-from web3sim.operations.holdings import has_kyc, is_frozen, owner_of
+from web3sim.engine.interface import ZERO_ADDRESS, Address
+from web3sim.operations.holdings import KYC_GRANTED, has_kyc, is_frozen, owner_of
 from web3sim.operations.refusals import Refusal, Refused, refuse_if, required
 from web3sim.state.tables.interface import Nft, Relationship, Token
 from web3sim.system_contracts.abi import InvalidArguments
@@ -25,11 +25,8 @@ from web3sim.system_contracts.token_service.info import (
     token_info,
 )
 
-_GRANTED = 1
 _MOST_INT32, _MOST_UINT8 = 2**31 - 1, 255
-_METADATA_KEY = 128
 _NO_SERIAL = "ERC721Metadata: URI query for nonexistent token"
-_ZERO_ADDRESS = bytes(20)
 
 View = Callable[..., Any]
 
@@ -65,8 +62,7 @@ def of_target(view: View) -> View:
 
 
 def is_token(invocation: Invocation, address: Address) -> bool:
-    ledger = invocation.ledger
-    return (ledger.token_at(address) or ledger.token_deleted_at(address)) is not None
+    return invocation.ledger.known_token_at(address) is not None
 
 
 def token_type(invocation: Invocation, token: Token) -> int:
@@ -78,7 +74,7 @@ def default_freeze_status(invocation: Invocation, token: Token) -> bool:
 
 
 def default_kyc_status(invocation: Invocation, token: Token) -> bool:
-    return not token.kyc_key or token.kyc_status == _GRANTED
+    return not token.kyc_key or token.kyc_status == KYC_GRANTED
 
 
 def expiry_info(invocation: Invocation, token: Token) -> tuple[Any]:
@@ -86,7 +82,7 @@ def expiry_info(invocation: Invocation, token: Token) -> tuple[Any]:
 
 
 def token_key(invocation: Invocation, token: Token, kind: int) -> tuple[Any]:
-    column = None if kind == _METADATA_KEY else KINDS.get(kind & 0xFFFF_FFFF)
+    column = KINDS.get(kind & 0xFFFF_FFFF)
     value = None if column is None else key_value(getattr(token, column))
     return (required(value, "KEY_NOT_PROVIDED"),)
 
@@ -157,7 +153,7 @@ def unique_info(invocation: Invocation, address: Address, serial_number: int) ->
     nft = ledger.nft(token.id, serial_number) if token.unique else None
     if nft is not None:
         return ((token_info(ledger, token), *nft_info(ledger, token, serial_number, nft)),)
-    nothing = serial_number, entity_id.long_zero(token.treasury_account_id), 0, b"", _ZERO_ADDRESS
+    nothing = serial_number, entity_id.long_zero(token.treasury_account_id), 0, b"", ZERO_ADDRESS
     raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER", results=((token_info(ledger, token), *nothing),))
 
 
@@ -187,10 +183,14 @@ def decimals(invocation: Invocation, token: Token) -> int:
 
 
 def allowance(invocation: Invocation, address: Address, owner_at: Address, spender_at: Address) -> int:
-    """Of an unknown token, and of a unique one, 0; in static frames they are refused."""
+    """Of an unknown token, and of a unique one, 0; in static frames they are refused.
+
+    That of a unique one leaves no child.
+    """
     ledger = invocation.ledger
-    token = ledger.token_at(address) or ledger.token_deleted_at(address)
+    token = ledger.known_token_at(address)
     if token is None or token.unique:
+        invocation.leaves_child = token is None
         refuse_if(invocation.call.static, "INVALID_TOKEN_ID", Refusal.TEXT)
         return 0
     owner, spender = _accounts(invocation, owner_at, spender_at)
@@ -234,9 +234,7 @@ def owner(invocation: Invocation, token: Token, serial_number: int) -> Address:
 
 def token_uri(invocation: Invocation, serial_number: int) -> str:
     assert invocation.target is not None
-    token = invocation.ledger.token_at(invocation.target) or invocation.ledger.token_deleted_at(
-        invocation.target
-    )
+    token = invocation.ledger.known_token_at(invocation.target)
     if token is not None and not token.unique:
         raise InvalidArguments("a fungible token has no serials")
     nft = None if token is None else _nft(invocation, token, serial_number)
@@ -248,7 +246,7 @@ def approved(invocation: Invocation, token: Token, serial_number: int) -> Addres
     if nft is None:
         wrong_token = invocation.call.static and not token.unique
         raise Refused("INVALID_TOKEN_ID" if wrong_token else "INVALID_TOKEN_NFT_SERIAL_NUMBER")
-    return invocation.ledger.address_of(nft.spender) if nft.spender else _ZERO_ADDRESS
+    return invocation.ledger.address_of(nft.spender) if nft.spender else ZERO_ADDRESS
 
 
 def approved_for_all(invocation: Invocation, token: Token, owner: Address, operator: Address) -> bool:

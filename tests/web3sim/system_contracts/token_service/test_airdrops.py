@@ -1,6 +1,8 @@
 """Airdrops, and tokens given back."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from mirror.core.values.hapi.messages import ContractID, Key, KeyList, ThresholdKey
 from mirror.core.values.hapi.result_codes import NAMES
@@ -18,6 +20,7 @@ from tests.web3sim.system_contracts.simulation import (
 )
 from web3sim.engine.interface import Status
 from web3sim.operations.prices import WITHOUT_FILES
+from web3sim.state import cache
 from web3sim.state.tables.interface import AirdropKey
 
 TREASURY, ALICE, BOB, CAROL, DAVE, FRANK, COLLECTOR = 1001, 2001, 2002, 2003, 2004, 2006, 2010
@@ -26,6 +29,7 @@ TOKEN, UNIQUE, PAUSED, KNOWN, ROYAL = 3001, 3002, 3003, 3004, 3005
 PEOPLE = Key(ed25519=bytes(range(32)))
 KEY = PEOPLE.SerializeToString()
 CODES = {name: number for number, name in NAMES.items()}
+HBARS = 10**10
 NEW_ADDRESS = bytes.fromhex("830621be5815d8a1cd6f2a96d18013c6ad61c737")
 
 AIRDROP, CANCEL, CLAIM = (
@@ -42,13 +46,14 @@ def contract_key(number):
 
 @pytest.fixture
 def ledger(build):
-    for number in (TREASURY, ALICE, BOB, CAROL, CALLER, COLLECTOR):
+    for number in (TREASURY, ALICE, BOB, CAROL, COLLECTOR):
         build.entity(number, key=KEY, balance=1000)
+    build.entity(CALLER, key=KEY, balance=HBARS)
     build.entity(DAVE, max_automatic_token_associations=-1)
     other = contract_key(OTHER_CONTRACT).SerializeToString()
     build.entity(FRANK, key=other, receiver_sig_required=True)
     for number in (CONTRACT, OTHER_CONTRACT):
-        contract(build, number, b"", key=contract_key(number).SerializeToString())
+        contract(build, number, b"", key=contract_key(number).SerializeToString(), balance=HBARS)
     for number in (TOKEN, UNIQUE, PAUSED, KNOWN, ROYAL):
         build.entity(number, type="TOKEN")
     build.token(TOKEN, total_supply=100)
@@ -91,7 +96,7 @@ def waiting(calls, sender, receiver, token, serial_number=0):
 
 @pytest.mark.parametrize("state_of", [current, lambda: at(START + 100)], ids=["now", "then"])
 def test_associated_accounts_get_airdrops_at_once(ledger, state_of):
-    ledger.transaction(START + 50, tokens=[(TOKEN, ALICE, 50)])
+    ledger.transaction(START + 50, transfers=[(CALLER, HBARS)], tokens=[(TOKEN, ALICE, 50)])
     calls = Simulation(state=state_of())
     gifts = units(TOKEN, (ALICE, -10), (BOB, 3), (CAROL, 5), (DAVE, 2))
     answer = calls.ask(AIRDROP, [gifts])
@@ -172,7 +177,13 @@ def test_the_sender_pays_custom_fees_also_for_what_waits(ledger):
         ([units(PAUSED, (ALICE, -1), (BOB, 1))], "TOKEN_IS_PAUSED"),
         ([units(TOKEN, (2999, -1), (BOB, 1))], "INVALID_ACCOUNT_ID"),
         ([units(TOKEN, (ALICE, -1), (2999, 1))], "INVALID_ACCOUNT_ID"),
-        ([units(TOKEN, (ALICE, -1), (800, 1))], "INVALID_RECEIVING_NODE_ACCOUNT"),
+        *(
+            ([units(TOKEN, (ALICE, -1), (number, 1))], "INVALID_RECEIVING_NODE_ACCOUNT")
+            # The last one has an address of its own.
+            for number in (0, 800, 4000)
+        ),
+        ([serials(UNIQUE, (ALICE, 4000, 1))], "INVALID_RECEIVING_NODE_ACCOUNT"),
+        ([units(0, (ALICE, -1), (BOB, 2))], "INVALID_TOKEN_ID"),
         ([units(TOKEN, (ALICE, -51), (CAROL, 51))], "INSUFFICIENT_TOKEN_BALANCE"),
         ([units(TOKEN, (CAROL, -1), (BOB, 1))], "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
         (
@@ -198,9 +209,27 @@ def test_the_sender_pays_custom_fees_also_for_what_waits(ledger):
 def test_airdrops_are_refused(ledger, lists, code):
     fallback = {"amount": 1, "denominating_token_id": None}
     ledger.custom_fee(ROYAL, royalty_fees=[fee(numerator=1, denominator=2, fallback_fee=fallback)])
+    ledger.entity(4000, evm_address=NEW_ADDRESS)
     calls = Simulation()
     assert calls.code(AIRDROP, lists) == code
     assert calls.balances(TOKEN, ALICE, BOB) == [50, 0]
+
+
+def test_the_caller_pays_for_what_waits_and_for_new_associations(ledger):
+    calls = Simulation()
+    cents = 10**8
+    for gift, price in (
+        (units(TOKEN, (ALICE, -1), (BOB, 1)), 0),
+        (units(TOKEN, (ALICE, -3), (CAROL, 1), (DAVE, 2)), 20 * cents),
+        (units(TOKEN, (ALICE, -1), (CAROL, 1)), 5 * cents),
+        (serials(UNIQUE, (ALICE, CAROL, 1)), 10 * cents),
+    ):
+        before = calls.hbars(CALLER, 98)
+        assert calls.code(AIRDROP, [gift]) == "SUCCESS"
+        paid = WITHOUT_FILES.tinybars(price)
+        assert calls.hbars(CALLER, 98) == [before[0] - paid, before[1] + paid]
+    poor = Simulation(sender=BOB)
+    assert poor.code(AIRDROP, [units(TOKEN, (ALICE, -1), (CAROL, 1))]) == "INSUFFICIENT_PAYER_BALANCE"
 
 
 @pytest.mark.parametrize(
@@ -220,6 +249,31 @@ def test_airdrops_are_refused(ledger, lists, code):
 def test_a_receiver_has_to_be_able_to_claim(ledger, key, code):
     ledger.entity(4001, key=key.SerializeToString())
     assert Simulation().code(AIRDROP, [units(TOKEN, (ALICE, -1), (4001, 1))]) == code
+
+
+def test_too_many_airdrops_are_refused_before_anything_is_read(ledger):
+    cache.forget()
+    gifts = [units(TOKEN, *((number, 1) for number in range(6001, 6301)))]
+    calls = Simulation()
+    with CaptureQueriesContext(connection) as statements:
+        assert calls.code(AIRDROP, gifts) == "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED"
+    # Who calls, whose own address is looked up here.
+    assert len(statements) <= 1
+
+
+def test_the_accounts_of_airdrops_are_read_together(ledger):
+    for number in range(6001, 6009):
+        ledger.entity(number, max_automatic_token_associations=-1)
+    many = units(TOKEN, (ALICE, -8), *((number, 1) for number in range(6001, 6009)))
+    few = units(TOKEN, (ALICE, -1), (6001, 1))
+    counted = []
+    for gifts in (few, many):
+        cache.forget()
+        calls = Simulation()
+        with CaptureQueriesContext(connection) as statements:
+            assert calls.code(AIRDROP, [gifts]) == "SUCCESS"
+        counted.append(sum("from entity" in each["sql"].lower() for each in statements))
+    assert counted[0] == counted[1]
 
 
 # CLAIM AND CANCEL
@@ -319,6 +373,8 @@ def test_limits_are_checked_before_anything_else_for_all_gas(ledger, signature, 
         (CANCEL, pending(ALICE, 2999, TOKEN), "INVALID_PENDING_AIRDROP_ID"),
         (CLAIM, pending(ALICE, CAROL, UNIQUE, 0), "INVALID_PENDING_AIRDROP_ID"),
         (CANCEL, pending(ALICE, CAROL, UNIQUE, 0), "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
+        (CANCEL, pending(2999, CAROL, UNIQUE, 0), "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
+        (CANCEL, pending(0, CAROL, UNIQUE, 0), "INVALID_PENDING_AIRDROP_ID"),
     ],
 )
 def test_who_and_what_is_named_has_to_be_there(offers, signature, ids, code):
@@ -369,6 +425,9 @@ def test_tokens_are_given_back_to_their_treasuries_without_fees(ledger):
         (ALICE, [TOKEN], [(UNIQUE, n) for n in range(1, 11)], "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED"),
         (ALICE, [], [(UNIQUE, 0)], "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
         (2999, [TOKEN], [], "INVALID_OWNER_ID"),
+        (0, [TOKEN, TOKEN], [], "INVALID_ACCOUNT_ID"),
+        (4000, [TOKEN], [], "INVALID_ACCOUNT_ID"),
+        (4001, [TOKEN], [], "ACCOUNT_IS_IMMUTABLE"),
         (ALICE, [2999], [], "INVALID_TOKEN_ID"),
         (ALICE, [PAUSED], [], "TOKEN_IS_PAUSED"),
         (CAROL, [TOKEN], [], "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
@@ -381,6 +440,8 @@ def test_tokens_are_given_back_to_their_treasuries_without_fees(ledger):
     ],
 )
 def test_rejections_are_refused(ledger, owner, tokens, nfts, code):
+    ledger.entity(4000, evm_address=NEW_ADDRESS)
+    ledger.entity(4001, key=b"\x32\x00")
     references = [(long_zero(token), number) for token, number in nfts]
     calls = Simulation()
     assert calls.code(REJECT, long_zero(owner), [*map(long_zero, tokens)], references) == code
@@ -434,8 +495,9 @@ def test_what_airdrops_cost(offers):
 def test_a_revert_takes_back_an_airdrop_and_what_was_claimed(ledger):
     airdrop = Step(SERVICE, encoded_call(AIRDROP, [units(TOKEN, (ALICE, -5), (CAROL, 5))]))
     claim = Step(SERVICE, encoded_call(CLAIM, BOTH[:1]))
-    contract(ledger, 6001, calling_contract(airdrop, claim, then="REVERT"))
-    contract(ledger, 6002, calling_contract(Step(long_zero(6001), b""), claim, airdrop, claim))
+    contract(ledger, 6001, calling_contract(airdrop, claim, then="REVERT"), balance=HBARS)
+    code = calling_contract(Step(long_zero(6001), b""), claim, airdrop, claim)
+    contract(ledger, 6002, code, balance=HBARS)
     result = run(current(), long_zero(6002), b"", gas=15_000_000)
     missing = CODES["INVALID_PENDING_AIRDROP_ID"]
     assert outcomes(result.output) == [(False, 1), (True, missing), (True, 22), (True, 22)]

@@ -96,6 +96,9 @@ def test_the_last_approval_of_units_counts(ledger):
     [
         (TOKEN, STRANGER, (1 << 63) - 1, "SUCCESS"),
         (TOKEN, 2999, 0, "SUCCESS"),
+        # The number of a token is one at which no account is.
+        (TOKEN, UNIQUE, 0, "SUCCESS"),
+        (TOKEN, WITH_ADDRESS, 0, "INVALID_ALLOWANCE_SPENDER_ID"),
         (TOKEN, CALLER, 1, "SUCCESS"),
         (FINITE, STRANGER, 50, "SUCCESS"),
         (3999, 0, 0, "INVALID_ALLOWANCE_SPENDER_ID"),
@@ -342,3 +345,15 @@ def test_an_owner_grants_something_to_a_hundred_spenders(ledger, state_of):
     found = outcomes(run(state_of(), long_zero(SCRIPT), b"", gas=12_000_000))
     succeeded = [outcome.succeeded for outcome in found]
     assert succeeded == [True, True, False, False, True, True, False]
+
+
+def test_revoking_by_an_unknown_address_has_no_event_of_the_service(ledger):
+    """Such an address has no number that the event could have; the token itself names none."""
+    unknown = bytes([0xAB]) * 20
+    assert (
+        run(current(), SERVICE, data_of(APPROVE_NFT, long_zero(UNIQUE), unknown, 1)).halt is Halt.PRECOMPILE
+    )
+    assert_answered(run(current(), long_zero(UNIQUE), data_of(ERC_APPROVE, unknown, 1)), "SUCCESS", b"")
+    # A refusal comes first.
+    code = "INVALID_TOKEN_NFT_SERIAL_NUMBER"
+    assert explicit(APPROVE_NFT, long_zero(UNIQUE), unknown, 77) == code

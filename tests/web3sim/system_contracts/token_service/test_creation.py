@@ -17,6 +17,7 @@ from web3sim.system_contracts.contracts import NetworkContracts
 from web3sim.system_contracts.signatures import parameters_of, selector_of
 
 TREASURY, COLLECTOR, OTHER, CREATOR = 1001, 1002, 1003, 2009
+ALIASED, KEYLESS, ALIAS, NO_KEY = 1004, 1005, b"\xcc" * 20, b"\x32\x00"
 NOBODY = bytes(20)
 PERIOD = 7_776_000
 FUNGIBLE = "createFungibleToken(HederaTokenV3,int64,int32)"
@@ -34,6 +35,9 @@ def ledger(build):
     for number in (TREASURY, COLLECTOR, OTHER, CREATOR):
         build.entity(number, balance=10**11)
     build.entity(98, balance=5)
+    build.entity(800)
+    build.entity(ALIASED, key=NO_KEY, evm_address=ALIAS)
+    build.entity(KEYLESS, key=NO_KEY)
     build.entity(3001, type="TOKEN")
     build.token(3001)
     return build
@@ -137,6 +141,13 @@ def test_what_the_contract_checks_itself_reverts_with_a_text(ledger, changes, ex
         {"keys": [key(inherits=True, ed25519=bytes(32))]},
         {"treasury": NOBODY},
         {"treasury": b"\xaa" * 20},
+        {"treasury": long_zero(ALIASED)},
+        {"treasury": ALIAS},
+        {"expiry": (0, ALIAS, PERIOD)},
+        {"expiry": (0, b"\xaa" * 20, PERIOD)},
+        {"keys": [key(contract=b"\xaa" * 20)]},
+        {"keys": [key(contract=long_zero(ALIASED))]},
+        {"keys": [key(contract=b"\xaa" * 20, ed25519=bytes(32))]},
     ],
     ids=str,
 )
@@ -161,6 +172,10 @@ def test_structs_that_mean_nothing_halt(ledger, changes):
         ({"keys": [key(bits=1, inherits=True)]}, 1, 0, "INVALID_ADMIN_KEY"),
         ({"expiry": (0, NOBODY, PERIOD)}, 1, 0, "INVALID_EXPIRATION_TIME"),
         ({"expiry": (0, long_zero(999_999), PERIOD)}, 1, 0, "INVALID_AUTORENEW_ACCOUNT"),
+        ({"expiry": (0, long_zero(KEYLESS), PERIOD)}, 1, 0, "INVALID_AUTORENEW_ACCOUNT"),
+        ({"expiry": (0, long_zero(ALIASED), PERIOD)}, 1, 0, "INVALID_EXPIRATION_TIME"),
+        ({"treasury": long_zero(KEYLESS)}, 1, 0, "INVALID_ACCOUNT_ID"),
+        ({"treasury": long_zero(800)}, 1, 0, "INVALID_ACCOUNT_ID"),
         ({"expiry": (0, long_zero(TREASURY), 1)}, 1, 0, "INVALID_RENEWAL_PERIOD"),
         ({"expiry": (-1, NOBODY, 0)}, 1, 0, "INVALID_RENEWAL_PERIOD"),
     ],
@@ -170,6 +185,26 @@ def test_what_the_network_refuses_reverts(ledger, changes, supply, decimals, exp
     result = creates(FUNGIBLE, struct(**changes), supply, decimals)
     assert (result.status, result.output) == (Status.REVERT, words(CODES[expected]))
     assert result.balances == {}
+
+
+def test_what_is_no_account_may_have_its_number_as_treasury(ledger):
+    """The number of a token is one at which no account is."""
+    result = creates(FUNGIBLE, struct(treasury=long_zero(3001)), 1, 0)
+    assert (result.status, result.output) == (Status.REVERT, b"INVALID_ACCOUNT_ID")
+
+
+def test_key_without_meaning_does_not_count(ledger):
+    """Neither one of a wrong length, nor the long-zero address of a contract with another one."""
+    for contract, ed25519 in ((OTHER, bytes(31)), (ALIASED, bytes(32))):
+        value = (False, long_zero(contract), ed25519, b"", NOBODY)
+        assert code(creates(FUNGIBLE, struct(keys=[(16, value)]), 1, 0)) == "SUCCESS"
+
+
+def test_the_key_of_the_creator_may_be_unreadable(ledger):
+    ledger.entity(1006, key=b"no key", balance=10**11)
+    data = selector_of(FUNGIBLE) + encode(parameters_of(FUNGIBLE), (struct(keys=[key(inherits=True)]), 1, 0))
+    result = run(current(), SERVICE, data, sender=1006, value=VALUE)
+    assert code(result) == "INVALID_SUPPLY_KEY"
 
 
 def test_a_unique_token_needs_a_supply_key(ledger):
@@ -250,7 +285,9 @@ def test_the_rows_of_a_new_token_are_seen_by_later_steps(ledger):
     assert token is not None
     assert (token.name, token.symbol, token.decimals, token.memo) == ("Gold", "GLD", 3, "a memo")
     assert (token.finite, token.max_supply, token.pause_status) == (True, 900, "UNPAUSED")
-    assert token.admin_key == token.metadata_key == Key(ed25519=bytes(range(32))).SerializeToString()
+    assert token.admin_key == token.pause_key == Key(ed25519=bytes(range(32))).SerializeToString()
+    # The service does not know this kind.
+    assert token.metadata_key is None
     assert overlay.total_supply(token) == 700
     assert overlay.relationship(token, TREASURY) == Relationship(TREASURY, token.id, 700, 2, 1)
     assert overlay.relationship(token, COLLECTOR) == Relationship(COLLECTOR, token.id, 0, 2, 1)

@@ -33,6 +33,7 @@ from tests.web3sim.system_contracts.token_service.ledger import (
 )
 from web3sim.engine.interface import Halt, Status
 from web3sim.operations.prices import WITHOUT_FILES
+from web3sim.system_contracts.signatures import selector_of
 
 ASSOCIATE, DISSOCIATE = "associateToken(address,address)", "dissociateToken(address,address)"
 BALANCE_OF = "balanceOf(address)"
@@ -187,9 +188,25 @@ def test_a_token_associates_and_dissociates_its_caller(ledger):
     assert (result.status, result.output) == (Status.SUCCESS, expected)
 
 
-def test_whoever_has_no_key_yet_can_not_be_associated(ledger):
-    ledger.entity(2005, key=REMOVED)
-    data = data_of(ASSOCIATE, long_zero(2005), long_zero(TOKEN))
+@pytest.mark.parametrize("signature", [ASSOCIATE, DISSOCIATE])
+def test_an_account_without_a_usable_key_can_not_sign_for_another(ledger, signature):
+    """What the network calls hollow halts: an account with an address of its own that has no key yet."""
+    hollow = bytes([7]) * 20
+    ledger.entity(2005, key=REMOVED, evm_address=hollow)
+    ledger.entity(2006, key=REMOVED)
+    ledger.entity(2007, key=b"no key")
+    ledger.entity(800)
+    assert run(current(), SERVICE, data_of(signature, hollow, long_zero(TOKEN))).halt is Halt.PRECOMPILE
+    for number in (800, 2006, 2007):
+        assert explicit(signature, long_zero(number), long_zero(TOKEN)) == "INVALID_ACCOUNT_ID"
+        expected = "SUCCESS" if signature == ASSOCIATE else "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
+        assert explicit(signature, long_zero(number), long_zero(TOKEN), sender=number) == expected
+
+
+@pytest.mark.parametrize("signature", ["associate()", "dissociate()"])
+def test_there_is_no_relationship_with_what_is_no_token(ledger, signature):
+    redirected = data_of("redirectForToken(address,bytes)", long_zero(HOLDER), 64, 4)
+    data = redirected + selector_of(signature) + bytes(28)
     assert run(current(), SERVICE, data).halt is Halt.PRECOMPILE
 
 

@@ -44,6 +44,8 @@ from tests.web3sim.system_contracts.token_service.moving import (
 from web3sim.engine.interface import Halt
 from web3sim.state.tables.interface import Associations
 
+KEYLESS, NO_KEY = 2007, b"\x32\x00"
+
 
 @pytest.fixture
 def ledger(build):
@@ -204,6 +206,10 @@ def test_the_accounts_of_rewards_neither_give_nor_get_tokens(ledger):
             [units(TOKEN, (ALICE, -1), (BOB, 1)), serials(TOKEN, (ALICE, BOB, 1))],
             "INVALID_ACCOUNT_AMOUNTS",
         ),
+        ([units(0, (ALICE, -1), (BOB, 2))], "INVALID_TOKEN_ID"),
+        ([serials(0, (ALICE, BOB, 0))], "INVALID_TOKEN_ID"),
+        ([units(TOKEN, (KEYLESS, -1), (BOB, 1))], "INVALID_ACCOUNT_ID"),
+        ([serials(UNIQUE, (KEYLESS, BOB, 5))], "INVALID_ACCOUNT_ID"),
         ([units(2999, (ALICE, -1), (BOB, 1))], "INVALID_TOKEN_ID"),
         ([units(ALICE, (ALICE, -1), (BOB, 1))], "INVALID_TOKEN_ID"),
         ([units(PAUSED, (ALICE, -1), (BOB, 1))], "TOKEN_IS_PAUSED"),
@@ -235,6 +241,8 @@ def test_the_accounts_of_rewards_neither_give_nor_get_tokens(ledger):
 def test_transfers_of_tokens_are_refused(ledger, lists, code):
     for number in range(4001, 4011):
         ledger.entity(number)
+    ledger.entity(KEYLESS, key=NO_KEY)
+    ledger.holding(TOKEN, account=KEYLESS, balance=5)
     calls = Simulation()
     answer = calls.ask(V1, lists)
     assert (NAMES[int.from_bytes(answer.output)], answer.child) == (code, code)
@@ -269,6 +277,19 @@ def test_transfers_of_hbar_are_refused(ledger, hbar, code):
     assert calls.code(V2, (adjustments,), []) == code
     if hbar[0][0] == CAROL:
         assert calls.overlay.hbar_allowance(CAROL, CALLER) == (0 if code == "SUCCESS" else 7)
+
+
+def test_whoever_has_no_key_yet_gives_nothing_but_by_an_allowance(ledger):
+    ledger.entity(KEYLESS, key=NO_KEY, evm_address=NEW_ADDRESS)
+    ledger.holding(TOKEN, account=KEYLESS, balance=5)
+    ledger.allowance("token", owner=KEYLESS, spender=CALLER, token_id=TOKEN, amount=5, amount_granted=5)
+    calls = Simulation()
+    arguments = long_zero(TOKEN), NEW_ADDRESS, long_zero(BOB), 1
+    assert calls.ask(TRANSFER_TOKEN, *arguments).halt is Halt.PRECOMPILE
+    assert calls.code(TRANSFER_FROM, *arguments) == "SUCCESS"
+    calls.sender = KEYLESS
+    answer = calls.ask("transfer(address,uint256)", long_zero(BOB), 1, token=TOKEN)
+    assert answer.halt is Halt.PRECOMPILE
 
 
 def test_what_can_not_be_meant_halts(ledger):

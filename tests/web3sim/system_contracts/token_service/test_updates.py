@@ -9,7 +9,7 @@ from tests.web3sim.state.states import long_zero
 from tests.web3sim.system_contracts.calls import CODES, Calls, words
 from web3sim.engine.interface import Halt
 
-TREASURY, NEW, OTHER = 1001, 1002, 1003
+TREASURY, NEW, OTHER, KEYLESS = 1001, 1002, 1003, 1004
 TOKEN, UNIQUE, IMMUTABLE = 3001, 3002, 3003
 NOBODY = bytes(20)
 ADMIN = Key(ed25519=bytes(range(32))).SerializeToString()
@@ -118,14 +118,81 @@ def test_all_serials_move_to_the_new_treasury(calls):
         (TOKEN, {"expiry": (0, NOBODY, 1)}, "AUTORENEW_DURATION_NOT_IN_RANGE"),
         (TOKEN, {"expiry": (0, long_zero(999_999), 0)}, "INVALID_AUTORENEW_ACCOUNT"),
         (TOKEN, {"treasury": long_zero(999_999)}, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN"),
+        (TOKEN, {"treasury": long_zero(TOKEN)}, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN"),
+        (TOKEN, {"treasury": long_zero(KEYLESS)}, "INVALID_ACCOUNT_ID"),
+        (TOKEN, {"expiry": (0, long_zero(KEYLESS), 0)}, "INVALID_AUTORENEW_ACCOUNT"),
         (TOKEN, {"treasury": long_zero(OTHER)}, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"),
         (IMMUTABLE, {"name": "n"}, "TOKEN_IS_IMMUTABLE"),
     ],
     ids=str,
 )
-def test_refusal_has_its_code_and_changes_nothing(calls, token, changes, expected):
+def test_refusal_has_its_code_and_changes_nothing(ledger, calls, token, changes, expected):
+    ledger.entity(KEYLESS, key=b"\x32\x00")
     assert calls.code(INFO, long_zero(token), struct(**changes)) == expected
     assert dict(calls.journal.rows()) == {}
+
+
+def test_account_without_a_number_is_none(ledger, calls):
+    """Neither the long-zero address of an account with another one, nor for the renewal an unknown one."""
+    ledger.entity(KEYLESS, evm_address=bytes([9]) * 20)
+    for renewer in (long_zero(KEYLESS), bytes([8]) * 20):
+        changes = {"treasury": long_zero(KEYLESS), "expiry": (0, renewer, 0)}
+        assert calls.code(INFO, long_zero(TOKEN), struct(**changes)) == "SUCCESS"
+    token = calls.token(TOKEN)
+    assert (token.treasury_account_id, token.auto_renew_account_id) == (TREASURY, None)
+    unknown = struct(treasury=bytes([8]) * 20)
+    assert calls.code(INFO, long_zero(TOKEN), unknown) == "INVALID_TREASURY_ACCOUNT_FOR_TOKEN"
+
+
+@pytest.mark.parametrize(
+    ("held", "columns", "treasury", "new", "code"),
+    [
+        (2, {"kyc_status": 2}, {"kyc_status": 1}, None, "TOKEN_HAS_NO_KYC_KEY"),
+        (2, {"kyc_status": 2}, {"kyc_status": 2}, {"kyc_status": 1}, "TOKEN_HAS_NO_KYC_KEY"),
+        (2, {"kyc_status": 2}, {"kyc_status": 1}, {"kyc_status": 1}, "SUCCESS"),
+        (0, {"kyc_status": 2}, {"kyc_status": 1}, None, "SUCCESS"),
+        (0, {}, {"freeze_status": 1}, None, "ACCOUNT_FROZEN_FOR_TOKEN"),
+        (0, {"freeze_status": 1}, {"freeze_status": 2}, None, "ACCOUNT_FROZEN_FOR_TOKEN"),
+    ],
+    ids=str,
+)
+def test_both_treasuries_need_a_usable_relationship(ledger, held, columns, treasury, new, code):
+    ledger.entity(3004, type="TOKEN", key=ADMIN)
+    ledger.token(3004, kyc_key=ADMIN, freeze_key=ADMIN, total_supply=held, **columns)
+    ledger.holding(3004, account=TREASURY, balance=held, **treasury)
+    if new is not None:
+        ledger.holding(3004, account=NEW, **new)
+    assert Calls().code(INFO, long_zero(3004), struct(treasury=long_zero(NEW))) == code
+
+
+def test_serials_of_the_new_treasury_matter_if_the_old_one_has_some(ledger):
+    for number, held in ((3004, 0), (3005, 1)):
+        ledger.entity(number, type="TOKEN", key=ADMIN)
+        ledger.token(number, type="NON_FUNGIBLE_UNIQUE", total_supply=held + 1)
+        ledger.holding(number, account=TREASURY, balance=held)
+        ledger.holding(number, account=NEW, balance=1)
+    change = struct(treasury=long_zero(NEW))
+    assert Calls().code(INFO, long_zero(3004), change) == "SUCCESS"
+    assert Calls().code(INFO, long_zero(3005), change) == "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES"
+
+
+def test_the_service_knows_no_metadata_key(calls):
+    assert calls.code(KEYS, long_zero(TOKEN), [key(128, ed25519=bytes(32))]) == "SUCCESS"
+    assert calls.token(TOKEN).metadata_key is None
+
+
+def test_what_fees_are_paid_in_is_read_generously(calls):
+    """The token itself counts first, then hbar; without a token, too."""
+    somebody = long_zero(TREASURY)
+    fixed = [(1, NOBODY, False, False, somebody), (2, long_zero(UNIQUE), True, False, somebody)]
+    fixed += [(3, long_zero(UNIQUE), True, True, somebody)]
+    assert calls.code(FEES, long_zero(TOKEN), fixed, []) == "SUCCESS"
+    paid_in = [fee["denominating_token_id"] for fee in calls.overlay.custom_fees(TOKEN).fixed]
+    assert paid_in == [None, None, TOKEN]
+    royalties = [(1, 10, 0, NOBODY, True, somebody), (1, 10, 4, NOBODY, False, somebody)]
+    assert calls.code(ROYALTIES, long_zero(UNIQUE), [], royalties) == "SUCCESS"
+    fallbacks = [fee["fallback_fee"] for fee in calls.overlay.custom_fees(UNIQUE).royalty]
+    assert fallbacks == [None, {"amount": 4, "denominating_token_id": None}]
 
 
 def test_a_paused_token_does_not_change(ledger):

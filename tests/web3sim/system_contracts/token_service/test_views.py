@@ -169,7 +169,9 @@ ANSWERS = [
     (TOKEN_KEY, (TOKEN_ADDRESS, 8), (22, (False, text(NOBODY), b"", b"", text(long_zero(CONTRACT))))),
     # A key of several: it is there, and can't be told.
     (TOKEN_KEY, (TOKEN_ADDRESS, 16), (22, NO_KEY)),
-    *((TOKEN_KEY, (TOKEN_ADDRESS, bit), (44, NO_KEY)) for bit in (0, 3, 32, 64, 128, 256, 1 << 255)),
+    # It was removed: the list of its keys is empty.
+    (TOKEN_KEY, (TOKEN_ADDRESS, 64), (22, NO_KEY)),
+    *((TOKEN_KEY, (TOKEN_ADDRESS, bit), (44, NO_KEY)) for bit in (0, 3, 32, 128, 256, 1 << 255)),
     (ALLOWANCE, (TOKEN_ADDRESS, OWNER_ADDRESS, long_zero(SPENDER)), (22, 33)),
     (ALLOWANCE, (TOKEN_ADDRESS, long_zero(SPENDER), OWNER_ADDRESS), (22, 0)),
     (ALLOWANCE, (TOKEN_ADDRESS, OWNER_ADDRESS, UNKNOWN), (22, 0)),
@@ -374,6 +376,16 @@ def test_allowance_of_another_token_is_nothing(ledger, token):
     assert run(current(), SERVICE, data).output == words(22, 0)
     static = run(current(), SERVICE, data, static=True)
     assert (static.status, static.output) == (Status.REVERT, b"INVALID_TOKEN_ID")
+    # That of the wrong type leaves no child.
+    assert static.child_failures == (() if token == UNIQUE_ADDRESS else ("INVALID_TOKEN_ID",))
+
+
+def test_allowance_of_a_unique_token_is_not_counted(ledger):
+    """A call may have 50 children."""
+    one = Step(SERVICE, data_of(ALLOWANCE, UNIQUE_ADDRESS, OWNER_ADDRESS, long_zero(SPENDER)), gas=100_000)
+    contract(ledger, 5002, script(*[one] * 51))
+    result = run(current(), long_zero(5002), b"", gas=15_000_000)
+    assert [outcome.succeeded for outcome in outcomes(result)] == [True] * 51
 
 
 @pytest.mark.parametrize("function", VIEWS, ids=lambda function: function.signature)
