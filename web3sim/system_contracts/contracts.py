@@ -45,7 +45,8 @@ _SCHEDULING_REFUSED = ("scheduling refused",)
 class Service:
     """Functions by selector: its own, and those of what is behind proxy code that calls it by `redirect`.
 
-    A selector that is neither succeeds without output; a service without `redirect` halts.
+    Only code of `proxied` accounts may delegate to it; None: all code may. A selector that is neither
+    succeeds without output; a service without `redirect` halts.
     """
 
     functions: Mapping[bytes, Function] = field(default_factory=dict)
@@ -90,7 +91,7 @@ SERVICES = {
         schedule_service.PROXY_FUNCTIONS,
     ),
     # The token service with wider numbers, which networks have switched off.
-    _address(0x16C): Service(),
+    _address(0x16C): Service(proxied=AccountKind.TOKEN),
 }
 
 
@@ -104,6 +105,13 @@ class NetworkContracts:
 
     def at(self, address: Address) -> bool:
         return address in SERVICES
+
+    def proxied(self, address: Address) -> AccountKind | None:
+        return SERVICES[address].proxied
+
+    def takes_value(self, address: Address, selector: bytes) -> bool:
+        """Of the token service, and of those that succeed at functions they don't have."""
+        return SERVICES[address].redirect is not None and selector in token_functions.CREATION_SELECTORS
 
     def account_code(self, address: Address, data: bytes) -> bytes:
         service, selector = SERVICES[ACCOUNT_SERVICE], data[:SELECTOR_LENGTH]
@@ -120,6 +128,7 @@ class NetworkContracts:
 
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         service = SERVICES[call.address]
+        _return_value(call, journal)
         try:
             target, data = _redirected(call, service)
             selector = data[:SELECTOR_LENGTH]
@@ -161,7 +170,6 @@ def _answer(invocation: Invocation) -> SystemAnswer:
     call, function, journal = invocation.call, invocation.function, invocation.ledger.journal
     if function.schedules_calls and journal.row(_SCHEDULING_REFUSED):
         return SystemAnswer(halt=Halt.NO_SCHEDULING)
-    _return_value(call, journal)
     checkpoint = journal.checkpoint()
     try:
         if function.limits is not None:
