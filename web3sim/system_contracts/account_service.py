@@ -82,7 +82,7 @@ def _own_approve(invocation: Invocation, spender: bytes, tinybars: int) -> None:
 
 
 def _approve(invocation: Invocation, owner: bytes, spender: bytes, tinybars: int) -> None:
-    if abs(tinybars) > _MOST_INT64:
+    if not -_MOST_INT64 - 1 <= tinybars <= _MOST_INT64:
         raise InvalidArguments(f"{tinybars} are more tinybars than a transaction can name")
     crypto.approve_hbar(invocation.ledger, owner, spender, tinybars)
 
