@@ -149,7 +149,7 @@ def _key(account: Entity) -> Any:
     return key if key.WhichOneof("key") else None
 
 
-_NO_STATIC: Any = {"writes": True}
+_NO_STATIC: Any = {"static": False}
 _APPROVAL: Any = {"gas": costs(APPROVE), "writes": True, "refusal": Refusal.WORD}
 _ALLOWANCE: Any = {"returns": "(int64,int256)", "refusal": Refusal.TEXT}
 
@@ -187,8 +187,8 @@ PROXY_FUNCTIONS = by_selector(
             "setUnlimitedAutomaticAssociations(bool)",
             _set_unlimited,
             gas=costs(UPDATE_ACCOUNT),
+            writes=True,
             needs_target=True,
-            **_NO_STATIC,
         ),
     )
 )

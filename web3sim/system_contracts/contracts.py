@@ -174,7 +174,7 @@ def _answer(invocation: Invocation) -> SystemAnswer:
     try:
         if function.limits is not None:
             function.limits(invocation, *invocation.arguments)
-        if function.writes and call.static:
+        if call.static and (function.writes or not function.static):
             return _HALTED
         output = function.output(function.operation(invocation, *invocation.arguments))
     except Refused as refused:

@@ -218,7 +218,7 @@ _CALL: Any = {
     "writes": True,
     "schedules_calls": True,
 }
-_INFO: Any = {"writes": True, "refusal": Refusal.TEXT}
+_INFO: Any = {"static": False, "refusal": Refusal.TEXT}
 
 FUNCTIONS = by_selector(
     (
