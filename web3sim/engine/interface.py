@@ -218,11 +218,21 @@ class SystemCall(NamedTuple):
     sender_is_delegated: bool = False
 
 
+class ScheduledCall(NamedTuple):
+    """A call of a contract that a payer makes beside the one that runs: with gas of its own."""
+
+    payer: Address
+    to: Address
+    value: int
+    data: bytes
+    gas: int
+
+
 class SystemAnswer(NamedTuple):
     """The answer of a system contract: output for `gas`; reverted, or halted with all gas used.
 
     `child` is the response code of the transaction that the call leaves in the records; None if it leaves
-    none.
+    none. `scheduled` is made after it; whatever comes of that call, the answer stands.
     """
 
     output: bytes = b""
@@ -231,6 +241,7 @@ class SystemAnswer(NamedTuple):
     halt: Halt | None = None
     logs: tuple[Log, ...] = ()
     child: str | None = None
+    scheduled: ScheduledCall | None = None
 
 
 class SystemContracts(Protocol):
@@ -242,6 +253,12 @@ class SystemContracts(Protocol):
 
     def at(self, address: Address) -> bool:
         """Return whether there is a system contract at an address."""
+
+    def proxied(self, address: Address) -> AccountKind | None:
+        """Return the kind of accounts whose code may delegate to a system contract; None if all code may."""
+
+    def takes_value(self, address: Address, selector: bytes) -> bool:
+        """Return whether a function takes value: the fee of a token."""
 
     def account_code(self, address: Address, data: bytes) -> bytes:
         """The proxy code that runs when an account without code is called with `data`; empty for none."""

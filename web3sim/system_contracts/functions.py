@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from web3sim.engine.interface import Address, Log, SystemCall
+from web3sim.engine.interface import Address, Log, ScheduledCall, SystemCall
 from web3sim.operations.prices import Prices
 from web3sim.operations.refusals import Refusal, Refused, required
 from web3sim.state.overlay import Overlay
@@ -40,6 +40,8 @@ class Invocation:
     more_gas: int = 0
     # Whether the call is recorded as a transaction, if the function says so.
     leaves_child: bool = True
+    # What a function has executed and the engine has to run.
+    scheduled: ScheduledCall | None = None
 
     def child(self, code: str) -> str | None:
         """Return the code of the child that a call with this code leaves; None if it leaves none."""
@@ -95,7 +97,8 @@ class Function:
     `returns` are the types of its output; with `has_code` the first is the response code of success, which
     the operation doesn't return. `refusal` is what becomes of a rejected operation, `static_refusal` the same
     in a static frame. Of a rejected operation that answers its code the other results are `nothing`, or
-    empty. `limits` checks the arguments before anything else, also before a static frame halts what `writes`.
+    empty. A static frame halts what `writes`, and views that are not `static`, once `limits` has checked the
+    arguments.
 
     Of the functions of a token, account or schedule those that `need_target` halt elsewhere; those of the
     contract itself that are `only_direct` are unknown there. A call that `leaves_child` is recorded as a
@@ -107,6 +110,7 @@ class Function:
     returns: str = "(int64)"
     gas: Gas = view_gas
     writes: bool = False
+    static: bool = True
     refusal: Refusal = Refusal.CODE
     static_refusal: Refusal = Refusal.TEXT
     has_code: bool = True

@@ -5,42 +5,33 @@ contracts answer in place of code; value is only sent to what can hold hbar.
 """
 
 from eth.abc import ComputationAPI, MessageAPI, OpcodeAPI, StateAPI, TransactionContextAPI
+from eth.constants import STACK_DEPTH_LIMIT
 from eth.exceptions import Revert
+from eth.vm.forks.cancun.transaction_context import CancunTransactionContext
 from eth.vm.message import Message
 from eth_typing import Address
 
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.halts import RuleBroken
-from web3sim.engine.interface import AccountKind, Halt, SystemAnswer, SystemCall, SystemContracts
+from web3sim.engine.interface import (
+    AccountKind,
+    Halt,
+    ScheduledCall,
+    SystemAnswer,
+    SystemCall,
+    SystemContracts,
+)
+from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.engine.ledger.operations import LEDGER_OPERATIONS
 from web3sim.engine.ledger.state import LedgerEngineState, long_zero_number
+from web3sim.engine.messages import KnownMessage
 from web3sim.engine.state import EngineState
 
 # Halts that no frame above survives.
 _ENDING = frozenset({Halt.INVALID_CONTRACT, Halt.INVALID_SIGNATURE, Halt.CHILD_RECORDS, Halt.NO_SCHEDULING})
 _MOST_CHILD_RECORDS = 50
-
-# The system contracts that answer delegate calls only of one kind of proxy code. Others answer all.
-_PROXIES = {
-    number.to_bytes(20, "big"): kind
-    for number, kind in (
-        (0x167, AccountKind.TOKEN),
-        (0x16A, AccountKind.ACCOUNT),
-        (0x16B, AccountKind.SCHEDULE),
-        (0x16C, AccountKind.TOKEN),
-    )
-}
 # Contracts older than the rule about delegate calls to system contracts, by entity number.
 _GRANDFATHERED = frozenset({1_062_787, 1_461_860})
-
-# The functions of the token service that create tokens: value sent with them pays the fee.
-TOKEN_CREATIONS = frozenset(
-    bytes.fromhex(selector)
-    for selector in (
-        *("7812a04b", "c23baeb6", "0fb65bf3", "4c381ae7", "b937581a", "2af0c59a"),
-        *("9dc711e0", "9c89bb35", "ea83f293", "5bc7c0e6", "45733969", "abb54eb5"),
-    )
-)
 
 
 class LedgerComputation(EngineComputation):
@@ -114,7 +105,7 @@ class LedgerComputation(EngineComputation):
 
     def _call_system_contract(self, system: SystemContracts) -> None:
         message = self.msg
-        if not _may_delegate(self.state, message):
+        if message.storage_address != message.code_address and not self._may_delegate(system):
             raise RuleBroken(Halt.PRECOMPILE)
         answer = system.call(
             SystemCall(
@@ -133,6 +124,21 @@ class LedgerComputation(EngineComputation):
         )
         self._take(answer)
 
+    def _may_delegate(self, system: SystemContracts) -> bool:
+        """Return whether a system contract answers a delegate call: of its proxy code, in its own frame."""
+        proxied = system.proxied(self.msg.code_address)
+        if proxied is None:
+            return True
+        recipient = self.state.present(self.msg.storage_address)
+        if recipient is None or (self.parent is not None and _is_delegated(self.parent)):
+            return False
+        # An account has code of its own where a request says so.
+        if recipient.kind is AccountKind.CONTRACT or (
+            recipient.kind is AccountKind.ACCOUNT and recipient.code
+        ):
+            return recipient.entity_id in _GRANDFATHERED
+        return recipient.kind is proxied
+
     def _is_sender_delegated(self) -> bool:
         """Return whether the frame that called runs code of another contract, proxy code aside."""
         caller = self.parent
@@ -143,9 +149,7 @@ class LedgerComputation(EngineComputation):
             proxied = self.state.present(recipient)
             if proxied is not None and proxied.kind is not AccountKind.CONTRACT:
                 caller = caller.parent
-        if caller is None or caller.msg.is_create:
-            return False
-        return bool(caller.msg.storage_address != caller.msg.code_address)
+        return caller is not None and not caller.msg.is_create and _is_delegated(caller)
 
     def _take(self, answer: SystemAnswer) -> None:
         if answer.child is not None:
@@ -165,6 +169,29 @@ class LedgerComputation(EngineComputation):
         for log in answer.logs:
             topics = tuple(int.from_bytes(topic, "big") for topic in log.topics)
             self.add_log_entry(Address(log.address), topics, log.data)
+        if answer.scheduled is not None and not self.state.runs_scheduled:
+            self._run_scheduled(answer.scheduled)
+
+    def _run_scheduled(self, call: ScheduledCall) -> None:
+        """Run a scheduled call, of which no frame here sees the output or the logs.
+
+        Within it none is run: the depth of frames and their gas have a limit.
+        """
+        state, depth = self.state, self.msg.depth + 1
+        gas = call.gas - intrinsic_gas(call.data, creates=False)
+        if gas < 0 or depth > STACK_DEPTH_LIMIT or state.get_balance(Address(call.payer)) < call.value:
+            return
+        to, payer = Address(call.to), Address(call.payer)
+        message = KnownMessage(gas, to, payer, call.value, state.get_code(to), to)
+        message.data, message.depth = call.data, depth
+        context = CancunTransactionContext(self.transaction_context.gas_price, payer)
+        tracer, state.tracer, state.runs_scheduled = state.tracer, None, True
+        try:
+            frame = self.apply_message(state, message, context)
+        finally:
+            state.tracer, state.runs_scheduled = tracer, False
+        for address in frame.get_accounts_for_deletion():
+            state.accounts.delete_account(address)
 
 
 def _transfer_halt(state: LedgerEngineState, message: MessageAPI) -> Halt | None:
@@ -173,7 +200,8 @@ def _transfer_halt(state: LedgerEngineState, message: MessageAPI) -> Halt | None
         return None
     called = message.code_address
     if state.system is not None and state.system.at(called):
-        return None if bytes(message.data[:4]) in TOKEN_CREATIONS else Halt.INVALID_CONTRACT
+        takes = state.system.takes_value(called, bytes(message.data[:4]))
+        return None if takes else Halt.INVALID_CONTRACT
     if state.is_system_account(called):
         return Halt.INVALID_CONTRACT
     recipient = message.storage_address
@@ -198,18 +226,9 @@ def _creation_gas(state: LedgerEngineState, message: MessageAPI) -> int:
     return 0 if exists else system.creation_gas
 
 
-def _may_delegate(state: LedgerEngineState, message: MessageAPI) -> bool:
-    """Return whether a system contract answers: to plain calls, and to delegate calls of its proxy code."""
-    proxied = _PROXIES.get(message.code_address)
-    if proxied is None or message.storage_address == message.code_address:
-        return True
-    caller = state.present(message.storage_address)
-    if caller is None:
-        return False
-    # An account has code of its own where a request says so.
-    if caller.kind is AccountKind.CONTRACT or (caller.kind is AccountKind.ACCOUNT and caller.code):
-        return caller.entity_id in _GRANDFATHERED
-    return caller.kind is proxied
+def _is_delegated(frame: ComputationAPI) -> bool:
+    """Return whether a frame runs code of another address."""
+    return bool(frame.msg.storage_address != frame.msg.code_address)
 
 
 def _with_account_code(state: LedgerEngineState, message: MessageAPI) -> MessageAPI:

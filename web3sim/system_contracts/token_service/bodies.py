@@ -221,7 +221,7 @@ def _key(
 
 
 def _key_of_sender(invocation: Invocation) -> Any:
-    """A contract without a key of its own is named by its id."""
+    """A contract without a key of its own is named by its id; a key that can't be read is none."""
     sender = invocation.sender()
     key = usable_key(sender)
     if key is not None:
