@@ -23,6 +23,7 @@ _Places = tuple[int, int, int, int]
 
 def call(wanted: int, to: int, value: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """CALL: 1 or 0, and the gas left."""
+    _check_access_gas(gas, frame)
     if value and frame.static:
         raise WriteProtection("CALL with a value in a static call")
     address = _address(to)
@@ -38,6 +39,7 @@ def call(wanted: int, to: int, value: int, places: _Places, gas: int, frame: Fra
 
 def call_code(wanted: int, to: int, value: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """CALLCODE: 1 or 0, and the gas left."""
+    _check_access_gas(gas, frame)
     address, here = _address(to), frame.storage_address
     gas, code = _access(address, places, gas, frame)
     message = KnownMessage(0, here, here, value, code, address)
@@ -46,6 +48,7 @@ def call_code(wanted: int, to: int, value: int, places: _Places, gas: int, frame
 
 def delegate_call(wanted: int, to: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """DELEGATECALL: 1 or 0, and the gas left."""
+    _check_access_gas(gas, frame)
     address, own = _address(to), frame.message
     gas, code = _access(address, places, gas, frame)
     message = KnownMessage(0, own.storage_address, own.sender, own.value, code, address)
@@ -55,6 +58,7 @@ def delegate_call(wanted: int, to: int, places: _Places, gas: int, frame: Frame)
 
 def static_call(wanted: int, to: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """STATICCALL: 1 or 0, and the gas left."""
+    _check_access_gas(gas, frame)
     address = _address(to)
     gas, code = _access(address, places, gas, frame)
     message = KnownMessage(0, address, frame.storage_address, 0, code, address)
@@ -66,6 +70,12 @@ def _address(number: int) -> Address:
     return Address((number & _ADDRESS_MASK).to_bytes(20))
 
 
+def _check_access_gas(gas: int, frame: Frame) -> None:
+    """A frame must be able to pay for access to an account before anything else."""
+    if gas < frame.state.least_access_gas:
+        raise OutOfGas("Out of gas: looking at an account")
+
+
 def _access(address: Address, places: _Places, gas: int, frame: Frame) -> tuple[int, bytes]:
     """Pay for the memory and for access to the account at `address`; return the gas left, and its code."""
     start, size, out, room = places
@@ -75,8 +85,6 @@ def _access(address: Address, places: _Places, gas: int, frame: Frame) -> tuple[
     if room and len(memory) < out + room:
         gas = grow(out + room, memory, gas)
     state = frame.state
-    if gas < state.least_access_gas:
-        raise OutOfGas("Out of gas: looking at an account")
     if state.is_address_warm(address):
         gas -= WARM_STORAGE_READ_COST
     else:
