@@ -63,7 +63,7 @@ class AccountKind(Enum):
 class AccountRecord:
     """An account as the EVM sees it before the call. `entity_id` is encoded; None in the ethereum profile.
 
-    The balance is at least `least_balance` once the code of the account was read.
+    Once the call loads the account (`Journal.fund`), its balance is at least `least_balance`.
     """
 
     balance: int = 0
@@ -107,6 +107,7 @@ class CallRequest:
 
     `new_contract_address` is where a creation puts the contract; without it the address follows from sender
     and nonce. `version` is that of the ledger's EVM. `deadline` is a time of `time.monotonic`, in seconds.
+    `sender_balance` is the sender's in place of the stored one, and is not raised to the least balance.
     """
 
     sender: Address
@@ -120,6 +121,7 @@ class CallRequest:
     new_contract_address: Address | None = None
     version: EvmVersion = LATEST
     deadline: float | None = None
+    sender_balance: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,9 @@ class Journal(Protocol):
     def get_balance(self, address: Address) -> int: ...
 
     def set_balance(self, address: Address, balance: int) -> None: ...
+
+    def fund(self, address: Address) -> None:
+        """Raise the balance of an account to its least balance, the first time that the call loads it."""
 
     def add_account(self, address: Address, record: AccountRecord) -> None:
         """Add an account at an address without one."""

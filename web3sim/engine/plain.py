@@ -58,9 +58,9 @@ class PlainEngine:
         if request.version < V050 and request.profile is Profile.LEDGER:
             computation = computation_of(request.version)
         current = computation.state_class(request, block, state, system, tracer)
-        if request.value > current.get_balance(Address(request.sender)):
-            raise InsufficientFunds(f"The sender has less than the {request.value} tinybars it sends.")
         message = _first_message(request, current, request.gas - intrinsic)
+        if request.value > current.get_balance(message.sender):
+            raise InsufficientFunds(f"The sender has less than the {request.value} tinybars it sends.")
         if message.is_create and current.has_code_or_nonce(message.storage_address):
             return _halted(request, Halt.CREATION_COLLISION, intrinsic, execution_gas=message.gas)
         context = CancunTransactionContext(request.gas_price, Address(request.sender))
@@ -79,13 +79,13 @@ def _first_message(request: CallRequest, state: EngineState, gas: int) -> Messag
         warm.append(state.coinbase)
     if request.to is not None:
         to = Address(request.to)
-        state.accounts.begin(sender, (*warm, to))
+        state.accounts.begin(sender, (*warm, to), request.sender_balance)
         state.opening = "CALL"
         code = state.accounts.get_code(to)
         message = KnownMessage(gas, to, sender, request.value, code, to)
         message.data, message.is_static = request.data, request.static
         return message
-    nonce = state.accounts.begin(sender, warm)
+    nonce = state.accounts.begin(sender, warm, request.sender_balance)
     created = Address(request.new_contract_address or generate_contract_address(sender, nonce))
     state.mark_address_warm(created)
     state.opening = "CREATE"
