@@ -69,11 +69,12 @@ class LedgerComputation(EngineComputation):
             with refused:
                 raise RuleBroken(broken, ends_call=broken in _ENDING)
             return refused
-        price = _creation_gas(state, message)
+        price = _creation_gas(state, message) if message.value else 0
         message = _with_account_code(state, message)
         frame = super().apply_message(state, message, transaction_context, parent_computation)
-        # There is no code at the address, so that nothing else has used its gas.
-        frame.consume_gas(price, reason="account creation")
+        if price:
+            # There is no code at the address, so that nothing else has used its gas.
+            frame.consume_gas(price, reason="account creation")
         return frame
 
     @classmethod
