@@ -5,7 +5,7 @@ tinybars where Ethereum has wei; addresses are 20 bytes.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
@@ -59,8 +59,7 @@ class AccountKind(Enum):
     SCHEDULE = "schedule"
 
 
-@dataclass(frozen=True, slots=True)
-class AccountRecord:
+class AccountRecord(NamedTuple):
     """An account as the EVM sees it before the call. `entity_id` is encoded; None in the ethereum profile.
 
     Once the call loads the account (`Journal.fund`), its balance is at least `least_balance`.
@@ -88,8 +87,7 @@ class StateReader(Protocol):
         """Return 32 bytes; zero bytes when the block is unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockEnvironment:
+class BlockEnvironment(NamedTuple):
     """The values of the block a call runs in. `timestamp` is in seconds."""
 
     number: int
@@ -101,8 +99,7 @@ class BlockEnvironment:
     base_fee: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CallRequest:
+class CallRequest(NamedTuple):
     """One message. Without `to` it creates a contract: `data` is the init code.
 
     `new_contract_address` is where a creation puts the contract; without it the address follows from sender
@@ -139,8 +136,7 @@ class SlotChange:
     written: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CallResult:
+class CallResult(NamedTuple):
     """The outcome of a call.
 
     `gas_used` = intrinsic + execution - refund, of which at most a fifth of both counts (EIP-3529); a halt
@@ -158,8 +154,8 @@ class CallResult:
     created: tuple[Address, ...] = ()
     deleted: tuple[Address, ...] = ()
     halt: Halt | None = None
-    slots: Mapping[tuple[Address, int], SlotChange] = field(default_factory=dict)
-    balances: Mapping[Address, int] = field(default_factory=dict)
+    slots: Mapping[tuple[Address, int], SlotChange] = {}
+    balances: Mapping[Address, int] = {}
     child_failures: tuple[str, ...] = ()
 
 

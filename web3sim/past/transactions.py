@@ -359,9 +359,9 @@ class RecordedState:
         if self._is_unsigned:
             entity = self._ledger.entity_at(address)
             required = entity is not None and entity.receiver_signature_required
-            account = replace(account, receiver_signature_required=required)
+            account = account._replace(receiver_signature_required=required)
         if sends and account.balance < self._request.value:
-            account = replace(account, balance=max(self._least, self._request.value))
+            account = account._replace(balance=max(self._least, self._request.value))
         return account
 
     def slot(self, address: Address, slot: int) -> int:

@@ -33,8 +33,9 @@ _ACCOUNTS = (_ACCOUNT, _CONTRACT)
 Arguments = TypeVarTuple("Arguments")
 Answer = TypeVar("Answer")
 
-# Each call needs it.
+# Each call needs them.
 _id_before_all = cache(partial(entity_id.encode, num=0))
+_reserved = cache(partial(Entity, type=_ACCOUNT))
 
 
 def tables_at(time: int | None, reading: Reading) -> Tables:
@@ -155,7 +156,7 @@ class LedgerState:
         """Return an entity; every number of the network's own has an account, stored or not."""
         entity = self._tables.entity(key)
         if entity is None and isinstance(key, int) and 0 < key - self._before_all < _LAST_RESERVED_NUM:
-            return Entity(key, _ACCOUNT)
+            return _reserved(key)
         return entity
 
     def entity_of_any_address(self, address: Address) -> Entity | None:
