@@ -243,6 +243,12 @@ class SystemContracts(Protocol):
     def at(self, address: Address) -> bool:
         """Return whether there is a system contract at an address."""
 
+    def proxied(self, address: Address) -> AccountKind | None:
+        """Return the kind of accounts whose code may delegate to a system contract; None if all code may."""
+
+    def takes_value(self, address: Address, selector: bytes) -> bool:
+        """Return whether a function takes value: the fee of a token."""
+
     def account_code(self, address: Address, data: bytes) -> bytes:
         """The proxy code that runs when an account without code is called with `data`; empty for none."""
 

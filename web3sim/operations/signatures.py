@@ -5,10 +5,21 @@ from typing import Any
 
 from coincurve import PublicKey
 
+from mirror.core.values.hapi.messages import DecodeError, Key
+
 SIGNATURE_LENGTH = 64
 
 #: By kind and prefix of the key: a map may have a million of them, and a key many members.
 Signatures = Mapping[tuple[str, bytes], bytes]
+
+
+def key_of(serialized: bytes | None) -> Any:
+    """Return a stored key as a message; None if it is missing, can't be read or names no kind of key."""
+    try:
+        key: Any = Key.FromString(serialized or b"")
+    except DecodeError:
+        return None
+    return key if key.WhichOneof("key") else None
 
 
 def is_signed_by_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:

@@ -6,7 +6,7 @@ Functions that only read halt in a static frame all the same, but for allowances
 from typing import Any
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import DecodeError, Key, SignatureMap
+from mirror.core.values.hapi.messages import DecodeError, SignatureMap
 from mirror.core.values.hashes import keccak256
 from web3sim.operations import crypto
 from web3sim.operations.prices import APPROVE, UPDATE_ACCOUNT
@@ -16,6 +16,7 @@ from web3sim.operations.signatures import (
     is_signed,
     is_signed_by_ecdsa,
     is_signed_by_ed25519,
+    key_of,
     signatures_of,
     simple_keys,
 )
@@ -82,7 +83,7 @@ def _own_approve(invocation: Invocation, spender: bytes, tinybars: int) -> None:
 
 
 def _approve(invocation: Invocation, owner: bytes, spender: bytes, tinybars: int) -> None:
-    if abs(tinybars) > _MOST_INT64:
+    if not -_MOST_INT64 - 1 <= tinybars <= _MOST_INT64:
         raise InvalidArguments(f"{tinybars} are more tinybars than a transaction can name")
     crypto.approve_hbar(invocation.ledger, owner, spender, tinybars)
 
@@ -106,7 +107,7 @@ def _is_authorized_raw(invocation: Invocation, address: bytes, message: bytes, s
     refuse_if(is_ecdsa and not is_digest, "INVALID_TRANSACTION_BODY")
     account = invocation.account(address)
     refuse_if(is_ecdsa and entity_id.num_of_long_zero(address) is not None, "INVALID_ACCOUNT_ID")
-    key = _key(account)
+    key = key_of(account.key)
     kind = None if key is None else key.WhichOneof("key")
     if is_ecdsa:
         is_simple = key is not None and kind == "ECDSA_secp256k1"
@@ -119,7 +120,7 @@ def _is_authorized_raw(invocation: Invocation, address: bytes, message: bytes, s
 
 
 def _is_authorized(invocation: Invocation, address: bytes, message: bytes, signatures: bytes) -> bool:
-    key = _key(invocation.account(address))
+    key = key_of(invocation.account(address).key)
     pairs = signature_pairs(signatures)
     if key is None or pairs is None:
         raise Refused("INVALID_TRANSACTION_BODY")
@@ -138,18 +139,7 @@ def signature_pairs(serialized: bytes) -> Any:
     return message.sigPair if message.ByteSize() == size else None
 
 
-def _key(account: Entity) -> Any:
-    """The key of an account as a message; None without one, such as of a hollow account."""
-    if not account.key:
-        return None
-    try:
-        key: Any = Key.FromString(account.key)
-    except DecodeError:
-        return None
-    return key if key.WhichOneof("key") else None
-
-
-_NO_STATIC: Any = {"writes": True}
+_NO_STATIC: Any = {"static": False}
 _APPROVAL: Any = {"gas": costs(APPROVE), "writes": True, "refusal": Refusal.WORD}
 _ALLOWANCE: Any = {"returns": "(int64,int256)", "refusal": Refusal.TEXT}
 
@@ -187,8 +177,8 @@ PROXY_FUNCTIONS = by_selector(
             "setUnlimitedAutomaticAssociations(bool)",
             _set_unlimited,
             gas=costs(UPDATE_ACCOUNT),
+            writes=True,
             needs_target=True,
-            **_NO_STATIC,
         ),
     )
 )

@@ -31,7 +31,7 @@ from web3sim.system_contracts import (
     pseudorandom,
     schedule_service,
 )
-from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, decoded, word_of
+from web3sim.system_contracts.abi import SELECTOR_LENGTH, WORD, InvalidArguments, decoded, word_of
 from web3sim.system_contracts.functions import Function, Invocation, UnknownFunction
 from web3sim.system_contracts.token_service import functions as token_functions
 
@@ -45,7 +45,8 @@ _SCHEDULING_REFUSED = ("scheduling refused",)
 class Service:
     """Functions by selector: its own, and those of what is behind proxy code that calls it by `redirect`.
 
-    A selector that is neither succeeds without output; a service without `redirect` halts.
+    Only code of `proxied` accounts may delegate to it; None: all code may. A selector that is neither
+    succeeds without output; a service without `redirect` halts.
     """
 
     functions: Mapping[bytes, Function] = field(default_factory=dict)
@@ -90,7 +91,7 @@ SERVICES = {
         schedule_service.PROXY_FUNCTIONS,
     ),
     # The token service with wider numbers, which networks have switched off.
-    _address(0x16C): Service(),
+    _address(0x16C): Service(proxied=AccountKind.TOKEN),
 }
 
 
@@ -104,6 +105,13 @@ class NetworkContracts:
 
     def at(self, address: Address) -> bool:
         return address in SERVICES
+
+    def proxied(self, address: Address) -> AccountKind | None:
+        return SERVICES[address].proxied
+
+    def takes_value(self, address: Address, selector: bytes) -> bool:
+        """Of the token service, and of those that succeed at functions they don't have."""
+        return SERVICES[address].redirect is not None and selector in token_functions.CREATION_SELECTORS
 
     def account_code(self, address: Address, data: bytes) -> bytes:
         service, selector = SERVICES[ACCOUNT_SERVICE], data[:SELECTOR_LENGTH]
@@ -120,6 +128,7 @@ class NetworkContracts:
 
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         service = SERVICES[call.address]
+        _return_value(call, journal)
         try:
             target, data = _redirected(call, service)
             selector = data[:SELECTOR_LENGTH]
@@ -146,10 +155,14 @@ def _redirected(call: SystemCall, service: Service) -> tuple[Address | None, byt
     if service.redirect is None or call.data[:SELECTOR_LENGTH] != service.redirect:
         return None, call.data
     arguments = call.data[SELECTOR_LENGTH:]
+    packed = arguments[:_ADDRESS_LENGTH], arguments[_ADDRESS_LENGTH:]
+    # An offset behind the end, as nearly always of proxy code: eth_abi would fail after 30 microseconds.
+    if int.from_bytes(arguments[WORD : 2 * WORD]) >= len(arguments):
+        return packed
     try:
         return decoded(("address", "bytes"), arguments)
     except InvalidArguments:
-        return arguments[:_ADDRESS_LENGTH], arguments[_ADDRESS_LENGTH:]
+        return packed
 
 
 def _answer(invocation: Invocation) -> SystemAnswer:
@@ -157,12 +170,11 @@ def _answer(invocation: Invocation) -> SystemAnswer:
     call, function, journal = invocation.call, invocation.function, invocation.ledger.journal
     if function.schedules_calls and journal.row(_SCHEDULING_REFUSED):
         return SystemAnswer(halt=Halt.NO_SCHEDULING)
-    _return_value(call, journal)
     checkpoint = journal.checkpoint()
     try:
         if function.limits is not None:
             function.limits(invocation, *invocation.arguments)
-        if function.writes and call.static:
+        if call.static and (function.writes or not function.static):
             return _HALTED
         output = function.output(function.operation(invocation, *invocation.arguments))
     except Refused as refused:

@@ -90,7 +90,8 @@ class Function:
     `returns` are the types of its output; with `has_code` the first is the response code of success, which
     the operation doesn't return. `refusal` is what becomes of a rejected operation, `static_refusal` the same
     in a static frame. Of a rejected operation that answers its code the other results are `nothing`, or
-    empty. `limits` checks the arguments before anything else, also before a static frame halts what `writes`.
+    empty. A static frame halts what `writes`, and views that are not `static`, once `limits` has checked the
+    arguments.
 
     Of the functions of a token, account or schedule those that `need_target` halt elsewhere; those of the
     contract itself that are `own` are unknown there. A call that `leaves_child` is recorded as a transaction.
@@ -102,6 +103,7 @@ class Function:
     returns: str = "(int64)"
     gas: Gas = view_gas
     writes: bool = False
+    static: bool = True
     refusal: Refusal = Refusal.CODE
     static_refusal: Refusal = Refusal.TEXT
     has_code: bool = True

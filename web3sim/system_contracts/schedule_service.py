@@ -8,11 +8,13 @@ from typing import Any
 
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ContractID, DecodeError, SchedulableTransactionBody
+from web3sim.calls.chain import chain_id
 from web3sim.engine.interface import Address
 from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.operations import prices, schedules
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
 from web3sim.operations.schedules import NewSchedule
+from web3sim.operations.signatures import SIGNATURE_LENGTH
 from web3sim.operations.tokens.create import scheduled_token
 from web3sim.state.proxies import TOKEN_SERVICE
 from web3sim.state.tables.interface import Entity, Token
@@ -26,17 +28,18 @@ from web3sim.system_contracts.functions import (
     by_selector,
     costs,
 )
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.signatures import selector_of
 from web3sim.system_contracts.token_service.bodies import check_creation
-from web3sim.system_contracts.token_service.functions import CHANGES, CREATIONS
+from web3sim.system_contracts.token_service.functions import CHANGES, CREATION_SELECTORS, CREATIONS
+from web3sim.system_contracts.token_service.functions import FUNCTIONS as TOKEN_FUNCTIONS
 from web3sim.system_contracts.token_service.info import info
 
 _MOST_INT64 = 2**63 - 1
 _NO_ADDRESS = bytes(20)
 #: What makes the transaction of a call of the token service, by selector.
-_MESSAGES = {
-    selector_of(signature): (signature, message_of) for signature, message_of in (CREATIONS | CHANGES).items()
-}
+_MESSAGES = {selector_of(signature): message_of for signature, message_of in (CREATIONS | CHANGES).items()}
+# The least recovery id that names a chain (EIP-155).
+_FIRST_OF_CHAINS = 35
 
 
 def _now(invocation: Invocation) -> int:
@@ -53,18 +56,21 @@ def _numbered(address: Address) -> Address:
 # CREATING
 
 
+def _check_native(invocation: Invocation, service: Address, data: bytes, payer: Address) -> None:
+    """Errors: Refused, InvalidArguments, UnknownFunction."""
+    refuse_if(service != TOKEN_SERVICE, "INVALID_CONTRACT_ID", Refusal.COSTLY_TEXT)
+    if len(data) < SELECTOR_LENGTH:
+        raise InvalidArguments("the data names no function")
+    if data[:SELECTOR_LENGTH] not in _MESSAGES:
+        raise UnknownFunction
+
+
 def _native(invocation: Invocation, service: Address, data: bytes, payer: Address) -> Address:
     selector = data[:SELECTOR_LENGTH]
-    refuse_if(service != TOKEN_SERVICE, "INVALID_CONTRACT_ID", Refusal.COSTLY_TEXT)
-    if len(selector) < SELECTOR_LENGTH:
-        raise InvalidArguments("the data names no function")
-    if selector not in _MESSAGES:
-        raise UnknownFunction
-    signature, message_of = _MESSAGES[selector]
-    arguments = decoded(parameters_of(signature), data[SELECTOR_LENGTH:])
-    if signature in CREATIONS:
+    arguments = decoded(TOKEN_FUNCTIONS[selector].parameters, data[SELECTOR_LENGTH:])
+    if selector in CREATION_SELECTORS:
         check_creation(invocation, arguments[0])
-    body = bytes(message_of(invocation, *arguments).SerializeToString())
+    body = bytes(_MESSAGES[selector](invocation, *arguments).SerializeToString())
     creator, key = _creator(invocation)
     expires = _now(invocation) + schedules.USUAL_LIFE_SECONDS
     return _scheduled(invocation, NewSchedule(body, creator, invocation.account(payer), key, expires))
@@ -164,25 +170,29 @@ def _scheduled_info(
 
 def _authorize(invocation: Invocation, address: Address) -> None:
     """The contract that calls signs, by its id."""
-    schedule = _schedule(invocation, address)
+    schedule = schedules.schedule_at(invocation.ledger, address)
     _, key = _creator(invocation)
     schedules.sign_schedule(invocation.ledger, schedule, frozenset({key} if key else ()))
 
 
 def _sign(invocation: Invocation, address: Address, signatures: bytes) -> None:
     """Sign with the keys of people whose signatures are in a SignatureMap."""
-    schedule = _schedule(invocation, address)
+    schedule = schedules.schedule_at(invocation.ledger, address)
     pairs = signature_pairs(signatures)
     if pairs is None:
         raise InvalidArguments("the signatures are no SignatureMap")
+    for pair in pairs:
+        recovery_id = int.from_bytes(pair.ECDSA_secp256k1[SIGNATURE_LENGTH:])
+        if recovery_id >= _FIRST_OF_CHAINS and (recovery_id - _FIRST_OF_CHAINS) // 2 != chain_id():
+            raise InvalidArguments("a signature is for another chain")
     keys = schedules.keys_that_signed(invocation.ledger, schedule, pairs)
     schedules.sign_schedule(invocation.ledger, schedule, keys)
 
 
-def _schedule(invocation: Invocation, address: Address) -> Any:
+def _check_exists(invocation: Invocation, address: Address, *signatures: bytes) -> None:
     """Errors: Refused."""
     try:
-        return schedules.schedule_at(invocation.ledger, address)
+        schedules.schedule_at(invocation.ledger, address)
     except Refused as refused:
         raise Refused(refused.code, Refusal.COSTLY_TEXT) from None
 
@@ -200,7 +210,7 @@ def _of_target(operation: Operation) -> Operation:
 _ADDRESS = "(int64,address)"
 _TIMED = "uint256,uint256,uint64,bytes"
 _UNIQUE_INFO = "(int64,(TokenInfoV1,int64,address,int64,bytes,address))"
-_SIGN: Any = {"gas": costs(prices.SCHEDULE_SIGN), "writes": True}
+_SIGN: Any = {"gas": costs(prices.SCHEDULE_SIGN), "writes": True, "limits": _check_exists}
 _DELETE: Any = {"gas": costs(prices.SCHEDULE_DELETE), "writes": True}
 _CALL: Any = {
     "returns": _ADDRESS,
@@ -208,7 +218,7 @@ _CALL: Any = {
     "writes": True,
     "schedules_calls": True,
 }
-_INFO: Any = {"writes": True, "refusal": Refusal.TEXT}
+_INFO: Any = {"static": False, "refusal": Refusal.TEXT}
 
 FUNCTIONS = by_selector(
     (
@@ -229,6 +239,7 @@ FUNCTIONS = by_selector(
             costs(prices.SCHEDULE_CREATE),
             writes=True,
             refusal=Refusal.TEXT,
+            limits=_check_native,
         ),
         Function(f"scheduleCall(address,{_TIMED})", _call, **_CALL),
         Function(f"scheduleCallWithPayer(address,address,{_TIMED})", _call_with_payer, **_CALL),
@@ -238,7 +249,12 @@ FUNCTIONS = by_selector(
 )
 PROXY_FUNCTIONS = by_selector(
     (
-        Function("signSchedule()", _of_target(_authorize), needs_target=True, **_SIGN),
+        Function(
+            "signSchedule()",
+            _of_target(_authorize),
+            needs_target=True,
+            **_SIGN | {"limits": _of_target(_check_exists)},
+        ),
         Function("deleteSchedule()", _of_target(_delete), needs_target=True, **_DELETE),
     )
 )

@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Mapping
 
 from web3sim.system_contracts.contracts import SERVICES, Service
-from web3sim.system_contracts.functions import Function, view_gas
+from web3sim.system_contracts.functions import Function
 from web3sim.system_contracts.signatures import STRUCTS, selector_of
 
 _NAMES = {
@@ -60,12 +60,11 @@ def _own(service: Service) -> Iterable[str]:
 
 def _rows(functions: Mapping[bytes, Function]) -> Iterable[str]:
     for selector, function in functions.items():
-        reads = function.gas is view_gas or function.signature.startswith("isAuthorized")
-        kind, refused = "view, not static" if reads else "write", function.refusal.value
-        if not function.writes:
-            kind = "view"
-            if function.static_refusal is not function.refusal:
-                refused += f"; in a static frame {function.static_refusal.value}"
+        kind, refused = "write" if function.writes else "view", function.refusal.value
+        if not function.static:
+            kind += ", not static"
+        elif not function.writes and function.static_refusal is not function.refusal:
+            refused += f"; in a static frame {function.static_refusal.value}"
         yield _row(function.signature, selector, f"`{function.returns}`", kind, refused)
 
 

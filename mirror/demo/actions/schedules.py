@@ -87,8 +87,8 @@ def sign(network: Network) -> None:
 
 def delete(network: Network) -> None:
     """Delete a schedule."""
-    deletable = [each for each in _open(network) if each.admin_key and network.can_pay(each.creator)]
-    schedule = network.pick(deletable)
+    deletable = [each for each in _open(network) if each.admin_key and not each.of_contract]
+    schedule = network.pick([each for each in deletable if network.can_pay(each.creator)])
     schedule.deleted = True
     network.submit("scheduleDelete", {"scheduleID": schedule.number}, payer=schedule.creator)
 
@@ -104,7 +104,7 @@ def change_in_vain(network: Network) -> None:
         (not schedule.admin_key, "scheduleDelete", "SCHEDULE_IS_IMMUTABLE"),
     )
     refused = next(((kind, result) for applies, kind, result in refusals if applies), None)
-    if refused is None and network.choose.random() < 0.5:
+    if refused is None and (schedule.of_contract or network.choose.random() < 0.5):
         refused = "scheduleSign", "NO_NEW_VALID_SIGNATURES"
     if refused:
         kind, result = refused

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import SchedulableTransactionBody
+from mirror.core.values.hapi.messages import ContractID, Key, SchedulableTransactionBody
 from mirror.core.values.hashes import sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.evm.system_contracts import SystemCallRequest
@@ -159,18 +159,21 @@ class _Child:
         self._submit("util_prng", {}, prng_bytes=sha384(str(self._at).encode()))
 
     def _schedule(self, to: bytes, payer: bytes, second: int, gas: int, value: int, data: bytes) -> None:
+        """Only the contract may delete it: its id is the admin key."""
         number, paying, expires = self._new_number(), self._number(payer), second * NANOS_PER_SECOND
+        admin_key: bytes = Key(contractID=ContractID(contractNum=self._caller)).SerializeToString()
         contract = {"contractNum": self._number(to)}
         call = {"contractID": contract, "gas": gas, "amount": value, "functionParameters": data}
         scheduled: Any = SchedulableTransactionBody(contractCall=call)
         body = {
             "scheduledTransactionBody": scheduled,
+            "adminKey": admin_key,
             "payerAccountID": paying,
             "expiration_time": expires,
         }
         composed = self._submit("scheduleCreate", body, {"scheduleID": number})
         self._world.schedules[number] = Schedule(
-            *(number, self._at, self._parent.sender, paying, "", None),
+            *(number, self._at, self._parent.sender, paying, "", admin_key),
             scheduled=scheduled.SerializeToString(),
             transaction_id=composed.body.transactionID.SerializeToString(),
             expires=expires,

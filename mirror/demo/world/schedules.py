@@ -20,7 +20,7 @@ class Schedule:
 
     `required` are the accounts that have to sign, `signed` those that did. It ends at `expires`: with `waits`
     it is executed then. `expiration` is None if the transaction named none. `transaction_id` is the
-    serialized id of the transaction that created it. What is `of_contract` is never signed.
+    serialized id of the transaction that created it. What is `of_contract` is never signed or deleted.
     """
 
     number: int

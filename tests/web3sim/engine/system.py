@@ -1,9 +1,10 @@
 """A stand-in for the system contracts of a network."""
 
 from tests.web3sim.engine.world import RETURN_TOP, code, long_zero
-from web3sim.engine.interface import Address, Journal, SystemAnswer, SystemCall
+from web3sim.engine.interface import AccountKind, Address, Journal, SystemAnswer, SystemCall
 
 TOKEN_SERVICE = long_zero(0x167)
+TAKES_VALUE = b"take"
 
 
 class System:
@@ -18,6 +19,12 @@ class System:
 
     def at(self, address: Address) -> bool:
         return address == self.address
+
+    def proxied(self, address: Address) -> AccountKind | None:
+        return AccountKind.TOKEN if address == TOKEN_SERVICE else None
+
+    def takes_value(self, address: Address, selector: bytes) -> bool:
+        return selector == TAKES_VALUE
 
     def account_code(self, address: Address, data: bytes) -> bytes:
         """Every account has a proxy for one function, which answers 7."""

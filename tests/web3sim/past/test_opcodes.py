@@ -27,6 +27,9 @@ class Refusing:
     def at(self, address):
         return address == TOKEN_SERVICE
 
+    def proxied(self, address):
+        return None
+
     def account_code(self, address, data):
         return b""
 

@@ -33,9 +33,9 @@ class Calls:
         self.contracts = NetworkContracts(self.state)
         self.service, self.sender = service, long_zero(sender)
 
-    def __call__(self, signature: str, *arguments: Any, value: int = 0) -> SystemAnswer:
+    def __call__(self, signature: str, *arguments: Any, value: int = 0, static: bool = False) -> SystemAnswer:
         data = selector_of(signature) + encode(parameters_of(signature), arguments)
-        call = SystemCall(self.service, self.service, self.sender, data, value, 10**7, static=False, depth=0)
+        call = SystemCall(self.service, self.service, self.sender, data, value, 10**7, static=static, depth=0)
         return self.contracts.call(call, self.journal)
 
     def at(self, address: bytes, redirect: bytes, signature: str, *arguments: Any) -> SystemAnswer:

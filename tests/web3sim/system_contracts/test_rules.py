@@ -18,6 +18,7 @@ from web3sim.system_contracts.contracts import SERVICES, NetworkContracts, Servi
 from web3sim.system_contracts.functions import Function
 
 PERSON, TOKEN, UNIQUE, SCHEDULE, SCRIPT = 1001, 3001, 3002, 4001, 5002
+NOWHERE = long_zero(999_999)
 GAS = 10**7
 KEY = Key(ed25519=bytes(32)).SerializeToString()
 _KEYS = ("kyc_key", "freeze_key", "wipe_key", "supply_key", "pause_key", "fee_schedule_key", "metadata_key")
@@ -47,13 +48,13 @@ class Row(NamedTuple):
         return self.service.redirect + long_zero(target) + inner
 
 
-def _some(kind: Any) -> Any:
-    """A small value of a parsed type: numbers are 1, addresses those of a token."""
+def _some(kind: Any, address: bytes = long_zero(TOKEN), most: int = 1) -> Any:
+    """A small value of a parsed type: numbers are 1, lists have one or no member."""
     if kind.is_array:
-        return [_some(kind.item_type)]
+        return [_some(kind.item_type, address)] * most
     if hasattr(kind, "components"):
-        return tuple(map(_some, kind.components))
-    return {"address": long_zero(TOKEN), "bool": True, "bytes": b"some", "string": "text"}.get(kind.base, 1)
+        return tuple(_some(member, address, most) for member in kind.components)
+    return {"address": address, "bool": True, "bytes": b"some", "string": "text"}.get(kind.base, 1)
 
 
 ROWS = [
@@ -119,7 +120,7 @@ def test_too_short_a_selector_halts(ledger, row):
 @each_row
 def test_a_write_halts_in_a_static_frame(ledger, row):
     answer = call(row, row.data(row.arguments()), static=True)
-    if row.function.writes:
+    if row.function.writes or not row.function.static:
         takes_all_gas = answer.reverted and answer.gas == GAS
         assert answer.halt is Halt.PRECOMPILE or (takes_all_gas and row.function.limits is not None)
     else:
@@ -159,18 +160,57 @@ def test_a_function_of_a_target_is_unknown_to_the_service_or_halts(ledger, row):
             assert answer == SystemAnswer()
 
 
+# Refused before the function looks at anything else, by a check of its own; or by one code in another form.
+_OTHER_FORMS = dict.fromkeys(
+    (
+        *("cancelAirdrops(PendingAirdrop[])", "claimAirdrops(PendingAirdrop[])"),
+        *(
+            "authorizeSchedule(address)",
+            "signSchedule(address,bytes)",
+            "scheduleNative(address,bytes,address)",
+        ),
+    ),
+    Refusal.COSTLY_TEXT,
+) | {"setApprovalForAll(address,address,bool)": Refusal.CODE}
+# What succeeds or halts where nothing is at the addresses that it names. Others have no refusal.
+_NOT_REFUSED = {
+    *(
+        "isToken",
+        "allowance(address,address,address)",
+        "name",
+        "symbol",
+        "decimals",
+        "totalSupply",
+        "ownerOf",
+    ),
+    *("tokenURI", "isAssociated", "associate()", "tinycents", "tinybars", "getPseudorandomSeed"),
+    *("isValidAlias", "hbarAllowance(address)", "setUnlimited", "scheduleCallWithPayer", "executeCall"),
+    *("hasScheduleCapacity", "deleteSchedule()"),
+}
+
+
+def _form(answer: SystemAnswer) -> Refusal:
+    takes_all_gas = answer.gas == GAS
+    assert answer.child is not None
+    if not answer.reverted:
+        assert answer.output.startswith(words(CODES[answer.child]))
+        return Refusal.COSTLY_CODE if takes_all_gas else Refusal.CODE
+    if answer.output == words(CODES[answer.child]):
+        return Refusal.WORD
+    assert answer.output == answer.child.encode()
+    return Refusal.COSTLY_TEXT if takes_all_gas else Refusal.TEXT
+
+
 @each_row
 def test_a_refusal_has_the_form_that_its_row_says(ledger, row):
-    answer = call(row, row.data(row.arguments()))
-    if answer.halt is not None or answer.child in (None, "SUCCESS"):
-        return
-    if answer.reverted and answer.output == words(CODES[answer.child]):
-        assert row.function.refusal is Refusal.WORD or row.function.limits is not None
-    elif answer.reverted:
-        assert answer.output.decode() == answer.child
-    else:
-        has_code = row.function.refusal in (Refusal.CODE, Refusal.COSTLY_CODE)
-        assert has_code or row.function.signature.startswith("setApproval")
+    """A function that halts at keys or fees that can't be read is given empty lists of them."""
+    parameters = row.function.parameters
+    arguments = ([_some(parse(kind), NOWHERE, most) for kind in parameters] for most in (1, 0))
+    answers = (call(row, row.data(encode(parameters, values))) for values in arguments)
+    refused = next((answer for answer in answers if answer.child not in (None, "SUCCESS")), None)
+    assert (refused is None) is row.function.signature.startswith(tuple(_NOT_REFUSED))
+    if refused is not None:
+        assert _form(refused) is _OTHER_FORMS.get(row.function.signature, row.function.refusal)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Schedules that a call makes, signs and deletes."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -168,6 +169,16 @@ def test_nothing_else_is_scheduled(calls):
     assert (answer.reverted, answer.output) == (True, b"INVALID_CONTRACT_ID")
     assert calls(NATIVE, TOKEN_SERVICE, bytes.fromhex("12345678"), long_zero(PERSON)) == SystemAnswer()
     assert calls(NATIVE, TOKEN_SERVICE, b"", long_zero(PERSON)).halt is Halt.PRECOMPILE
+
+
+def test_what_can_not_be_scheduled_is_found_before_a_static_frame_halts(calls):
+    static = partial(calls, static=True)
+    assert static(NATIVE, TOKEN_SERVICE, bytes.fromhex("12345678"), long_zero(PERSON)) == SystemAnswer()
+    assert static(NATIVE, TOKEN_SERVICE, creation(), long_zero(PERSON)).halt is Halt.PRECOMPILE
+    answer = static(NATIVE, SCHEDULE_SERVICE, creation(), long_zero(PERSON))
+    assert (answer.reverted, answer.child, answer.gas) == (True, "INVALID_CONTRACT_ID", 10**7)
+    answer = static("authorizeSchedule(address)", long_zero(TOKEN))
+    assert (answer.reverted, answer.child, answer.gas) == (True, "INVALID_SCHEDULE_ID", 10**7)
 
 
 def test_a_token_that_can_not_be_is_not_scheduled(calls):
@@ -358,6 +369,20 @@ def test_people_sign_by_their_signatures(calls):
 def test_signatures_that_say_nothing_are_refused(calls):
     assert calls.code(SIGN, long_zero(SCHEDULE), b"") == "NO_NEW_VALID_SIGNATURES"
     assert calls(SIGN, long_zero(SCHEDULE), b"\xff").halt is Halt.PRECOMPILE
+
+
+@pytest.mark.parametrize(
+    ("recovery_id", "expected"),
+    [(27, "SUCCESS"), (2 * 296 + 35, "SUCCESS"), (2 * 296 + 36, "SUCCESS"), (2 * 295 + 36, None), (35, None)],
+)
+def test_a_signature_for_another_chain_halts(calls, recovery_id, expected):
+    """The tests' network is a testnet, 296."""
+    key = PrivateKey()
+    signed = key.sign_recoverable(keccak256(message_of(SCHEDULE)), hasher=None)[:64]
+    signature = signed + recovery_id.to_bytes(2, "big")
+    pair = {"pubKeyPrefix": key.public_key.format(), "ECDSA_secp256k1": signature}
+    answer = calls(SIGN, long_zero(SCHEDULE), SignatureMap(sigPair=[pair]).SerializeToString())
+    assert (answer.halt, answer.child) == ((None, expected) if expected else (Halt.PRECOMPILE, None))
 
 
 def public(key: Ed25519PrivateKey) -> bytes:

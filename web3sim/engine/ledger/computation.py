@@ -19,28 +19,8 @@ from web3sim.engine.state import EngineState
 # Halts that no frame above survives.
 _ENDING = frozenset({Halt.INVALID_CONTRACT, Halt.INVALID_SIGNATURE, Halt.CHILD_RECORDS, Halt.NO_SCHEDULING})
 _MOST_CHILD_RECORDS = 50
-
-# The system contracts that answer delegate calls only of one kind of proxy code. Others answer all.
-_PROXIES = {
-    number.to_bytes(20, "big"): kind
-    for number, kind in (
-        (0x167, AccountKind.TOKEN),
-        (0x16A, AccountKind.ACCOUNT),
-        (0x16B, AccountKind.SCHEDULE),
-        (0x16C, AccountKind.TOKEN),
-    )
-}
 # Contracts older than the rule about delegate calls to system contracts, by entity number.
 _GRANDFATHERED = frozenset({1_062_787, 1_461_860})
-
-# The functions of the token service that create tokens: value sent with them pays the fee.
-TOKEN_CREATIONS = frozenset(
-    bytes.fromhex(selector)
-    for selector in (
-        *("7812a04b", "c23baeb6", "0fb65bf3", "4c381ae7", "b937581a", "2af0c59a"),
-        *("9dc711e0", "9c89bb35", "ea83f293", "5bc7c0e6", "45733969", "abb54eb5"),
-    )
-)
 
 
 class LedgerComputation(EngineComputation):
@@ -115,7 +95,7 @@ class LedgerComputation(EngineComputation):
 
     def _call_system_contract(self, system: SystemContracts) -> None:
         message = self.msg
-        if not _may_delegate(self.state, message):
+        if message.storage_address != message.code_address and not self._may_delegate(system):
             raise RuleBroken(Halt.PRECOMPILE)
         answer = system.call(
             SystemCall(
@@ -134,6 +114,21 @@ class LedgerComputation(EngineComputation):
         )
         self._take(answer)
 
+    def _may_delegate(self, system: SystemContracts) -> bool:
+        """Return whether a system contract answers a delegate call: of its proxy code, in its own frame."""
+        proxied = system.proxied(self.msg.code_address)
+        if proxied is None:
+            return True
+        recipient = self.state.present(self.msg.storage_address)
+        if recipient is None or (self.parent is not None and _is_delegated(self.parent)):
+            return False
+        # An account has code of its own where a request says so.
+        if recipient.kind is AccountKind.CONTRACT or (
+            recipient.kind is AccountKind.ACCOUNT and recipient.code
+        ):
+            return recipient.entity_id in _GRANDFATHERED
+        return recipient.kind is proxied
+
     def _is_sender_delegated(self) -> bool:
         """Return whether the frame that called runs code of another contract, proxy code aside."""
         caller = self.parent
@@ -144,9 +139,7 @@ class LedgerComputation(EngineComputation):
             proxied = self.state.present(recipient)
             if proxied is not None and proxied.kind is not AccountKind.CONTRACT:
                 caller = caller.parent
-        if caller is None or caller.msg.is_create:
-            return False
-        return bool(caller.msg.storage_address != caller.msg.code_address)
+        return caller is not None and not caller.msg.is_create and _is_delegated(caller)
 
     def _take(self, answer: SystemAnswer) -> None:
         if answer.child is not None:
@@ -174,7 +167,8 @@ def _transfer_halt(state: LedgerEngineState, message: MessageAPI) -> Halt | None
         return None
     called = message.code_address
     if state.system is not None and state.system.at(called):
-        return None if bytes(message.data[:4]) in TOKEN_CREATIONS else Halt.INVALID_CONTRACT
+        takes = state.system.takes_value(called, bytes(message.data[:4]))
+        return None if takes else Halt.INVALID_CONTRACT
     if state.is_system_account(called):
         return Halt.INVALID_CONTRACT
     recipient = message.storage_address
@@ -199,18 +193,9 @@ def _creation_gas(state: LedgerEngineState, message: MessageAPI) -> int:
     return 0 if exists else system.creation_gas
 
 
-def _may_delegate(state: LedgerEngineState, message: MessageAPI) -> bool:
-    """Return whether a system contract answers: to plain calls, and to delegate calls of its proxy code."""
-    proxied = _PROXIES.get(message.code_address)
-    if proxied is None or message.storage_address == message.code_address:
-        return True
-    caller = state.present(message.storage_address)
-    if caller is None:
-        return False
-    # An account has code of its own where a request says so.
-    if caller.kind is AccountKind.CONTRACT or (caller.kind is AccountKind.ACCOUNT and caller.code):
-        return caller.entity_id in _GRANDFATHERED
-    return caller.kind is proxied
+def _is_delegated(frame: ComputationAPI) -> bool:
+    """Return whether a frame runs code of another address."""
+    return bool(frame.msg.storage_address != frame.msg.code_address)
 
 
 def _with_account_code(state: LedgerEngineState, message: MessageAPI) -> MessageAPI:

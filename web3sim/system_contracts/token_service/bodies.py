@@ -23,6 +23,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations import prices
 from web3sim.operations.holdings import token_address
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
+from web3sim.operations.signatures import key_of
 from web3sim.operations.tokens.create import KEYS, create_token
 from web3sim.operations.tokens.update import update_fees, update_token
 from web3sim.state.overlay import Overlay
@@ -225,10 +226,10 @@ def _key(
 
 
 def _key_of_sender(invocation: Invocation) -> Any:
-    """A contract without a key of its own is named by its id."""
+    """A contract without a key of its own is named by its id; a key that can't be read is none."""
     sender = invocation.sender()
     if sender.key:
-        return Key.FromString(sender.key)
+        return key_of(sender.key) or Key()
     return Key(contractID=_id(ContractID, "contractNum", sender.id)) if sender.type == "CONTRACT" else Key()
 
 

@@ -20,6 +20,7 @@ from web3sim.operations.tokens import status, supply
 from web3sim.operations.tokens.airdrops import cancel, claim
 from web3sim.system_contracts.abi import int64_of
 from web3sim.system_contracts.functions import Function, Invocation, Operation, by_selector, costs, flat
+from web3sim.system_contracts.signatures import selector_of
 from web3sim.system_contracts.token_service import approvals, bodies, transfers, views
 from web3sim.system_contracts.token_service.info import no_token_info
 from web3sim.system_contracts.token_service.views import of_argument, of_target
@@ -182,6 +183,7 @@ CREATIONS: dict[str, Callable[..., Any]] = {
     "createNonFungibleTokenWithCustomFees(HederaTokenV2,FixedFeeV1[],RoyaltyFeeV1[])": bodies.unique_token,
     "createNonFungibleTokenWithCustomFees(HederaTokenV3,FixedFeeV2[],RoyaltyFeeV2[])": bodies.unique_token,
 }
+CREATION_SELECTORS = frozenset(map(selector_of, CREATIONS))
 CHANGES: dict[str, Callable[..., Any]] = {
     "updateTokenInfo(address,HederaTokenV1)": bodies.change_of_info,
     "updateTokenInfo(address,HederaTokenV2)": bodies.change_of_info,

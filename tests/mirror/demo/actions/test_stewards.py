@@ -4,6 +4,7 @@ from collections import Counter
 from contextlib import suppress
 
 from mirror.core.values import timestamp
+from mirror.demo.actions import schedules
 from mirror.demo.actions.catalogue import ALL
 from mirror.demo.actions.contracts import stewards
 from mirror.demo.actions.network import genesis
@@ -46,6 +47,8 @@ def test_each_request_of_a_steward_is_a_transaction() -> None:
         assert parent.record.contractCallResult.contractID.contractNum == steward.number
         assert one.body.transactionID.nonce == 1
         assert result.contractCallResult
+        if one.body.HasField("scheduleCreate"):
+            assert one.body.scheduleCreate.adminKey.contractID.contractNum == steward.number
         kinds[one.body.WhichOneof("data")] += 1
 
     assert set(kinds) == {
@@ -56,6 +59,21 @@ def test_each_request_of_a_steward_is_a_transaction() -> None:
         "tokenCreation",
         "util_prng",
     }
+
+
+def test_schedule_of_a_steward_is_only_signed_in_vain() -> None:
+    network, _ = used()
+    of_contract = {number: each for number, each in network.world.schedules.items() if each.of_contract}
+    network.world.schedules = of_contract
+    assert all(each.admin_key for each in of_contract.values())
+    network.close()
+    for _ in range(20):
+        with suppress(NotPossible):
+            schedules.change_in_vain(network)
+        with suppress(NotPossible):
+            schedules.delete(network)
+    bodies = {each.body.WhichOneof("data") for each in network.close().transactions}
+    assert bodies == {"scheduleSign"}
 
 
 def test_what_a_steward_holds_adds_up() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from mirror.core.values.hashes import keccak256
-from tests.web3sim.engine.system import TOKEN_SERVICE, System
+from tests.web3sim.engine.system import TAKES_VALUE, TOKEN_SERVICE, System
 from tests.web3sim.engine.world import (
     CONTRACT,
     NOBODY,
@@ -62,7 +62,7 @@ def test_value_for_the_networks_own_accounts_halts_all_frames(run, world, addres
 def test_value_may_pay_for_the_creation_of_a_token(run):
     system = System(SystemAnswer(output=b"created", gas=100))
 
-    result = run(to=TOKEN_SERVICE, value=7, data=bytes.fromhex("0fb65bf3"), system=system)
+    result = run(to=TOKEN_SERVICE, value=7, data=TAKES_VALUE, system=system)
 
     assert result.status is Status.SUCCESS
     assert system.calls[0].value == 7
@@ -324,6 +324,20 @@ def test_only_proxy_code_may_delegate_to_a_system_contract(run, world, kind):
     assert (system.calls[0].recipient, system.calls[0].address) == (CONTRACT, TOKEN_SERVICE)
     assert answer(kind=AccountKind.SCHEDULE) == 0
     assert answer(kind=AccountKind.CONTRACT, entity_id=1_062_787) == 1
+
+
+@pytest.mark.parametrize("number", [1_062_787, 1_461_860])
+def test_older_contracts_delegate_only_by_code_of_their_own(run, world, number):
+    delegates = *calling(TOKEN_SERVICE, kind="DELEGATECALL"), *RETURN_TOP
+    older = {"kind": AccountKind.CONTRACT, "entity_id": number}
+    system = System(SystemAnswer())
+
+    world.accounts[CONTRACT] = AccountRecord(code=code(*delegates), **older)
+    assert word(run(system=system).output) == 1
+    world.contract(OTHER, *delegates)
+    by_another = *calling(OTHER, kind="DELEGATECALL"), "POP", 32, 0, 0, "RETURNDATACOPY", 32, 0, "RETURN"
+    world.accounts[CONTRACT] = AccountRecord(code=code(*by_another), **older)
+    assert word(run(system=system).output) == 0
 
 
 @pytest.mark.parametrize("number", [0x168, 0x169])

@@ -90,6 +90,7 @@ def test_a_revert_takes_an_approval_back(ledger):
 
 REFUSED = [
     ((ADDRESS, SPENDER, -1), "NEGATIVE_ALLOWANCE_AMOUNT"),
+    ((ADDRESS, SPENDER, -(2**63)), "NEGATIVE_ALLOWANCE_AMOUNT"),
     # The amount is looked at first, the owner before the spender.
     ((UNKNOWN, SPENDER, -1), "NEGATIVE_ALLOWANCE_AMOUNT"),
     ((UNKNOWN, UNKNOWN, 1), "INVALID_ALLOWANCE_OWNER_ID"),

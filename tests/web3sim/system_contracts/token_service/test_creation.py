@@ -98,6 +98,13 @@ def test_each_version_of_the_structs_creates_the_same(ledger, version):
     assert code(creates(signature, unique, fixed, [])) == "SUCCESS"
 
 
+def test_a_key_that_can_not_be_read_is_not_inherited(build):
+    build.entity(TREASURY, balance=10**11)
+    build.entity(CREATOR, balance=10**11, key=b"\xff")
+    unique = struct(keys=[key(inherits=True)])
+    assert code(creates(UNIQUE, unique)) == "INVALID_SUPPLY_KEY"
+
+
 def test_a_call_that_pays_too_little_creates_nothing_and_pays_nothing(ledger):
     result = creates(FUNGIBLE, struct(), 700, 3, value=FEE - 1)
 

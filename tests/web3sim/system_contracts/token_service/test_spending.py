@@ -76,7 +76,7 @@ def test_the_owner_too_needs_an_allowance_to_spend_from_one(spender):
     assert code == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
 
 
-def test_every_key_counts_as_signed_so_no_allowance_is_spent(spender):
+def test_transfer_token_spends_no_allowance_of_another_contract(spender):
     assert spender.code(TRANSFER_TOKEN, *zero(TOKEN, OTHER_CONTRACT, BOB), 6) == "SUCCESS"
     assert spender.overlay.token_allowance(TOKEN, OTHER_CONTRACT, CONTRACT) == 5
     assert spender.code(TRANSFER_NFT, *zero(UNIQUE, OTHER_CONTRACT, BOB), 4) == "SUCCESS"
