@@ -15,7 +15,6 @@ from mirror.core.config import clock
 from mirror.core.db.availability import outage
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.calls.estimate import Search, least_gas
-from web3sim.calls.evm_version import evm_version
 from web3sim.calls.gas_price import prices
 from web3sim.engine import registry
 from web3sim.engine.interface import (
@@ -29,7 +28,7 @@ from web3sim.engine.interface import (
     StateReader,
     Status,
 )
-from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
+from web3sim.engine.ledger.intrinsic_gas import floor_gas, intrinsic_gas
 from web3sim.state.blocks import BlockSelector, SelectedBlock, UnknownBlock, find_block
 from web3sim.state.database import DatabaseUnavailable, Reading
 from web3sim.state.ledger import LedgerState
@@ -207,8 +206,9 @@ class _Simulation:
         state.now_seconds = now // NANOS_PER_SECOND
         the_prices = prices(selected, now)
         self._price = the_prices.gas
-        self._version = evm_version(selected)
-        if call.gas < intrinsic_gas(call.data, creates=self._creates):
+        self._version = state.version
+        intrinsic = intrinsic_gas(call.data, creates=self._creates)
+        if call.gas < max(intrinsic, floor_gas(call.data, state.version)):
             raise _Refused(Problem(_INSUFFICIENT_GAS))
         needed = call.value + call.gas * self._price
         if checks_balance and payer.balance < needed:

@@ -74,6 +74,24 @@ class AccountRecord(NamedTuple):
     least_balance: int = 0
 
 
+# CODE DELEGATIONS (EIP-7702): the code of an account that runs the code of another address.
+
+_DELEGATION = bytes.fromhex("ef0100")
+_DELEGATION_LENGTH = len(_DELEGATION) + 20
+
+
+def delegation_to(address: Address) -> bytes:
+    """Return the code of an account that delegates to an address."""
+    return _DELEGATION + address
+
+
+def delegate_of(code: bytes) -> Address | None:
+    """Return the address that code delegates to; None for other code."""
+    if len(code) != _DELEGATION_LENGTH or not code.startswith(_DELEGATION):
+        return None
+    return code[len(_DELEGATION) :]
+
+
 class StateReader(Protocol):
     """The state before the call. What it raises, such as for a database's time limit, ends the whole call."""
 
@@ -202,6 +220,7 @@ class Journal(Protocol):
 class SystemCall(NamedTuple):
     """A call that reached a system contract; in a delegate call `recipient` is the token or account.
 
+    It is `by_delegation` if the code of the recipient is a code delegation, which doesn't pack `data`.
     `sender` called the system contract or, if there is one between, the proxy code at `recipient`;
     `sender_is_delegated` says that it ran the code of another contract. `origin` pays the whole call.
     """
@@ -216,6 +235,7 @@ class SystemCall(NamedTuple):
     depth: int
     origin: Address = bytes(20)
     sender_is_delegated: bool = False
+    by_delegation: bool = False
 
 
 class SystemAnswer(NamedTuple):

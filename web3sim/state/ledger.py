@@ -8,7 +8,9 @@ from mirror.core import config
 from mirror.core.db.distribution import is_distributed
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.engine.interface import AccountKind, AccountRecord, Address
+from web3sim.calls.evm_version import evm_version
+from web3sim.engine.interface import AccountKind, AccountRecord, Address, delegation_to
+from web3sim.engine.versions import V070
 from web3sim.state import blocks
 from web3sim.state.blocks import BlockHashes, SelectedBlock
 from web3sim.state.database import Reading
@@ -73,6 +75,7 @@ class LedgerState:
         self._tables = CachedTables(tables_at(selected.state_time, reading), reading)
         self._accounts: dict[Address, AccountRecord | None] = {}
         self._block_hashes = BlockHashes(reading)
+        self.version = evm_version(selected)
         #: The time by which schedules expire, in seconds: of the block on a network, of the clock in a
         #: simulation, whose block is past.
         self.now_seconds = self.block.consensus_start // NANOS_PER_SECOND
@@ -119,15 +122,21 @@ class LedgerState:
         if kind is None:
             return None
         if entity.type in _PROXIED:
-            return AccountRecord(code=proxy_code(kind, address), kind=kind, entity_id=entity.id)
+            code = proxy_code(kind, address, self.version)
+            return AccountRecord(code=code, kind=kind, entity_id=entity.id)
         return AccountRecord(
             balance=entity.balance,
             nonce=self._tables.nonce(entity),
-            code=self._tables.code(entity.id) if entity.type == _CONTRACT else b"",
+            code=self._tables.code(entity.id) if entity.type == _CONTRACT else self._delegation(entity),
             kind=kind,
             entity_id=entity.id,
             least_balance=self.least_balance if entity.type == _ACCOUNT else 0,
         )
+
+    def _delegation(self, entity: Entity) -> bytes:
+        """Return the code of an account: empty, unless it delegates to some."""
+        delegate = entity.delegation_address
+        return delegation_to(delegate) if delegate and any(delegate) and self.version >= V070 else b""
 
     # ENTITIES
 

@@ -115,7 +115,7 @@ class Overlay:
         entity = Entity(encoded, kind.name, evm_address=address, **columns)
         self.put_entity(entity)
         self._put(("created", entity.address), encoded)
-        code = proxy_code(kind, entity.address) if kind in _PROXIED else b""
+        code = proxy_code(kind, entity.address, self.state.version) if kind in _PROXIED else b""
         self.journal.add_account(entity.address, AccountRecord(code=code, kind=kind, entity_id=encoded))
         return entity
 

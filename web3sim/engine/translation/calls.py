@@ -9,6 +9,7 @@ from eth.exceptions import OutOfGas, WriteProtection
 from eth.vm.forks.berlin.constants import COLD_ACCOUNT_ACCESS_COST, WARM_STORAGE_READ_COST
 from eth_typing import Address
 
+from web3sim.engine.interface import delegate_of
 from web3sim.engine.messages import KnownMessage
 from web3sim.engine.translation.frame import Frame
 from web3sim.engine.translation.memory import grow
@@ -84,6 +85,14 @@ def _access(address: Address, places: _Places, gas: int, frame: Frame) -> tuple[
         gas = grow(start + size, memory, gas)
     if room and len(memory) < out + room:
         gas = grow(out + room, memory, gas)
+    gas = _pay_access(address, gas, frame)
+    code = frame.accounts.get_code(address)
+    if frame.state.follows_delegations and (delegate := delegate_of(code)) is not None:
+        gas = _pay_access(Address(delegate), gas, frame)
+    return gas, code
+
+
+def _pay_access(address: Address, gas: int, frame: Frame) -> int:
     state = frame.state
     if state.is_address_warm(address):
         gas -= WARM_STORAGE_READ_COST
@@ -92,7 +101,7 @@ def _access(address: Address, places: _Places, gas: int, frame: Frame) -> tuple[
         gas -= COLD_ACCOUNT_ACCESS_COST
     if gas < 0:
         raise OutOfGas("Out of gas: looking at an account")
-    return gas, frame.accounts.get_code(address)
+    return gas
 
 
 def _answer(
