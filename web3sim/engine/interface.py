@@ -238,11 +238,21 @@ class SystemCall(NamedTuple):
     by_delegation: bool = False
 
 
+class ScheduledCall(NamedTuple):
+    """A call of a contract that a payer makes beside the one that runs: with gas of its own."""
+
+    payer: Address
+    to: Address
+    value: int
+    data: bytes
+    gas: int
+
+
 class SystemAnswer(NamedTuple):
     """The answer of a system contract: output for `gas`; reverted, or halted with all gas used.
 
     `child` is the response code of the transaction that the call leaves in the records; None if it leaves
-    none.
+    none. `scheduled` is made after it; whatever comes of that call, the answer stands.
     """
 
     output: bytes = b""
@@ -251,6 +261,7 @@ class SystemAnswer(NamedTuple):
     halt: Halt | None = None
     logs: tuple[Log, ...] = ()
     child: str | None = None
+    scheduled: ScheduledCall | None = None
 
 
 class SystemContracts(Protocol):

@@ -1,17 +1,14 @@
-"""ScheduleCreate, ScheduleSign and ScheduleDelete (HIP-755, HIP-756, HIP-1215).
-
-A schedule that has all its signatures stays as it is: what the network would execute then is not simulated.
-"""
+"""ScheduleCreate, ScheduleSign and ScheduleDelete (HIP-755, HIP-756, HIP-1215)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import ContractID, Key
 from mirror.core.values.hashes import keccak256
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.engine.interface import AccountKind
+from web3sim.engine.interface import AccountKind, ScheduledCall
+from web3sim.operations.execution import execute, is_executable, required_keys
 from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.signatures import is_signed_by_ecdsa, is_signed_by_ed25519
 from web3sim.state.overlay import Overlay
@@ -37,8 +34,10 @@ class NewSchedule:
     admin_key: bytes | None = None
 
 
-def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> Schedule:
-    """Create a schedule, signed by whoever calls; `now` is in seconds. Errors: Refused.
+def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedule, ScheduledCall | None]:
+    """Create a schedule, signed by whoever calls, and execute it if that is enough. Errors: Refused.
+
+    `now` is in seconds. Also returned is the call that the execution makes.
 
     Checks, in this order: when it expires, and that the call itself has made no such schedule yet.
     """
@@ -64,8 +63,10 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> Schedule:
         memo="",
     )
     ledger.put_schedule(schedule)
-    ledger.put_signatories(entity.id, frozenset({new.key} if new.key else ()))
-    return schedule
+    signatories = frozenset({new.key} if new.key else ())
+    ledger.put_signatories(entity.id, signatories)
+    executes = is_executable(schedule, required_keys(ledger, schedule), signatories)
+    return schedule, execute(ledger, schedule, now) if executes else None
 
 
 def check_expiry(expires: int, now: int) -> None:
@@ -92,16 +93,24 @@ def schedule_at(ledger: Overlay, address: bytes, code: str = "INVALID_SCHEDULE_I
     return required(ledger.schedule(encoded) if is_schedule or ledger.is_removed(encoded) else None, code)
 
 
-def sign_schedule(ledger: Overlay, schedule: Schedule, keys: frozenset[bytes]) -> None:
-    """Add signatures by keys, as `contract_key` has them or raw. Errors: Refused if all of them were there.
+def sign_schedule(
+    ledger: Overlay, schedule: Schedule, keys: frozenset[bytes], now: int
+) -> ScheduledCall | None:
+    """Add signatures by keys, as `contract_key` has them or raw, and execute a schedule that has all of them.
 
-    Of a key that has signed a transaction the ledger knows the prefix that this had of it.
+    Of a key that has signed a transaction the ledger knows the prefix that this had of it. Returned is the
+    call that the execution makes. Errors: Refused, also if there is nothing to add or to execute.
     """
     refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
+    refuse_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")
+    required = required_keys(ledger, schedule)
+    refuse_if(None in required, "UNRESOLVABLE_REQUIRED_SIGNERS")
     signatories = ledger.signatories(schedule.id)
     prefixes = tuple(filter(None, signatories))
-    refuse_if(all(key.startswith(prefixes) for key in keys), "NO_NEW_VALID_SIGNATURES")
+    executes = is_executable(schedule, required, signatories | keys)
+    refuse_if(not executes and all(key.startswith(prefixes) for key in keys), "NO_NEW_VALID_SIGNATURES")
     ledger.put_signatories(schedule.id, signatories | keys)
+    return execute(ledger, schedule, now) if executes else None
 
 
 def keys_that_signed(ledger: Overlay, schedule: Schedule, pairs: Iterable[Any]) -> frozenset[bytes]:
@@ -129,11 +138,3 @@ def delete_schedule(ledger: Overlay, schedule: Schedule) -> None:
     refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
     refuse_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")
     ledger.remove_entity(schedule.id)
-
-
-def contract_key(contract: Entity, *, delegated: bool) -> bytes:
-    """Return the serialized key by which a contract signs, which may be delegated where the call was."""
-    shard, realm, num = entity_id.decode(contract.id)
-    named: Any = ContractID(shardNum=shard, realmNum=realm, contractNum=num)
-    key: Any = Key(delegatable_contract_id=named) if delegated else Key(contractID=named)
-    return bytes(key.SerializeToString())

@@ -1,11 +1,12 @@
 """Signatures of messages by keys, as the network verifies them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from coincurve import PublicKey
 
-from mirror.core.values.hapi.messages import DecodeError, Key
+from mirror.core.values import entity_id
+from mirror.core.values.hapi.messages import ContractID, DecodeError, Key
 
 SIGNATURE_LENGTH = 64
 
@@ -20,6 +21,14 @@ def key_of(serialized: bytes | None) -> Any:
     except DecodeError:
         return None
     return key if key.WhichOneof("key") else None
+
+
+def contract_key(contract_id: int, *, delegated: bool) -> bytes:
+    """Return the serialized key by which a contract signs, which may be delegated where the call was."""
+    shard, realm, num = entity_id.decode(contract_id)
+    named: Any = ContractID(shardNum=shard, realmNum=realm, contractNum=num)
+    key: Any = Key(delegatable_contract_id=named) if delegated else Key(contractID=named)
+    return bytes(key.SerializeToString())
 
 
 def is_signed_by_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:
@@ -78,13 +87,23 @@ def is_signed(key: Any, message: bytes, digest: bytes, signatures: Signatures) -
 
     Ids of contracts sign nothing.
     """
+    return satisfied(key, lambda simple: _is_verified(simple, message, digest, signatures))
+
+
+def satisfied(key: Any, has_signed: Callable[[Any], bool]) -> bool:
+    """Return whether enough of the keys in a Key message have signed."""
     kind = key.WhichOneof("key")
     if kind == "keyList":
         members = key.keyList.keys
-        return bool(members) and all(is_signed(member, message, digest, signatures) for member in members)
+        return bool(members) and all(satisfied(member, has_signed) for member in members)
     if kind == "thresholdKey":
-        signed = sum(is_signed(member, message, digest, signatures) for member in key.thresholdKey.keys.keys)
+        signed = sum(satisfied(member, has_signed) for member in key.thresholdKey.keys.keys)
         return bool(signed >= max(key.thresholdKey.threshold, 1))
+    return has_signed(key)
+
+
+def _is_verified(key: Any, message: bytes, digest: bytes, signatures: Signatures) -> bool:
+    kind = key.WhichOneof("key")
     if kind == "ed25519":
         signature = _signature(key.ed25519, signatures, "ed25519")
         return signature is not None and is_signed_by_ed25519(key.ed25519, message, signature)

@@ -194,7 +194,8 @@ def _answer(invocation: Invocation) -> SystemAnswer:
         journal.go_back(checkpoint)
         return SystemAnswer(halt=Halt.OUT_OF_GAS, child="INSUFFICIENT_GAS")
     child = "SUCCESS" if function.leaves_child else None
-    return SystemAnswer(output, gas, logs=tuple(invocation.logs), child=child)
+    logs = tuple(invocation.logs)
+    return SystemAnswer(output, gas, logs=logs, child=child, scheduled=invocation.scheduled)
 
 
 def _return_value(call: SystemCall, journal: Journal) -> None:

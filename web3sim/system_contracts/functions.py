@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from web3sim.engine.interface import Address, Log, SystemCall
+from web3sim.engine.interface import Address, Log, ScheduledCall, SystemCall
 from web3sim.operations.prices import Prices
 from web3sim.operations.refusals import Refusal, Refused, required
 from web3sim.state.overlay import Overlay
@@ -38,6 +38,8 @@ class Invocation:
     logs: list[Log] = field(default_factory=list)
     # Gas in addition to that of the function's entry.
     more_gas: int = 0
+    # What a function has executed and the engine has to run.
+    scheduled: ScheduledCall | None = None
 
     @property
     def sender_id(self) -> int | None:

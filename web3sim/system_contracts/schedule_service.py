@@ -14,10 +14,10 @@ from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.operations import prices, schedules
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
 from web3sim.operations.schedules import NewSchedule
-from web3sim.operations.signatures import SIGNATURE_LENGTH
+from web3sim.operations.signatures import SIGNATURE_LENGTH, contract_key
 from web3sim.operations.tokens.create import scheduled_token
 from web3sim.state.proxies import TOKEN_SERVICE
-from web3sim.state.tables.interface import Entity, Token
+from web3sim.state.tables.interface import Entity, Schedule, Token
 from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, decoded
 from web3sim.system_contracts.account_service import signature_pairs
 from web3sim.system_contracts.functions import (
@@ -121,11 +121,11 @@ def _creator(invocation: Invocation) -> tuple[Entity, bytes | None]:
     creator = invocation.sender()
     if creator.type != "CONTRACT":
         return creator, None
-    return creator, schedules.contract_key(creator, delegated=invocation.call.sender_is_delegated)
+    return creator, contract_key(creator.id, delegated=invocation.call.sender_is_delegated)
 
 
 def _scheduled(invocation: Invocation, new: NewSchedule) -> Address:
-    schedule = schedules.create_schedule(invocation.ledger, new, _now(invocation))
+    schedule, invocation.scheduled = schedules.create_schedule(invocation.ledger, new, _now(invocation))
     return invocation.ledger.address_of(schedule.id)
 
 
@@ -172,7 +172,7 @@ def _authorize(invocation: Invocation, address: Address) -> None:
     """The contract that calls signs, by its id."""
     schedule = schedules.schedule_at(invocation.ledger, address)
     _, key = _creator(invocation)
-    schedules.sign_schedule(invocation.ledger, schedule, frozenset({key} if key else ()))
+    _add_signatures(invocation, schedule, frozenset({key} if key else ()))
 
 
 def _sign(invocation: Invocation, address: Address, signatures: bytes) -> None:
@@ -186,7 +186,12 @@ def _sign(invocation: Invocation, address: Address, signatures: bytes) -> None:
         if recovery_id >= _FIRST_OF_CHAINS and (recovery_id - _FIRST_OF_CHAINS) // 2 != chain_id():
             raise InvalidArguments("a signature is for another chain")
     keys = schedules.keys_that_signed(invocation.ledger, schedule, pairs)
-    schedules.sign_schedule(invocation.ledger, schedule, keys)
+    _add_signatures(invocation, schedule, keys)
+
+
+def _add_signatures(invocation: Invocation, schedule: Schedule, keys: frozenset[bytes]) -> None:
+    now = _now(invocation)
+    invocation.scheduled = schedules.sign_schedule(invocation.ledger, schedule, keys, now)
 
 
 def _check_exists(invocation: Invocation, address: Address, *signatures: bytes) -> None:

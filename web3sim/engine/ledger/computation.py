@@ -5,7 +5,9 @@ contracts answer in place of code; value is only sent to what can hold hbar.
 """
 
 from eth.abc import ComputationAPI, MessageAPI, OpcodeAPI, StateAPI, TransactionContextAPI
+from eth.constants import STACK_DEPTH_LIMIT
 from eth.exceptions import Revert
+from eth.vm.forks.cancun.transaction_context import CancunTransactionContext
 from eth_typing import Address
 
 from web3sim.engine.computation import EngineComputation
@@ -13,13 +15,16 @@ from web3sim.engine.halts import RuleBroken
 from web3sim.engine.interface import (
     AccountKind,
     Halt,
+    ScheduledCall,
     SystemAnswer,
     SystemCall,
     SystemContracts,
     delegate_of,
 )
+from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.engine.ledger.operations import LEDGER_OPERATIONS
 from web3sim.engine.ledger.state import LedgerEngineState, long_zero_number
+from web3sim.engine.messages import KnownMessage
 from web3sim.engine.state import EngineState
 from web3sim.engine.versions import V077
 
@@ -169,6 +174,29 @@ class LedgerComputation(EngineComputation):
         for log in answer.logs:
             topics = tuple(int.from_bytes(topic, "big") for topic in log.topics)
             self.add_log_entry(Address(log.address), topics, log.data)
+        if answer.scheduled is not None and not self.state.runs_scheduled:
+            self._run_scheduled(answer.scheduled)
+
+    def _run_scheduled(self, call: ScheduledCall) -> None:
+        """Run a scheduled call, of which no frame here sees the output or the logs.
+
+        Within it none is run: the depth of frames and their gas have a limit.
+        """
+        state, depth = self.state, self.msg.depth + 1
+        gas = call.gas - intrinsic_gas(call.data, creates=False)
+        if gas < 0 or depth > STACK_DEPTH_LIMIT or state.get_balance(Address(call.payer)) < call.value:
+            return
+        to, payer = Address(call.to), Address(call.payer)
+        message = KnownMessage(gas, to, payer, call.value, state.get_code(to), to)
+        message.data, message.depth = call.data, depth
+        context = CancunTransactionContext(self.transaction_context.gas_price, payer)
+        tracer, state.tracer, state.runs_scheduled = state.tracer, None, True
+        try:
+            frame = self.apply_message(state, message, context)
+        finally:
+            state.tracer, state.runs_scheduled = tracer, False
+        for address in frame.get_accounts_for_deletion():
+            state.accounts.delete_account(address)
 
 
 def _transfer_halt(state: LedgerEngineState, message: MessageAPI) -> Halt | None:

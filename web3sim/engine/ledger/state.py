@@ -20,6 +20,7 @@ class LedgerEngineState(EngineState):
     version: EvmVersion = LATEST
     #: The child records that system contracts have left, also of frames that were reverted.
     child_records = 0
+    runs_scheduled = False
 
     @property
     def journal(self) -> Journal:

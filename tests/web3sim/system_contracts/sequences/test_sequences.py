@@ -5,6 +5,7 @@ is the number to begin with.
 """
 
 import os
+from functools import partial
 from random import Random
 
 import pytest
@@ -38,7 +39,7 @@ def test_everything_adds_up_after_random_sequences_and_reverted_frames_leave_not
         random = Random(number)
         frame, look_after = random_frame(random), random.randint(1, 10)
         seen_by_another = [stored]
-        played = play(frame, lambda seen=seen_by_another: seen.append(_stored()), look_after)
+        played = play(frame, partial(_look, seen_by_another), look_after)
         if played.result.halt in _ENDING:
             ended += 1
             unchanged = snapshot(played.ledger) == stored
@@ -51,6 +52,10 @@ def test_everything_adds_up_after_random_sequences_and_reverted_frames_leave_not
     assert found == {}
     # Of what is ended nothing else is compared.
     assert ended <= SEQUENCES // 10
+
+
+def _look(seen: list[Snapshot]) -> None:
+    seen.append(_stored())
 
 
 def _faults_of(played: Played, frame: Frame, stored: Snapshot, seen_by_another: list[Snapshot]) -> list[str]:
