@@ -9,8 +9,8 @@ from eth.vm.forks.berlin import logic
 from eth.vm.forks.prague.computation import PragueComputation
 from eth_typing import Address
 
-from web3sim.engine.bls12_381 import BLS12_381
 from web3sim.engine.interface import delegate_of
+from web3sim.engine.ledger.bls12_381 import BLS12_381
 from web3sim.engine.ledger.computation import LedgerComputation
 from web3sim.engine.ledger.operations import CheckedCall
 from web3sim.engine.ledger.state import LedgerEngineState
