@@ -55,13 +55,13 @@ class PlainEngine:
     ) -> CallResult:
         intrinsic = intrinsic_gas(request.data, creates=request.to is None)
         is_ledger = request.profile is Profile.LEDGER
-        least = floor_gas(request.data, request.version) if is_ledger else 0
+        is_newer = is_ledger and request.version >= V070
+        least = floor_gas(request.data, request.version) if is_newer else 0
         if request.gas < max(intrinsic, least):
             return _halted(request, Halt.OUT_OF_GAS, intrinsic, execution_gas=0)
         if is_ledger and request.version < V050:
             computation = computation_of(request.version)
         else:
-            is_newer = is_ledger and request.version >= V070
             computation = self.computations[request.version if is_newer else request.profile]
         current = computation.state_class(request, block, state, system, tracer)
         message = _first_message(request, current, request.gas - intrinsic)

@@ -124,19 +124,17 @@ class LedgerState:
         if entity.type in _PROXIED:
             code = proxy_code(kind, address, self.version)
             return AccountRecord(code=code, kind=kind, entity_id=entity.id)
+        delegate, delegation = entity.delegation_address, b""
+        if delegate and any(delegate) and self.version >= V070:
+            delegation = delegation_to(delegate)
         return AccountRecord(
             balance=entity.balance,
             nonce=self._tables.nonce(entity),
-            code=self._tables.code(entity.id) if entity.type == _CONTRACT else self._delegation(entity),
+            code=self._tables.code(entity.id) if entity.type == _CONTRACT else delegation,
             kind=kind,
             entity_id=entity.id,
             least_balance=self.least_balance if entity.type == _ACCOUNT else 0,
         )
-
-    def _delegation(self, entity: Entity) -> bytes:
-        """Return the code of an account: empty, unless it delegates to some."""
-        delegate = entity.delegation_address
-        return delegation_to(delegate) if delegate and any(delegate) and self.version >= V070 else b""
 
     # ENTITIES
 

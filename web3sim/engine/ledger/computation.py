@@ -139,8 +139,9 @@ class LedgerComputation(EngineComputation):
         if proxy is not None and not self.msg.is_delegation and _is_delegated(proxy):
             return False
         # An account has code of its own where a request says so.
-        has_code = bool(recipient.code) and delegate_of(recipient.code) is None
-        if recipient.kind is AccountKind.CONTRACT or (recipient.kind is AccountKind.ACCOUNT and has_code):
+        if recipient.kind is AccountKind.CONTRACT or (
+            recipient.kind is AccountKind.ACCOUNT and recipient.code and delegate_of(recipient.code) is None
+        ):
             return recipient.entity_id in _GRANDFATHERED
         return recipient.kind is proxied
 
