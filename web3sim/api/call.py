@@ -20,7 +20,6 @@ from mirror.core.rest.answers.errors import (
     BadRequest,
     TooManyRequests,
     Unavailable,
-    UnsupportedMediaType,
     WrongMethod,
     failure_of,
 )
@@ -162,9 +161,6 @@ class ContractCall(SimulationView):
         deadline = time.monotonic() + float(config.value("web3.requestTimeout"))
         try:
             answer = _answer(parse(read_body(request, _JSON_TYPES, _UNNAMED)), deadline)
-        except UnsupportedMediaType:
-            sent = request.META.get("CONTENT_TYPE", "").strip() or _UNNAMED
-            raise UnsupportedMediaType(sent if "charset" in sent.lower() else f"{sent}{_CHARSET}") from None
         except InvalidBody as error:
             raise BadRequest(*error.details) from None
         except throttle.Throttled as error:
@@ -188,8 +184,6 @@ class _JsonTypes:
 _JSON_TYPES = _JsonTypes()
 # The media type of a body without one (RFC 9110, section 8.3).
 _UNNAMED = "application/octet-stream"
-# In which media types are named that are not supported.
-_CHARSET = ";charset=UTF-8"
 
 
 @cache

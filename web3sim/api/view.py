@@ -6,7 +6,13 @@ from typing import Any, TypedDict
 
 from django.http import HttpResponse
 
-from mirror.core.rest.answers.errors import Failure, Unavailable, WrongMethod, spring_texts
+from mirror.core.rest.answers.errors import (
+    Failure,
+    Unavailable,
+    UnsupportedMediaType,
+    WrongMethod,
+    spring_texts,
+)
 from mirror.core.rest.answers.response import PlainJsonRenderer, render
 from mirror.core.rest.answers.views import SpringReadView
 from web3sim.calls.call import Answer, Problem
@@ -36,6 +42,8 @@ def _envelope(problems: Iterable[Problem]) -> Mapping[str, Any]:
 def _problems(failure: Failure) -> Iterable[Problem]:
     if isinstance(failure, Unsuccessful):
         return failure.answered
+    if isinstance(failure, UnsupportedMediaType) and "charset" not in failure.content_type.lower():
+        failure = UnsupportedMediaType(f"{failure.content_type};charset=UTF-8")
     if isinstance(failure, Unavailable):
         texts = [problem.detail or "" for problem in failure.problems]
     else:

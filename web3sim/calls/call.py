@@ -3,7 +3,6 @@
 Amounts are tinybars. Failures have the names of the ledger's response codes.
 """
 
-from dataclasses import replace
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -16,12 +15,10 @@ from mirror.core.config import clock
 from mirror.core.db.availability import outage
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.calls.estimate import Search, least_gas
-from web3sim.calls.evm_version import evm_version
 from web3sim.calls.gas_price import prices
 from web3sim.engine import registry
 from web3sim.engine.interface import (
     ZERO_ADDRESS,
-    AccountRecord,
     Address,
     CallRequest,
     CallResult,
@@ -32,7 +29,7 @@ from web3sim.engine.interface import (
     StateReader,
     Status,
 )
-from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
+from web3sim.engine.ledger.intrinsic_gas import floor_gas, intrinsic_gas
 from web3sim.state.blocks import BlockSelector, SelectedBlock, UnknownBlock, find_block
 from web3sim.state.database import DatabaseUnavailable, Reading
 from web3sim.state.ledger import LedgerState
@@ -117,11 +114,16 @@ class Answer(NamedTuple):
 
 
 class _Refused(Exception):
-    """A call that can't begin. With `named` the name of its code is also the data of the answer."""
+    """A call that can't begin."""
 
-    def __init__(self, code: str, detail: str = "", *, named: bool = False) -> None:
-        self.problem = Problem(code, detail, f"0x{code.encode().hex()}" if named else "")
-        super().__init__(code)
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+def _named(code: str) -> Problem:
+    """Return a problem whose data is the name of its code."""
+    return Problem(code, data=f"0x{code.encode().hex()}")
 
 
 def load_engine() -> None:
@@ -164,7 +166,7 @@ def _answered(call: Call) -> Answer:
     reading = Reading(call.deadline)
     selected = find_block(call.block, reading)
     if len(call.data) > config.value("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize"):
-        raise _Refused(_OVERSIZE, named=True)
+        raise _Refused(_named(_OVERSIZE))
     state = LedgerState(selected, reading)
     simulation = _Simulation(call, selected, state)
     first = simulation.run(call.gas)
@@ -192,24 +194,29 @@ class _Simulation:
         self._call, self._selected = call, selected
         self._engine: Engine = registry.engine(call.engine)
         self._creates = call.to is None or call.to == ZERO_ADDRESS
-        reader: StateReader = OverriddenState(state, call.overrides) if call.overrides else state
+        self._state: StateReader = OverriddenState(state, call.overrides) if call.overrides else state
+        checks_balance = _checks_balance(call)
+        if not checks_balance:
+            state.least_balance = config.value("web3.evm.minimumAccountBalance")
         others = [call.sender or TREASURY_ADDRESS, *(each.address for each in call.overrides)]
         if call.to is not None and not self._creates:
             state.begin(call.to, others)
-        payer = _payer(call, state, reader)
+        payer = _payer(call, state, self._state)
         self._sender = payer.address
-        the_prices = prices(selected)
+        now = clock.now_ns()
+        state.now_seconds = now // NANOS_PER_SECOND
+        the_prices = prices(selected, now)
         self._price = the_prices.gas
-        self._version = evm_version(selected)
-        if call.gas < intrinsic_gas(call.data, creates=self._creates):
-            raise _Refused(_INSUFFICIENT_GAS)
-        self._state, self._balance = reader, _payer_balance(call, payer, self._price)
+        self._version = state.version
+        intrinsic = intrinsic_gas(call.data, creates=self._creates)
+        if call.gas < max(intrinsic, floor_gas(call.data, state.version)):
+            raise _Refused(Problem(_INSUFFICIENT_GAS))
+        needed = call.value + call.gas * self._price
+        if checks_balance and payer.balance < needed:
+            raise _Refused(_named(_INSUFFICIENT_BALANCE))
+        self._balance = max(payer.balance, state.least_balance, needed)
         if self._creates and not call.data:
-            raise _Refused("CONTRACT_BYTECODE_EMPTY", named=True)
-        state.payer_address = payer.address
-        state.now_seconds = clock.now_ns() // NANOS_PER_SECOND
-        if not _checks_balance(call):
-            state.least_balance = config.value("web3.evm.minimumAccountBalance")
+            raise _Refused(_named("CONTRACT_BYTECODE_EMPTY"))
         self._system = NetworkContracts(state, the_prices)
         self._new_address = state.next_contract_address() if self._creates else None
 
@@ -227,10 +234,10 @@ class _Simulation:
             new_contract_address=self._new_address,
             version=self._version,
             deadline=call.deadline,
+            # The gas is paid before the call begins.
+            sender_balance=self._balance - gas * self._price,
         )
-        # The gas is paid before the call begins.
-        state = _PayerState(self._state, self._sender, self._balance - gas * self._price)
-        return self._engine.execute(request, self._selected.environment(gas), state, self._system)
+        return self._engine.execute(request, self._selected.environment(gas), self._state, self._system)
 
     def suffices(self, gas: int) -> bool:
         try:
@@ -252,43 +259,18 @@ class _Simulation:
 def _payer(call: Call, state: LedgerState, reader: StateReader) -> Payer:
     payer = find_payer(state, call.sender, value=call.value, overridden=reader)
     if payer is None:
-        raise _Refused(_NO_PAYER, "Sender account not found.")
+        raise _Refused(Problem(_NO_PAYER, "Sender account not found."))
     return payer
 
 
 def _checks_balance(call: Call) -> bool:
-    """Return whether stored balances count; else those of accounts have a minimum, so that they can pay.
+    """Return whether stored balances count; else accounts have a least balance, so that they can pay.
 
     The price in the request only says that the balance is to be checked; charged is the network's.
     """
     names_sender = call.sender is not None and call.sender != ZERO_ADDRESS
     is_checked: bool = config.value("web3.evm.validatePayerBalance")
     return is_checked and names_sender and bool(call.gas_price or call.value)
-
-
-def _payer_balance(call: Call, payer: Payer, price: int) -> int:
-    """Return the balance with which the payer begins, gas included. Errors: _Refused."""
-    needed = call.value + call.gas * price
-    if not _checks_balance(call):
-        least: int = config.value("web3.evm.minimumAccountBalance")
-        return max(payer.balance, least, needed)
-    if payer.balance < needed:
-        raise _Refused(_INSUFFICIENT_BALANCE, named=True)
-    return payer.balance
-
-
-class _PayerState:
-    """A state in which the payer has a certain balance."""
-
-    def __init__(self, state: StateReader, address: Address, balance: int) -> None:
-        self._state, self._address, self._balance = state, address, balance
-        self.slot, self.block_hash = state.slot, state.block_hash
-
-    def account(self, address: Address) -> AccountRecord | None:
-        record = self._state.account(address)
-        if record is None or address != self._address:
-            return record
-        return replace(record, balance=self._balance)
 
 
 # FAILURES
@@ -305,7 +287,7 @@ def _failure(result: CallResult) -> tuple[Problem, ...]:
     """Return what went wrong, then the distinct failures of system contract calls, in order."""
     code = response_code(result)
     if result.halt in (Halt.CHILD_RECORDS, Halt.NO_SCHEDULING):
-        main = _Refused(code, named=True).problem
+        main = _named(code)
     else:
         main = Problem(code, reason(result.output), f"0x{result.output.hex()}")
     children = dict.fromkeys(name for name in result.child_failures if name not in _CHILD_SUCCESSES)

@@ -11,7 +11,6 @@ from ledger.queries.fee_schedules import (
     schedule_in_force,
 )
 from mirror.core import config
-from mirror.core.config import clock
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule, ExchangeRateSet
 from mirror.core.values.timestamp import NANOS_PER_SECOND
@@ -24,12 +23,12 @@ _SECONDS_PER_HOUR = 3600
 _ATTEMPTS = "web3.evm.maxFileAttempts"
 
 
-def prices(selected: SelectedBlock) -> Prices:
-    """Return the prices now, whatever the block. Errors: psycopg.Error.
+def prices(selected: SelectedBlock, now: int) -> Prices:
+    """Return the prices now (ns), whatever the block. Errors: psycopg.Error.
 
     For calls on the current state they are read anew for each block: a new rate counts from its block on.
     """
-    hour = _hour(clock.now_ns())
+    hour = _hour(now)
     number = selected.block.number if selected.state_time is None else None
     key = ("prices", hour, number)
     cached: Prices = caches().system_files.get_or_put(key, lambda: _prices(Bounds(), hour))

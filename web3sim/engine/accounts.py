@@ -40,6 +40,8 @@ class Accounts(AccountDatabaseAPI):
         # The accounts and rows that system contracts have written.
         self._added: dict[Address, AccountRecord] = {}
         self._rows: dict[Hashable, Any] = {}
+        # The accounts whose balance was raised to the least one, or is above it anyway.
+        self._funded: dict[Address, bool] = {}
         self._warm_addresses: dict[Address, bool] = {}
         self._warm_slots: dict[tuple[Address, int], bool] = {}
         self._code_hashes: dict[bytes, bytes] = {}
@@ -86,9 +88,14 @@ class Accounts(AccountDatabaseAPI):
         if address not in self._records:
             self._load(address)
 
-    def begin(self, sender: Address, warm: Iterable[Address]) -> int:
-        """Mark accounts as warm, increment the sender's nonce, and return its value before; never undone."""
+    def begin(self, sender: Address, warm: Iterable[Address], balance: int | None) -> int:
+        """Mark accounts as warm, increment the sender's nonce, and return its value before; never undone.
+
+        The sender has this balance, if one is given.
+        """
         self._ensure_loaded(sender)
+        if balance is not None:
+            self._balances[sender], self._funded[sender] = balance, True
         nonce = self._nonces[sender]
         self._nonces[sender] = nonce + 1
         self._warm_addresses.update(dict.fromkeys(warm, True))
@@ -190,6 +197,13 @@ class Accounts(AccountDatabaseAPI):
         if balance != self._balances[address]:
             self._set(self._balances, address, balance)
             self._mark_existing(address)
+
+    def fund(self, address: Address) -> None:
+        """Raise the balance of an account to its least balance, the first time that the call loads it."""
+        record = self.before(address)
+        if record is not None and record.least_balance and address not in self._funded:
+            self._set(self._funded, address, True)
+            self.set_balance(address, max(self._balances[address], record.least_balance))
 
     def get_nonce(self, address: Address) -> int:
         self._ensure_loaded(address)

@@ -5,7 +5,7 @@ tinybars where Ethereum has wei; addresses are 20 bytes.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
@@ -60,11 +60,10 @@ class AccountKind(Enum):
     SCHEDULE = "schedule"
 
 
-@dataclass(frozen=True, slots=True)
-class AccountRecord:
+class AccountRecord(NamedTuple):
     """An account as the EVM sees it before the call. `entity_id` is encoded; None in the ethereum profile.
 
-    The balance is at least `least_balance` once the code of the account was read.
+    Once the call loads the account (`Journal.fund`), its balance is at least `least_balance`.
     """
 
     balance: int = 0
@@ -74,6 +73,24 @@ class AccountRecord:
     entity_id: int | None = None
     receiver_signature_required: bool = False
     least_balance: int = 0
+
+
+# CODE DELEGATIONS (EIP-7702): the code of an account that runs the code of another address.
+
+_DELEGATION = bytes.fromhex("ef0100")
+_DELEGATION_LENGTH = len(_DELEGATION) + 20
+
+
+def delegation_to(address: Address) -> bytes:
+    """Return the code of an account that delegates to an address."""
+    return _DELEGATION + address
+
+
+def delegate_of(code: bytes) -> Address | None:
+    """Return the address that code delegates to; None for other code."""
+    if len(code) != _DELEGATION_LENGTH or not code.startswith(_DELEGATION):
+        return None
+    return code[len(_DELEGATION) :]
 
 
 class StateReader(Protocol):
@@ -89,8 +106,7 @@ class StateReader(Protocol):
         """Return 32 bytes; zero bytes when the block is unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockEnvironment:
+class BlockEnvironment(NamedTuple):
     """The values of the block a call runs in. `timestamp` is in seconds."""
 
     number: int
@@ -102,12 +118,12 @@ class BlockEnvironment:
     base_fee: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CallRequest:
+class CallRequest(NamedTuple):
     """One message. Without `to` it creates a contract: `data` is the init code.
 
     `new_contract_address` is where a creation puts the contract; without it the address follows from sender
     and nonce. `version` is that of the ledger's EVM. `deadline` is a time of `time.monotonic`, in seconds.
+    `sender_balance` is the sender's in place of the stored one, and is not raised to the least balance.
     """
 
     sender: Address
@@ -121,6 +137,7 @@ class CallRequest:
     new_contract_address: Address | None = None
     version: EvmVersion = LATEST
     deadline: float | None = None
+    sender_balance: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +155,7 @@ class SlotChange:
     written: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CallResult:
+class CallResult(NamedTuple):
     """The outcome of a call.
 
     `gas_used` = intrinsic + execution - refund, of which at most a fifth of both counts (EIP-3529); a halt
@@ -157,8 +173,8 @@ class CallResult:
     created: tuple[Address, ...] = ()
     deleted: tuple[Address, ...] = ()
     halt: Halt | None = None
-    slots: Mapping[tuple[Address, int], SlotChange] = field(default_factory=dict)
-    balances: Mapping[Address, int] = field(default_factory=dict)
+    slots: Mapping[tuple[Address, int], SlotChange] = {}
+    balances: Mapping[Address, int] = {}
     child_failures: tuple[str, ...] = ()
 
 
@@ -183,6 +199,9 @@ class Journal(Protocol):
 
     def set_balance(self, address: Address, balance: int) -> None: ...
 
+    def fund(self, address: Address) -> None:
+        """Raise the balance of an account to its least balance, the first time that the call loads it."""
+
     def add_account(self, address: Address, record: AccountRecord) -> None:
         """Add an account at an address without one."""
 
@@ -202,6 +221,7 @@ class Journal(Protocol):
 class SystemCall(NamedTuple):
     """A call that reached a system contract; in a delegate call `recipient` is the token or account.
 
+    It is `by_delegation` if the code of the recipient is a code delegation, which doesn't pack `data`.
     `sender` called the system contract or, if there is one between, the proxy code at `recipient`;
     `sender_is_delegated` says that it ran the code of another contract. `origin` pays the whole call.
     """
@@ -216,6 +236,7 @@ class SystemCall(NamedTuple):
     depth: int
     origin: Address = ZERO_ADDRESS
     sender_is_delegated: bool = False
+    by_delegation: bool = False
 
 
 class ScheduledCall(NamedTuple):

@@ -12,11 +12,12 @@ class KnownMessage(Message):
     """
 
     # Attributes, where the library has properties: a frame reads them again and again.
-    __slots__ = ("code_address", "is_create", "storage_address")
+    __slots__ = ("code_address", "is_create", "is_delegation", "storage_address")
 
     code_address: Address
     storage_address: Address
     is_create: bool
+    is_delegation: bool
 
     def __init__(
         self, gas: int, to: Address, sender: Address, value: int, code: bytes, code_address: Address
@@ -26,7 +27,7 @@ class KnownMessage(Message):
         self.sender, self.code_address = sender, code_address
         self.depth = self.refund = 0
         self.should_transfer_value, self.is_static = True, False
-        self.is_create = self._is_delegation = False
+        self.is_create = self.is_delegation = False
 
     @property
     def data_as_bytes(self) -> bytes:

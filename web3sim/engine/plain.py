@@ -25,11 +25,12 @@ from web3sim.engine.interface import (
     Tracer,
 )
 from web3sim.engine.ledger.computation import LedgerComputation
-from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
+from web3sim.engine.ledger.intrinsic_gas import floor_gas, intrinsic_gas
 from web3sim.engine.ledger.older import computation_of
+from web3sim.engine.ledger.prague import VERSIONS, prague
 from web3sim.engine.messages import KnownMessage
 from web3sim.engine.state import EngineState
-from web3sim.engine.versions import V050
+from web3sim.engine.versions import V050, V070, EvmVersion
 
 # EIP-3529: at most this part of the gas is refunded.
 _REFUND_QUOTIENT = 5
@@ -37,10 +38,11 @@ _REFUND_QUOTIENT = 5
 
 class PlainEngine:
     name = "pyevm"
-    # How the frames of a profile are computed.
-    computations: Mapping[Profile, type[EngineComputation]] = {
+    # How the frames of a profile are computed; from 0.70 on those of a ledger's version.
+    computations: Mapping[Profile | EvmVersion, type[EngineComputation]] = {
         Profile.ETHEREUM: EngineComputation,
         Profile.LEDGER: LedgerComputation,
+        **{version: prague(LedgerComputation, version) for version in VERSIONS},
     }
 
     def execute(
@@ -52,15 +54,19 @@ class PlainEngine:
         tracer: Tracer | None = None,
     ) -> CallResult:
         intrinsic = intrinsic_gas(request.data, creates=request.to is None)
-        if request.gas < intrinsic:
+        is_ledger = request.profile is Profile.LEDGER
+        is_newer = is_ledger and request.version >= V070
+        least = floor_gas(request.data, request.version) if is_newer else 0
+        if request.gas < max(intrinsic, least):
             return _halted(request, Halt.OUT_OF_GAS, intrinsic, execution_gas=0)
-        computation = self.computations[request.profile]
-        if request.version < V050 and request.profile is Profile.LEDGER:
+        if is_ledger and request.version < V050:
             computation = computation_of(request.version)
+        else:
+            computation = self.computations[request.version if is_newer else request.profile]
         current = computation.state_class(request, block, state, system, tracer)
-        if request.value > current.get_balance(Address(request.sender)):
-            raise InsufficientFunds(f"The sender has less than the {request.value} tinybars it sends.")
         message = _first_message(request, current, request.gas - intrinsic)
+        if request.value > current.get_balance(message.sender):
+            raise InsufficientFunds(f"The sender has less than the {request.value} tinybars it sends.")
         if message.is_create and current.has_code_or_nonce(message.storage_address):
             return _halted(request, Halt.CREATION_COLLISION, intrinsic, execution_gas=message.gas)
         context = CancunTransactionContext(request.gas_price, Address(request.sender))
@@ -68,7 +74,7 @@ class PlainEngine:
             frame = computation.run(current, message, context)
         except VMError as error:
             return _halted(request, halt_of(error), intrinsic, execution_gas=message.gas)
-        return _result(request, current, frame, intrinsic)
+        return _result(request, current, frame, intrinsic, least)
 
 
 def _first_message(request: CallRequest, state: EngineState, gas: int) -> Message:
@@ -79,13 +85,13 @@ def _first_message(request: CallRequest, state: EngineState, gas: int) -> Messag
         warm.append(state.coinbase)
     if request.to is not None:
         to = Address(request.to)
-        state.accounts.begin(sender, (*warm, to))
+        state.accounts.begin(sender, (*warm, to), request.sender_balance)
         state.opening = "CALL"
         code = state.accounts.get_code(to)
         message = KnownMessage(gas, to, sender, request.value, code, to)
         message.data, message.is_static = request.data, request.static
         return message
-    nonce = state.accounts.begin(sender, warm)
+    nonce = state.accounts.begin(sender, warm, request.sender_balance)
     created = Address(request.new_contract_address or generate_contract_address(sender, nonce))
     state.mark_address_warm(created)
     state.opening = "CREATE"
@@ -114,7 +120,9 @@ def _halted(request: CallRequest, halt: Halt, intrinsic: int, *, execution_gas: 
     )
 
 
-def _result(request: CallRequest, state: EngineState, frame: EngineComputation, intrinsic: int) -> CallResult:
+def _result(
+    request: CallRequest, state: EngineState, frame: EngineComputation, intrinsic: int, least: int
+) -> CallResult:
     status, halt = frame.status()
     accounts = state.accounts
     # A contract starts with nonce 1; a reverted creation leaves none.
@@ -129,7 +137,7 @@ def _result(request: CallRequest, state: EngineState, frame: EngineComputation, 
     execution = frame.get_gas_used()
     refund = frame.get_gas_refund()
     consumed = intrinsic + execution
-    used = consumed - min(refund, consumed // _REFUND_QUOTIENT)
+    used = max(consumed - min(refund, consumed // _REFUND_QUOTIENT), least)
     return CallResult(
         status=status,
         output=frame.output,

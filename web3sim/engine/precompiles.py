@@ -110,7 +110,7 @@ def _modexp_size(data: bytes | memoryview) -> int:
     return 96 + sum(int.from_bytes(bytes(data[start : start + 32]).ljust(32, b"\0")) for start in (0, 32, 64))
 
 
-def _priced(
+def priced(
     gas: Callable[[bytes], int],
     answer: Callable[[bytes], bytes],
     most: int | Callable[[bytes | memoryview], int] | None = None,
@@ -132,16 +132,16 @@ def _native_answer(number: int) -> Callable[[bytes], bytes]:
 
 
 _CONTRACTS: dict[int, Precompile] = {
-    1: _priced(lambda data: 3_000, ecrecover, 128),
-    2: _priced(lambda data: 60 + 12 * _words(data), lambda data: hashlib.sha256(data).digest()),
-    3: _priced(lambda data: 600 + 120 * _words(data), _ripemd160),
-    4: _priced(lambda data: 15 + 3 * _words(data), lambda data: data),
-    5: _priced(_modexp_gas, _modexp, _modexp_size),
-    6: _priced(lambda data: 150, _native_answer(6), 128),
-    7: _priced(lambda data: 6_000, _native_answer(7), 96),
-    8: _priced(_pairing_gas, _native_answer(8)),
-    9: _priced(_blake2f_gas, _native_answer(9), 214),
-    10: _priced(lambda data: 50_000, _native_answer(10), 193),
+    1: priced(lambda data: 3_000, ecrecover, 128),
+    2: priced(lambda data: 60 + 12 * _words(data), lambda data: hashlib.sha256(data).digest()),
+    3: priced(lambda data: 600 + 120 * _words(data), _ripemd160),
+    4: priced(lambda data: 15 + 3 * _words(data), lambda data: data),
+    5: priced(_modexp_gas, _modexp, _modexp_size),
+    6: priced(lambda data: 150, _native_answer(6), 128),
+    7: priced(lambda data: 6_000, _native_answer(7), 96),
+    8: priced(_pairing_gas, _native_answer(8)),
+    9: priced(_blake2f_gas, _native_answer(9), 214),
+    10: priced(lambda data: 50_000, _native_answer(10), 193),
 }
 
 PRECOMPILES: dict[Address, Precompile] = {

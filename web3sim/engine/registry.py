@@ -1,5 +1,6 @@
 """The engines by name. The EVM library is imported with the first one that is used."""
 
+from functools import cache
 from importlib import import_module
 
 from web3sim.engine.interface import Engine
@@ -7,6 +8,7 @@ from web3sim.engine.interface import Engine
 _MODULES = {"pyevm": "web3sim.engine.plain", "pyevm-blocks": "web3sim.engine.translation.engine"}
 
 
+@cache
 def engine(name: str) -> Engine:
     """Errors: LookupError for a name that no engine has."""
     if name not in _MODULES:

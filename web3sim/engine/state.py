@@ -29,6 +29,8 @@ class EngineState(CancunState):
 
     #: The gas that a frame must have left to access an account, and to write storage (EIP-2200).
     least_access_gas, least_storage_gas = 0, 2_301
+    #: Whether accounts run the code that they delegate to (EIP-7702).
+    follows_delegations = False
 
     def __init__(
         self,

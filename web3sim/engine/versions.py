@@ -26,8 +26,16 @@ V046 = EvmVersion(0, 46)
 V050 = EvmVersion(0, 50)
 #: Nothing that a call can notice.
 V051, V065, V066, V067 = (EvmVersion(0, minor) for minor in (51, 65, 66, 67))
+#: Prague: BLS12-381, code delegations of accounts (HIP-1340), the least price of call data. No network has
+#: it yet.
+V070 = EvmVersion(0, 70)
+#: The code of tokens and schedules is a code delegation to their service.
+V077 = EvmVersion(0, 77)
 
-VERSIONS = {version.text: version for version in (V030, V034, V038, V046, V050, V051, V065, V066, V067)}
+VERSIONS = {
+    version.text: version for version in (V030, V034, V038, V046, V050, V051, V065, V066, V067, V070, V077)
+}
+#: The newest that networks have.
 LATEST = V067
 
 #: The versions on mainnet, by the first block of each.

@@ -5,7 +5,6 @@ failed. The JSON is made in pieces: however many operations there are, no proces
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -148,7 +147,7 @@ def _emit_all(
         is_system=rerun.system.at,
         reasons=reasons,
     )
-    request = replace(rerun.request, deadline=trace.last)
+    request = rerun.request._replace(deadline=trace.last)
     registry.engine(_TRACING).execute(request, rerun.block, rerun.state, rerun.system, entries)
     entries.flush()
     output = result.output if result.status is Status.SUCCESS else b""

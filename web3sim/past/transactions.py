@@ -18,7 +18,6 @@ from mirror.core.values import entity_id
 from mirror.core.values.ethereum import created_address
 from mirror.core.values.hapi.result_codes import NAMES, SUCCESS, WRONG_NONCE
 from mirror.core.values.hapi.transaction_types import NUMBERS
-from web3sim.calls.evm_version import evm_version
 from web3sim.calls.gas_price import prices_at
 from web3sim.engine.interface import AccountRecord, Address, BlockEnvironment, CallRequest, StateReader
 from web3sim.past.wrapped import Wrapped, wrapped_of
@@ -234,7 +233,7 @@ def rerun(past: PastTransaction, reading: Reading, deadline: float | None = None
         value=_value(past),
         gas_price=known.gas,
         new_contract_address=addresses.created if past.creates else None,
-        version=evm_version(selected),
+        version=ledger.version,
         deadline=deadline,
     )
     return Rerun(
@@ -359,9 +358,9 @@ class RecordedState:
         if self._is_unsigned:
             entity = self._ledger.entity_at(address)
             required = entity is not None and entity.receiver_signature_required
-            account = replace(account, receiver_signature_required=required)
+            account = account._replace(receiver_signature_required=required)
         if sends and account.balance < self._request.value:
-            account = replace(account, balance=max(self._least, self._request.value))
+            account = account._replace(balance=max(self._least, self._request.value))
         return account
 
     def slot(self, address: Address, slot: int) -> int:

@@ -64,8 +64,7 @@ class StoredBlock:
     consensus_end: int
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedBlock:
+class SelectedBlock(NamedTuple):
     """A block to run a call in, on the state at `state_time` (ns); None is the current state."""
 
     block: StoredBlock

@@ -8,7 +8,9 @@ from mirror.core import config
 from mirror.core.db.distribution import is_distributed
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.engine.interface import AccountKind, AccountRecord, Address
+from web3sim.calls.evm_version import evm_version
+from web3sim.engine.interface import AccountKind, AccountRecord, Address, delegation_to
+from web3sim.engine.versions import V070
 from web3sim.state import blocks
 from web3sim.state.blocks import BlockHashes, SelectedBlock
 from web3sim.state.database import Reading
@@ -21,16 +23,21 @@ from web3sim.state.tables.interface import Entity, Relationship, Tables, Token
 
 # Numbers of the network's own entities; others are above.
 _LAST_RESERVED_NUM = 1000
+# How far above the highest stored number and the buffer the first new one is, as in the original.
+_FIRST_NEW = 2
 
+# Names of kinds: asking an enumeration for one takes as long as a row from a cache.
 _KINDS = {kind.name: kind for kind in AccountKind}
-_PROXIED = frozenset({AccountKind.TOKEN, AccountKind.SCHEDULE})
-_ACCOUNTS = frozenset({AccountKind.ACCOUNT.name, AccountKind.CONTRACT.name})
+_ACCOUNT, _CONTRACT = AccountKind.ACCOUNT.name, AccountKind.CONTRACT.name
+_PROXIED = (AccountKind.TOKEN.name, AccountKind.SCHEDULE.name)
+_ACCOUNTS = (_ACCOUNT, _CONTRACT)
 
 Arguments = TypeVarTuple("Arguments")
 Answer = TypeVar("Answer")
 
-# Each call needs it.
+# Each call needs them.
 _id_before_all = cache(partial(entity_id.encode, num=0))
+_reserved = cache(partial(Entity, type=_ACCOUNT))
 
 
 def tables_at(time: int | None, reading: Reading) -> Tables:
@@ -68,11 +75,11 @@ class LedgerState:
         self._tables = CachedTables(tables_at(selected.state_time, reading), reading)
         self._accounts: dict[Address, AccountRecord | None] = {}
         self._block_hashes = BlockHashes(reading)
-        #: The account that pays, and the least balance of other accounts that operations of system contracts
-        #: load: a simulation never fails because of fees.
-        #: The time by which schedules expire, in seconds: of the block, unless a simulation says otherwise.
+        self.version = evm_version(selected)
+        #: The time by which schedules expire, in seconds: of the block on a network, of the clock in a
+        #: simulation, whose block is past.
         self.now_seconds = self.block.consensus_start // NANOS_PER_SECOND
-        self.payer_address: Address | None = None
+        #: The least balance of accounts once the call loads them: a simulation doesn't fail for lack of hbar.
         self.least_balance = 0
         #: The numbers of the tokens and schedules that the call makes, if they are known, in their order.
         self.known_numbers: Sequence[int] = ()
@@ -100,7 +107,7 @@ class LedgerState:
 
     def slot(self, address: Address, slot: int) -> int:
         entity = self.entity_at(address)
-        if entity is None or entity.type != AccountKind.CONTRACT.name:
+        if entity is None or entity.type != _CONTRACT:
             return 0
         return self._tables.slot(entity.id, slot)
 
@@ -114,16 +121,19 @@ class LedgerState:
         kind = _KINDS.get(entity.type)
         if kind is None:
             return None
-        if kind in _PROXIED:
-            return AccountRecord(code=proxy_code(kind, address), kind=kind, entity_id=entity.id)
-        has_minimum = kind is AccountKind.ACCOUNT and entity.own_address is not None
+        if entity.type in _PROXIED:
+            code = proxy_code(kind, address, self.version)
+            return AccountRecord(code=code, kind=kind, entity_id=entity.id)
+        delegate, delegation = entity.delegation_address, b""
+        if delegate and any(delegate) and self.version >= V070:
+            delegation = delegation_to(delegate)
         return AccountRecord(
             balance=entity.balance,
             nonce=self._tables.nonce(entity),
-            code=self._tables.code(entity.id) if kind is AccountKind.CONTRACT else b"",
+            code=self._tables.code(entity.id) if entity.type == _CONTRACT else delegation,
             kind=kind,
             entity_id=entity.id,
-            least_balance=self.least_balance if has_minimum else 0,
+            least_balance=self.least_balance if entity.type == _ACCOUNT else 0,
         )
 
     # ENTITIES
@@ -153,7 +163,7 @@ class LedgerState:
         """Return an entity; every number of the network's own has an account, stored or not."""
         entity = self._tables.entity(key)
         if entity is None and isinstance(key, int) and 0 < key - self._before_all < _LAST_RESERVED_NUM:
-            return Entity(key, AccountKind.ACCOUNT.name)
+            return _reserved(key)
         return entity
 
     def entity_of_any_address(self, address: Address) -> Entity | None:
@@ -179,7 +189,8 @@ class LedgerState:
         # Index: the primary key (id).
         row = self._reading.fetch_one("select id from entity order by id desc limit 1")
         highest = 0 if row is None else entity_id.decode(row[0])[2]
-        return max(highest + int(config.value("web3.evm.entityNumBuffer")) + 2, _LAST_RESERVED_NUM + 1)
+        buffer: int = config.value("web3.evm.entityNumBuffer")
+        return max(highest + buffer + _FIRST_NEW, _LAST_RESERVED_NUM + 1)
 
     def _key(self, address: Address) -> EntityKey:
         num = entity_id.num_of_long_zero(address)

@@ -115,7 +115,7 @@ class Overlay:
         entity = Entity(encoded, kind.name, evm_address=address, **columns)
         self.put_entity(entity)
         self._put(("created", entity.address), encoded)
-        code = proxy_code(kind, entity.address) if kind in _PROXIED else b""
+        code = proxy_code(kind, entity.address, self.state.version) if kind in _PROXIED else b""
         self.journal.add_account(entity.address, AccountRecord(code=code, kind=kind, entity_id=encoded))
         return entity
 
@@ -156,15 +156,9 @@ class Overlay:
         self.journal.set_balance(address, self.journal.get_balance(address) + tinybars)
 
     def _funded(self, encoded: int) -> Address:
-        """Return the address of an account, which has at least the least balance when it is loaded."""
-        entity = self.entity(encoded)
-        address = entity_id.long_zero(encoded) if entity is None else entity.address
-        least, key = self.state.least_balance, ("funded", encoded)
-        if not least or entity is None or entity.type == "CONTRACT" or address == self.state.payer_address:
-            return address
-        if not self.journal.row(key):
-            self.journal.put_row(key, True)
-            self.journal.set_balance(address, max(self.journal.get_balance(address), least))
+        """Return the address of an account that an operation loads."""
+        address = self.address_of(encoded)
+        self.journal.fund(address)
         return address
 
     hbar_allowance = _read("hbar allowance", LedgerState.hbar_allowance)

@@ -1,7 +1,6 @@
 """The state of a call whose request overrides the stored values of some accounts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from mirror.core.values import entity_id
@@ -71,8 +70,7 @@ class OverriddenState:
 def _overridden(stored: AccountRecord | None, override: Override) -> AccountRecord:
     if stored is None:
         stored = AccountRecord(kind=AccountKind.CONTRACT if override.code else AccountKind.ACCOUNT)
-    return replace(
-        stored,
+    return stored._replace(
         balance=stored.balance if override.balance is None else override.balance,
         nonce=stored.nonce if override.nonce is None else override.nonce,
         code=stored.code if override.code is None else override.code,

@@ -1,6 +1,6 @@
 """The payer of a call: facts about its sender that decide whether the call may begin."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mirror.core.values import entity_id
 from web3sim.engine.interface import ZERO_ADDRESS, AccountKind, Address, StateReader
@@ -13,8 +13,7 @@ _KINDS = frozenset({AccountKind.ACCOUNT, AccountKind.CONTRACT})
 _TYPES = frozenset(kind.name for kind in _KINDS)
 
 
-@dataclass(frozen=True, slots=True)
-class Payer:
+class Payer(NamedTuple):
     """The payer of a call: its address in the EVM, and its balance in tinybars."""
 
     address: Address

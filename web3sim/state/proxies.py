@@ -1,9 +1,11 @@
 """The code the EVM sees at the address of a token, schedule or account: it delegates to a system contract.
 
-The call data reaches the system contract behind a selector and the 20 bytes of the address, packed.
+The call data reaches the system contract behind a selector and the 20 bytes of the address, packed. From
+version 0.77 on it is a code delegation (HIP-1340), which passes the call data as it is.
 """
 
-from web3sim.engine.interface import AccountKind, Address
+from web3sim.engine.interface import AccountKind, Address, delegation_to
+from web3sim.engine.versions import LATEST, V077, EvmVersion
 
 TOKEN_SERVICE, ACCOUNT_SERVICE, SCHEDULE_SERVICE = (
     number.to_bytes(20, "big") for number in (0x167, 0x16A, 0x16B)
@@ -28,7 +30,9 @@ _REDIRECTS = {
 }
 
 
-def proxy_code(kind: AccountKind, address: Address) -> bytes:
+def proxy_code(kind: AccountKind, address: Address, version: EvmVersion = LATEST) -> bytes:
     """The runtime code at the address of a token, schedule or account."""
     service, redirect = _REDIRECTS[kind]
+    if version >= V077:
+        return delegation_to(service)
     return _BEFORE_SERVICE + service[-2:] + _BEFORE_REDIRECT + redirect + address + _AFTER_ADDRESS

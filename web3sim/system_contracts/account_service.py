@@ -155,7 +155,7 @@ FUNCTIONS = by_selector(
             "isAuthorized(address,bytes,bytes)",
             _is_authorized,
             "(int64,bool)",
-            flat(0),
+            flat(0, f"{_VERIFICATION_GAS:,} for each key"),
             refusal=Refusal.COSTLY_CODE,
             **_NO_STATIC,
         ),

@@ -115,7 +115,9 @@ class NetworkContracts:
 
     def account_code(self, address: Address, data: bytes) -> bytes:
         service, selector = SERVICES[ACCOUNT_SERVICE], data[:SELECTOR_LENGTH]
-        return proxy_code(AccountKind.ACCOUNT, address) if selector in service.proxy_functions else b""
+        if selector not in service.proxy_functions:
+            return b""
+        return proxy_code(AccountKind.ACCOUNT, address, self._state.version)
 
     @property
     def creation_gas(self) -> int:
@@ -152,6 +154,8 @@ def _redirected(call: SystemCall, service: Service) -> tuple[Address | None, byt
 
     Proxy code packs its address without padding; other callers may encode it.
     """
+    if call.by_delegation:
+        return call.recipient, call.data
     if service.redirect is None or call.data[:SELECTOR_LENGTH] != service.redirect:
         return None, call.data
     arguments = call.data[SELECTOR_LENGTH:]

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from web3sim.engine.interface import Address, Log, ScheduledCall, SystemCall
-from web3sim.operations.prices import Prices
+from web3sim.operations.prices import WITHOUT_FILES, Prices
 from web3sim.operations.refusals import Refusal, Refused, required
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Token
@@ -71,23 +71,35 @@ class Invocation:
 #: From the arguments to the results: one value, a tuple of several, or None for none. Errors: Refused,
 #: InvalidArguments.
 Operation = Callable[..., Any]
-#: The gas of a call, without what the operation adds.
-Gas = Callable[[Invocation], int]
 
 
-def view_gas(invocation: Invocation) -> int:
-    return invocation.prices.gas_of_view
+@dataclass(frozen=True)
+class Gas:
+    """The gas of a call, without what the operation adds; `text` says it at the usual price of gas."""
+
+    of: Callable[[Invocation], int]
+    text: str
+
+    def __call__(self, invocation: Invocation) -> int:
+        return self.of(invocation)
 
 
-def costs(tinycents: int, count: Callable[..., int] | None = None) -> Gas:
+def costs(tinycents: int, count: Callable[..., int] | None = None, each: str = "") -> Gas:
     """Return the gas of an operation with this canonical price, so many times as `count` of the arguments."""
+    text = f"{WITHOUT_FILES.gas_of(tinycents):,}"
     if count is None:
-        return lambda invocation: invocation.prices.gas_of(tinycents)
-    return lambda invocation: invocation.prices.gas_of(tinycents * count(*invocation.arguments))
+        return Gas(lambda invocation: invocation.prices.gas_of(tinycents), text)
+    return Gas(
+        lambda invocation: invocation.prices.gas_of(tinycents * count(*invocation.arguments)),
+        f"{text} for each {each}",
+    )
 
 
-def flat(gas: int) -> Gas:
-    return lambda invocation: gas
+def flat(gas: int, text: str = "") -> Gas:
+    return Gas(lambda invocation: gas, text or f"{gas:,}")
+
+
+view_gas = Gas(lambda invocation: invocation.prices.gas_of_view, f"{WITHOUT_FILES.gas_of_view:,}")
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,18 @@
 
 from web3sim.operations.prices import PSEUDORANDOM
 from web3sim.system_contracts.abi import WORD
-from web3sim.system_contracts.functions import Function, Invocation, by_selector, view_gas
+from web3sim.system_contracts.functions import Function, Gas, Invocation, by_selector, costs, view_gas
 
 
 def _seed(invocation: Invocation) -> bytes:
     return invocation.ledger.state.block.hash[:WORD]
 
 
-def _gas(invocation: Invocation) -> int:
-    """A number in the records of a transaction costs more than one that is only read."""
-    return view_gas(invocation) if invocation.call.static else invocation.prices.gas_of(PSEUDORANDOM)
+# A number in the records of a transaction costs more than one that is only read.
+_WRITTEN = costs(PSEUDORANDOM)
+_GAS = Gas(
+    lambda invocation: view_gas(invocation) if invocation.call.static else _WRITTEN(invocation),
+    f"{_WRITTEN.text}; in a static frame {view_gas.text}",
+)
 
-
-FUNCTIONS = by_selector((Function("getPseudorandomSeed()", _seed, "(bytes32)", _gas, has_code=False),))
+FUNCTIONS = by_selector((Function("getPseudorandomSeed()", _seed, "(bytes32)", _GAS, has_code=False),))

@@ -42,8 +42,8 @@ def as_markdown() -> str:
 
 
 def _section(title: str, rows: Iterable[str]) -> list[str]:
-    heading = "| Function | Selector | Returns | Kind | Refused |"
-    return [f"## {title}", "", heading, "|---|---|---|---|---|", *sorted(rows), ""]
+    heading = "| Function | Selector | Returns | Kind | Gas | Refused |"
+    return [f"## {title}", "", heading, "|---|---|---|---|---|---|", *sorted(rows), ""]
 
 
 def _own(service: Service) -> Iterable[str]:
@@ -53,8 +53,7 @@ def _own(service: Service) -> Iterable[str]:
             _REDIRECTS[service.redirect],
             service.redirect,
             "what the function in it does",
-            "as that",
-            "as that",
+            *("as that",) * 3,
         )
 
 
@@ -65,11 +64,11 @@ def _rows(functions: Mapping[bytes, Function]) -> Iterable[str]:
             kind += ", not static"
         elif not function.writes and function.static_refusal is not function.refusal:
             refused += f"; in a static frame {function.static_refusal.value}"
-        yield _row(function.signature, selector, f"`{function.returns}`", kind, refused)
+        yield _row(function.signature, selector, f"`{function.returns}`", kind, function.gas.text, refused)
 
 
-def _row(signature: str, selector: bytes, returns: str, kind: str, refused: str) -> str:
-    return f"| `{signature}` | `0x{selector.hex()}` | {returns} | {kind} | {refused} |"
+def _row(signature: str, selector: bytes, returns: str, *others: str) -> str:
+    return f"| {' | '.join((f'`{signature}`', f'`0x{selector.hex()}`', returns, *others))} |"
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import pytest
 
 from mirror.core.config.setting import InvalidSetting
 from tests.build import SECOND, START
+from tests.web3sim.engine.world import RETURN_TOP, code
 from tests.web3sim.rows import asked, contract, long_zero, network
 from web3sim.calls.call import answer
 from web3sim.calls.evm_version import evm_version
@@ -58,6 +59,28 @@ def test_a_history_that_says_nothing_is_refused(settings_of, text):
     settings_of({"web3.evm.evmVersions": text})
     with pytest.raises(InvalidSetting, match="SVC_MIRROR_WEB3_EVM_EVMVERSIONS can't be used: it must be"):
         evm_version(at(1))
+
+
+@pytest.mark.parametrize("engine", ["pyevm", "pyevm-blocks"])
+def test_call_of_an_account_runs_its_delegate_once_the_version_says_so(build, settings_of, engine):
+    network(build)
+    contract(build, 5001, code("ADDRESS", *RETURN_TOP))
+    build.entity(5002, delegation_address=long_zero(5001))
+    call = asked(to=long_zero(5002), engine=engine)
+    assert answer(call).result == b""
+    settings_of({"web3.evm.evmVersion": "0.70"})
+    assert int.from_bytes(answer(call).result) == 5002
+
+
+def test_data_needs_its_least_price_once_the_version_says_so(build, settings_of):
+    network(build)
+    call = asked(to=long_zero(5001), data=b"\1" * 20_000, gas=820_999)
+    assert answer(call).status is HTTPStatus.OK
+    settings_of({"web3.evm.evmVersion": "0.70"})
+    assert answer(call).problems[0].message == "INSUFFICIENT_GAS"
+    (estimated, enough) = (answer(call._replace(gas=10**6, estimate=each)) for each in (True, False))
+    assert enough.status is HTTPStatus.OK
+    assert int.from_bytes(estimated.result) >= 821_000
 
 
 @pytest.mark.parametrize("engine", ["pyevm", "pyevm-blocks"])

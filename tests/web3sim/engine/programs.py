@@ -9,7 +9,8 @@ from pathlib import Path
 from eth.vm import opcode_values as op
 
 from tests.web3sim.engine.world import SENDER, World
-from web3sim.engine.interface import AccountRecord, CallRequest, Profile
+from web3sim.engine.interface import AccountRecord, CallRequest, Profile, delegation_to
+from web3sim.engine.versions import LATEST, V070, V077
 
 SELF, OTHER, THIRD, RICH, MISSING = (bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC3, 0xD4, 0x5F))
 COMPILED = Path(__file__).parents[2] / "benchmarks" / "evm_contracts" / "compiled.json"
@@ -52,6 +53,9 @@ def program(seed: int) -> tuple[World, CallRequest]:
         for slot in choose.sample(range(5), 2)
     }
     creates = choose.random() < 0.08
+    version = choose.choice((LATEST, LATEST, V070, V077))
+    if version is not LATEST:
+        accounts[RICH] = AccountRecord(balance=5, code=delegation_to(choose.choice((OTHER, THIRD, RICH))))
     return World(accounts, slots), CallRequest(
         sender=SENDER,
         to=None if creates else SELF,
@@ -61,6 +65,7 @@ def program(seed: int) -> tuple[World, CallRequest]:
         gas_price=choose.choice((0, 9)),
         profile=choose.choice((Profile.ETHEREUM, Profile.LEDGER)),
         static=choose.random() < 0.05,
+        version=version,
     )
 
 

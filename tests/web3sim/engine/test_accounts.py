@@ -176,3 +176,25 @@ def test_a_checkpoint_gives_back_everything(accounts, seed):
     for checkpoint, before in reversed(checkpoints):
         accounts.discard(checkpoint)
         assert _everything(accounts) == before
+
+
+def test_an_account_is_funded_once_and_unfunded_by_a_revert():
+    accounts = Accounts(World({OTHER: AccountRecord(balance=3, least_balance=10)}))
+    checkpoint = accounts.record()
+    accounts.fund(OTHER)
+    accounts.set_balance(OTHER, 4)
+    accounts.fund(OTHER)
+    assert accounts.get_balance(OTHER) == 4
+
+    accounts.discard(checkpoint)
+    assert accounts.get_balance(OTHER) == 3
+    accounts.fund(OTHER)
+    assert accounts.get_balance(OTHER) == 10
+
+
+def test_the_senders_given_balance_is_not_raised():
+    accounts = Accounts(World({OTHER: AccountRecord(balance=3, least_balance=10)}))
+    accounts.begin(OTHER, [OTHER], 7)
+    accounts.fund(OTHER)
+
+    assert accounts.get_balance(OTHER) == 7

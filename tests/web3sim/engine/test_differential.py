@@ -6,7 +6,6 @@
 import os
 import random
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
@@ -52,7 +51,7 @@ def test_the_engines_differ_in_no_field_of_a_result(part, eager, watching, outco
         if expected.status is not Status.HALT:
             # With less gas than it takes.
             less = expected.intrinsic_gas + random.Random(seed).randrange(expected.execution_gas + 1)
-            starved = replace(request, gas=less)
+            starved = request._replace(gas=less)
             expected = PLAIN.execute(starved, BLOCK, world)
             for engine in (eager, watching):
                 assert engine.execute(starved, BLOCK, world) == expected, f"seed {seed}, {less} gas"

@@ -5,7 +5,6 @@ before the call it takes for touched already.
 """
 
 import os
-from dataclasses import replace
 from typing import Any
 
 import pyrevm as _pyrevm
@@ -22,7 +21,7 @@ pyrevm: Any = _pyrevm
 PROGRAMS = int(os.environ.get("MIRROR_TEST_PROGRAMS", "300"))
 SLICES = 5
 # The first one: revm makes up the hashes of earlier blocks.
-BLOCK = replace(LATER, number=0)
+BLOCK = LATER._replace(number=0)
 
 
 def _hex(address: bytes) -> str:
@@ -83,7 +82,7 @@ def test_random_programs_do_on_revm_what_they_do_here(part):
     for seed in range(part, PROGRAMS, SLICES):
         world, request = program(seed)
         world.slots.clear()
-        request = replace(request, profile=Profile.ETHEREUM, static=False, gas_price=0)
+        request = request._replace(profile=Profile.ETHEREUM, static=False, gas_price=0)
         evm = _revm(world)
         status, output = _outcome(evm, request)
         try:

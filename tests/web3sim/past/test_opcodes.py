@@ -2,7 +2,6 @@
 
 import json
 import os
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -228,7 +227,7 @@ def test_any_program_can_be_traced_and_comes_to_the_same(part):
     """`MIRROR_TEST_TRACES` says how many programs."""
     for seed in range(part, int(os.environ.get("MIRROR_TEST_TRACES", "200")), 5):
         world, request = program(seed)
-        request = replace(request, gas=min(request.gas, 120_000))
+        request = request._replace(gas=min(request.gas, 120_000))
         told = Collected()
         result = engine("pyevm").execute(request, BLOCK, world, None, told.entries)
         entries = told.read()

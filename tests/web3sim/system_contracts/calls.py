@@ -76,5 +76,5 @@ def run(
     gas: int = 1_000_000,
     value: int = 0,
 ) -> CallResult:
-    request = CallRequest(long_zero(sender), to, data, gas, value, static=static)
+    request = CallRequest(long_zero(sender), to, data, gas, value, static=static, version=state.version)
     return registry.engine("pyevm").execute(request, BLOCK, state, NetworkContracts(state))

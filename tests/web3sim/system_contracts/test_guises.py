@@ -124,6 +124,69 @@ def test_reverted_account_does_not_exist(ledger, service, data, kind, value):
     assert seen(runtime_code, data) == (0, bytes(32), 0, NO_CODE_HASH)
 
 
+# VERSION 0.77: THE CODE OF TOKENS AND SCHEDULES IS A DELEGATION
+
+
+@pytest.fixture
+def version(settings_of):
+    return lambda text: settings_of({"web3.evm.evmVersion": text})
+
+
+@pytest.mark.parametrize(("number", "service"), [(TOKEN, TOKEN_SERVICE), (SCHEDULE, SCHEDULE_SERVICE)])
+def test_code_that_delegates_to_the_service_is_shown(ledger, version, number, service):
+    runtime_code = code(*look(long_zero(number)), 128, 0, "RETURN")
+    contract(ledger, LOOKER, runtime_code)
+    version("0.77")
+    assert seen(runtime_code) == expected(bytes.fromhex("ef0100") + service)
+
+
+@MADE
+def test_what_a_call_has_made_delegates_at_once(ledger, version, service, data, kind, value):
+    runtime_code = code(*calls(service, value), "POP", *look(long_zero(LOOKER + 1002)), 128, 0, "RETURN")
+    contract(ledger, LOOKER, runtime_code, balance=10**11)
+    version("0.77")
+    assert seen(runtime_code, data) == expected(bytes.fromhex("ef0100") + service)
+
+
+@pytest.mark.parametrize(
+    ("number", "signature", "arguments"),
+    [
+        (TOKEN, "totalSupply()", ()),
+        (TOKEN, "balanceOf(address)", (ACCOUNT,)),
+        (TOKEN, "associate()", ()),
+        (TOKEN, "unknown()", ()),
+        (SCHEDULE, "signSchedule()", ()),
+        (SCHEDULE, "unknown()", ()),
+        (ACCOUNT, "hbarAllowance(address)", (CALLER,)),
+        (ACCOUNT, "setUnlimitedAutomaticAssociations(bool)", (1,)),
+    ],
+)
+def test_delegated_functions_answer_as_those_of_proxy_code(ledger, version, number, signature, arguments):
+    data = selector_of(signature) + words(*arguments)
+    before = run(current(), long_zero(number), data)
+    version("0.77")
+    after = run(current(), long_zero(number), data)
+
+    assert (after.status, after.output, after.logs) == (before.status, before.output, before.logs)
+    # The proxy code takes gas itself, and 2,600 for its service.
+    assert 2_600 < before.gas_used - after.gas_used < 3_000
+
+
+def test_a_request_for_a_token_finds_why_it_is_refused(ledger, version):
+    """Proxy code reverted without the bytes of its service."""
+    data = selector_of("balanceOf(address)") + words(9999)
+    assert run(current(), long_zero(TOKEN), data).output == b""
+    version("0.77")
+    result = run(current(), long_zero(TOKEN), data)
+    assert (result.status, result.output) == (Status.REVERT, b"INVALID_ACCOUNT_ID")
+
+
+def test_a_token_halts_with_less_than_a_selector(ledger, version):
+    assert run(current(), long_zero(TOKEN), b"abc").status is Status.REVERT
+    version("0.77")
+    assert run(current(), long_zero(TOKEN), b"abc").halt is Halt.PRECOMPILE
+
+
 # WHAT IS OFF
 
 

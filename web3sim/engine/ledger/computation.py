@@ -8,7 +8,6 @@ from eth.abc import ComputationAPI, MessageAPI, OpcodeAPI, StateAPI, Transaction
 from eth.constants import STACK_DEPTH_LIMIT
 from eth.exceptions import Revert
 from eth.vm.forks.cancun.transaction_context import CancunTransactionContext
-from eth.vm.message import Message
 from eth_typing import Address
 
 from web3sim.engine.computation import EngineComputation
@@ -20,12 +19,14 @@ from web3sim.engine.interface import (
     SystemAnswer,
     SystemCall,
     SystemContracts,
+    delegate_of,
 )
 from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.engine.ledger.operations import LEDGER_OPERATIONS
 from web3sim.engine.ledger.state import LedgerEngineState, long_zero_number
 from web3sim.engine.messages import KnownMessage
 from web3sim.engine.state import EngineState
+from web3sim.engine.versions import V077
 
 # Halts that no frame above survives.
 _ENDING = frozenset({Halt.INVALID_CONTRACT, Halt.INVALID_SIGNATURE, Halt.CHILD_RECORDS, Halt.NO_SCHEDULING})
@@ -60,11 +61,12 @@ class LedgerComputation(EngineComputation):
             with refused:
                 raise RuleBroken(broken, ends_call=broken in _ENDING)
             return refused
-        price = _creation_gas(state, message)
-        message = _with_account_code(state, message)
+        price = _creation_gas(state, message) if message.value else 0
+        _set_code(state, message)
         frame = super().apply_message(state, message, transaction_context, parent_computation)
-        # There is no code at the address, so that nothing else has used its gas.
-        frame.consume_gas(price, reason="account creation")
+        if price:
+            # There is no code at the address, so that nothing else has used its gas.
+            frame.consume_gas(price, reason="account creation")
         return frame
 
     @classmethod
@@ -119,6 +121,7 @@ class LedgerComputation(EngineComputation):
                 depth=message.depth,
                 origin=self.transaction_context.origin,
                 sender_is_delegated=self._is_sender_delegated(),
+                by_delegation=message.is_delegation,
             ),
             self.state.journal,
         )
@@ -129,12 +132,15 @@ class LedgerComputation(EngineComputation):
         proxied = system.proxied(self.msg.code_address)
         if proxied is None:
             return True
-        recipient = self.state.present(self.msg.storage_address)
-        if recipient is None or (self.parent is not None and _is_delegated(self.parent)):
+        recipient, proxy = self.state.present(self.msg.storage_address), self.parent
+        if recipient is None:
+            return False
+        # A code delegation has no frame of its own.
+        if proxy is not None and not self.msg.is_delegation and _is_delegated(proxy):
             return False
         # An account has code of its own where a request says so.
         if recipient.kind is AccountKind.CONTRACT or (
-            recipient.kind is AccountKind.ACCOUNT and recipient.code
+            recipient.kind is AccountKind.ACCOUNT and recipient.code and delegate_of(recipient.code) is None
         ):
             return recipient.entity_id in _GRANDFATHERED
         return recipient.kind is proxied
@@ -145,7 +151,7 @@ class LedgerComputation(EngineComputation):
         if caller is None:
             return False
         recipient = self.msg.storage_address
-        if recipient != self.msg.code_address:
+        if recipient != self.msg.code_address and not self.msg.is_delegation:
             proxied = self.state.present(recipient)
             if proxied is not None and proxied.kind is not AccountKind.CONTRACT:
                 caller = caller.parent
@@ -211,7 +217,7 @@ def _transfer_halt(state: LedgerEngineState, message: MessageAPI) -> Halt | None
         # An address that isn't long-zero is an alias: an account is created for it.
         return Halt.INVALID_ALIAS if long_zero_number(recipient) is not None else None
     if state.is_network_owned(recipient):
-        return Halt.STATIC_CHANGE
+        return Halt.STATIC_CHANGE if state.version < V077 else Halt.INVALID_CONTRACT
     record = state.before(recipient)
     signature_required = record is not None and record.receiver_signature_required
     return Halt.INVALID_SIGNATURE if signature_required and recipient != message.sender else None
@@ -231,25 +237,31 @@ def _is_delegated(frame: ComputationAPI) -> bool:
     return bool(frame.msg.storage_address != frame.msg.code_address)
 
 
-def _with_account_code(state: LedgerEngineState, message: MessageAPI) -> MessageAPI:
-    """The message with the code of an account's proxy, where a request is for an account without code."""
-    if message.depth or message.code or state.system is None:
-        return message
+def _set_code(state: LedgerEngineState, message: MessageAPI) -> None:
+    """Put the code into a message that its frame runs, where that isn't the account's own.
+
+    A request for an account may be one for its proxy. The code delegation of a token or schedule is to a
+    system contract; that of an account is followed once, and to what has no code it does nothing.
+    """
+    system = state.system
+    delegate = delegate_of(message.code) if state.follows_delegations else None
+    if delegate is None and (message.code or message.depth or system is None):
+        return
     record = state.present(message.code_address)
-    if record is None or record.kind is not AccountKind.ACCOUNT:
-        return message
-    code = state.system.account_code(message.code_address, message.data_as_bytes)
-    if not code:
-        return message
-    return Message(
-        message.gas,
-        message.to,
-        message.sender,
-        message.value,
-        message.data,
-        code,
-        depth=message.depth,
-        code_address=message.code_address,
-        should_transfer_value=message.should_transfer_value,
-        is_static=message.is_static,
-    )
+    if record is None:
+        return
+    service = delegate
+    if record.kind is AccountKind.ACCOUNT:
+        service = None
+        if system is not None and not message.depth:
+            code = system.account_code(message.code_address, message.data_as_bytes)
+            service = delegate_of(code) if state.follows_delegations else None
+            if code and service is None:
+                message.code = code
+                return
+    if service is not None:
+        message.code, message.is_delegation = b"", True
+        message.code_address = Address(service)  # type: ignore[misc]
+    elif delegate is not None:
+        state.mark_address_warm(Address(delegate))
+        message.code = state.get_code(Address(delegate))

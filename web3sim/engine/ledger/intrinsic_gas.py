@@ -1,9 +1,12 @@
-"""Gas that is paid before a call runs."""
+"""Gas that is paid before a call runs, and the least that is paid for it."""
+
+from web3sim.engine.versions import V070, EvmVersion
 
 _TRANSACTION = 21_000
 _CREATION = 32_000
 _ZERO_BYTE, _OTHER_BYTE = 4, 16
 _INIT_CODE_WORD = 2
+_LEAST_ZERO_BYTE, _LEAST_OTHER_BYTE = 10, 40
 
 
 def intrinsic_gas(data: bytes, *, creates: bool) -> int:
@@ -16,3 +19,11 @@ def intrinsic_gas(data: bytes, *, creates: bool) -> int:
     if creates:
         gas += _CREATION + (len(data) + 31) // 32 * _INIT_CODE_WORD
     return gas
+
+
+def floor_gas(data: bytes, version: EvmVersion) -> int:
+    """Return the least gas that a message uses, and that its limit must allow (EIP-7623)."""
+    if version < V070:
+        return 0
+    zeros = data.count(0)
+    return _TRANSACTION + zeros * _LEAST_ZERO_BYTE + (len(data) - zeros) * _LEAST_OTHER_BYTE

@@ -17,7 +17,7 @@ from eth_typing import Address
 
 from web3sim.engine import interface
 from web3sim.engine.halts import RuleBroken
-from web3sim.engine.ledger.state import LedgerEngineState
+from web3sim.engine.ledger.state import LedgerEngineState, long_zero_number
 from web3sim.engine.state import EngineState
 from web3sim.engine.versions import V050
 
@@ -79,11 +79,11 @@ def _extcodecopy(computation: ComputationAPI) -> None:
 
 def _visible_code(computation: ComputationAPI, address: Address, reason: str) -> bytes:
     state = _state(computation)
-    hidden, first = state.hides_code(address), not state.is_address_warm(address)
+    hidden = state.hides_code(address)
     _access(computation, address, reason, hidden=hidden)
-    record = state.before(address)
-    if first and record is not None and state.get_balance(address) < record.least_balance:
-        state.set_balance(address, record.least_balance)
+    if long_zero_number(address) is None:
+        # The network loads an account for its code only by an address of its own.
+        state.accounts.fund(address)
     return b"" if hidden else state.get_code(address)
 
 

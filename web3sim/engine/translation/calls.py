@@ -9,6 +9,7 @@ from eth.exceptions import OutOfGas, WriteProtection
 from eth.vm.forks.berlin.constants import COLD_ACCOUNT_ACCESS_COST, WARM_STORAGE_READ_COST
 from eth_typing import Address
 
+from web3sim.engine.interface import delegate_of
 from web3sim.engine.messages import KnownMessage
 from web3sim.engine.translation.frame import Frame
 from web3sim.engine.translation.memory import grow
@@ -23,6 +24,7 @@ _Places = tuple[int, int, int, int]
 
 def call(wanted: int, to: int, value: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """CALL: 1 or 0, and the gas left."""
+    _check_access_gas(gas, frame)
     if value and frame.static:
         raise WriteProtection("CALL with a value in a static call")
     address = _address(to)
@@ -38,6 +40,7 @@ def call(wanted: int, to: int, value: int, places: _Places, gas: int, frame: Fra
 
 def call_code(wanted: int, to: int, value: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """CALLCODE: 1 or 0, and the gas left."""
+    _check_access_gas(gas, frame)
     address, here = _address(to), frame.storage_address
     gas, code = _access(address, places, gas, frame)
     message = KnownMessage(0, here, here, value, code, address)
@@ -46,6 +49,7 @@ def call_code(wanted: int, to: int, value: int, places: _Places, gas: int, frame
 
 def delegate_call(wanted: int, to: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """DELEGATECALL: 1 or 0, and the gas left."""
+    _check_access_gas(gas, frame)
     address, own = _address(to), frame.message
     gas, code = _access(address, places, gas, frame)
     message = KnownMessage(0, own.storage_address, own.sender, own.value, code, address)
@@ -55,6 +59,7 @@ def delegate_call(wanted: int, to: int, places: _Places, gas: int, frame: Frame)
 
 def static_call(wanted: int, to: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """STATICCALL: 1 or 0, and the gas left."""
+    _check_access_gas(gas, frame)
     address = _address(to)
     gas, code = _access(address, places, gas, frame)
     message = KnownMessage(0, address, frame.storage_address, 0, code, address)
@@ -66,6 +71,12 @@ def _address(number: int) -> Address:
     return Address((number & _ADDRESS_MASK).to_bytes(20))
 
 
+def _check_access_gas(gas: int, frame: Frame) -> None:
+    """A frame must be able to pay for access to an account before anything else."""
+    if gas < frame.state.least_access_gas:
+        raise OutOfGas("Out of gas: looking at an account")
+
+
 def _access(address: Address, places: _Places, gas: int, frame: Frame) -> tuple[int, bytes]:
     """Pay for the memory and for access to the account at `address`; return the gas left, and its code."""
     start, size, out, room = places
@@ -74,9 +85,15 @@ def _access(address: Address, places: _Places, gas: int, frame: Frame) -> tuple[
         gas = grow(start + size, memory, gas)
     if room and len(memory) < out + room:
         gas = grow(out + room, memory, gas)
+    gas = _pay_access(address, gas, frame)
+    code = frame.accounts.get_code(address)
+    if frame.state.follows_delegations and (delegate := delegate_of(code)) is not None:
+        gas = _pay_access(Address(delegate), gas, frame)
+    return gas, code
+
+
+def _pay_access(address: Address, gas: int, frame: Frame) -> int:
     state = frame.state
-    if gas < state.least_access_gas:
-        raise OutOfGas("Out of gas: looking at an account")
     if state.is_address_warm(address):
         gas -= WARM_STORAGE_READ_COST
     else:
@@ -84,7 +101,7 @@ def _access(address: Address, places: _Places, gas: int, frame: Frame) -> tuple[
         gas -= COLD_ACCOUNT_ACCESS_COST
     if gas < 0:
         raise OutOfGas("Out of gas: looking at an account")
-    return gas, frame.accounts.get_code(address)
+    return gas
 
 
 def _answer(

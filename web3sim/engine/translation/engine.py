@@ -1,15 +1,17 @@
 """The engine `pyevm-blocks`: the same frames as `pyevm`, whose code is translated to Python while it runs."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.interface import Profile
 from web3sim.engine.ledger.computation import LedgerComputation
+from web3sim.engine.ledger.prague import VERSIONS, prague
 from web3sim.engine.plain import PlainEngine
 from web3sim.engine.translation.frame import Frame
 from web3sim.engine.translation.operations import Instructions
 from web3sim.engine.translation.programs import ARRIVALS, CREATIONS, CREATIONS_WEIGHT, Creations, Programs
+from web3sim.engine.versions import EvmVersion
 
 
 class TranslatedComputation(EngineComputation):
@@ -46,9 +48,13 @@ class TranslatedEngine(PlainEngine):
     name = "pyevm-blocks"
 
     def __init__(self, arrivals: int = ARRIVALS) -> None:
-        self.computations: Mapping[Profile, type[TranslatedComputation]] = {
-            Profile.ETHEREUM: _with_programs(TranslatedComputation, arrivals),
-            Profile.LEDGER: _with_programs(TranslatedLedgerComputation, arrivals),
+        bases: dict[Profile | EvmVersion, Any] = {
+            Profile.ETHEREUM: TranslatedComputation,
+            Profile.LEDGER: TranslatedLedgerComputation,
+            **{version: prague(TranslatedLedgerComputation, version) for version in VERSIONS},
+        }
+        self.computations: Mapping[Profile | EvmVersion, type[TranslatedComputation]] = {
+            key: _with_programs(base, arrivals) for key, base in bases.items()
         }
 
 

@@ -13,7 +13,7 @@ from eth.vm import opcode_values as op
 from eth.vm.forks.cancun.opcodes import CANCUN_OPCODES
 from eth.vm.logic.invalid import InvalidOpcode
 
-from web3sim.engine.ledger.operations import CALLS, LEDGER_OPERATIONS
+from web3sim.engine.ledger.operations import LEDGER_OPERATIONS, CheckedCall
 
 # What an operation takes from the stack and leaves there.
 ARITY: dict[int, tuple[int, int]] = {
@@ -67,7 +67,7 @@ class Instructions:
 
 def _unchanged(opcode: Any, code: int) -> bool:
     known: Any = CANCUN_OPCODES[code]
-    if code in (op.SSTORE, *CALLS) and opcode is LEDGER_OPERATIONS[code]:
+    if isinstance(opcode, CheckedCall) or opcode is LEDGER_OPERATIONS.get(op.SSTORE):
         return True
     return opcode is known or (
         getattr(opcode, "logic_fn", None) is known.logic_fn and opcode.gas_cost == known.gas_cost

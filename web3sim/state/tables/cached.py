@@ -16,7 +16,8 @@ from web3sim.state.tables.interface import Entity, SlotKey, Tables
 # Its own address, or its encoded id.
 EntityKey = Address | int
 
-_LASTING = (AccountKind.CONTRACT.name, AccountKind.TOKEN.name)
+_CONTRACT = AccountKind.CONTRACT.name
+_LASTING = (_CONTRACT, AccountKind.TOKEN.name)
 # Recently used contracts and tokens, of each that was called.
 _MOST_ENTITIES = 100
 
@@ -49,7 +50,7 @@ class CachedTables:
         keys = [called, *self._used_entities]
         self.load([*keys, *others], along=along)
         entities = [entity for key in keys if (entity := self._entities[key]) is not None]
-        contracts = [entity.id for entity in entities if entity.type == AccountKind.CONTRACT.name]
+        contracts = [entity.id for entity in entities if entity.type == _CONTRACT]
         self._read_codes(contracts)
         if self._in_batches:
             self._read_batches(contracts)
@@ -67,10 +68,7 @@ class CachedTables:
             self.load([key])
             entity = self._entities[key]
             # Accounts come from arguments, different ones each time.
-            lasting = entity is not None and entity.type in (
-                AccountKind.CONTRACT.name,
-                AccountKind.TOKEN.name,
-            )
+            lasting = entity is not None and entity.type in _LASTING
             if lasting and self._used_entities is not None:
                 _use(self._used_entities, key, most=_MOST_ENTITIES)
         return self._entities[key]
@@ -137,6 +135,9 @@ class CachedTables:
                 caches().code.put(contract_id, code)
 
     def nonce(self, entity: Entity) -> int:
+        if self._time is None or entity.type != _CONTRACT:
+            return entity.nonce
+        # Of the past it takes a statement.
         return self.other(("nonce", entity.id), lambda tables: tables.nonce(entity))
 
     def slot(self, contract_id: int, slot: int) -> int:

@@ -120,7 +120,8 @@ class HistoricalTables(CurrentTables):
                         and errata is distinct from 'DELETE'
                 ), 0) end,
                 e.ethereum_nonce, e.receiver_sig_required, e.key, e.memo, e.max_automatic_token_associations,
-                e.auto_renew_account_id, e.auto_renew_period, e.expiration_timestamp, e.created_timestamp
+                e.auto_renew_account_id, e.auto_renew_period, e.expiration_timestamp, e.delegation_address,
+                e.created_timestamp
             from (
                 select address, null::bigint as id from unnest(%(addresses)s::bytea[]) address
                 union all

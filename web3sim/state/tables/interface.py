@@ -37,6 +37,7 @@ class Entity:
     auto_renew_account_id: int | None = None
     auto_renew_period: int | None = None
     expiration_timestamp: int | None = None
+    delegation_address: bytes | None = None
     created_timestamp: int | None = None
 
     @property
@@ -236,7 +237,7 @@ class Tables(Protocol):
 ENTITY_COLUMNS = (
     "id, type::text as type, evm_address, alias, balance, ethereum_nonce, receiver_sig_required, key, memo, "
     "max_automatic_token_associations, auto_renew_account_id, auto_renew_period, expiration_timestamp, "
-    "created_timestamp"
+    "delegation_address, created_timestamp"
 )
 #: The columns of a token, of the table or a version of it, and those of its entity.
 TOKEN_COLUMNS = (

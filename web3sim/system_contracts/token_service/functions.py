@@ -20,7 +20,7 @@ from web3sim.operations.refusals import Refusal
 from web3sim.operations.tokens import status, supply
 from web3sim.operations.tokens.airdrops import cancel, claim
 from web3sim.system_contracts.abi import int64_of
-from web3sim.system_contracts.functions import Function, Invocation, Operation, by_selector, costs, flat
+from web3sim.system_contracts.functions import Function, Gas, Invocation, Operation, by_selector, costs, flat
 from web3sim.system_contracts.signatures import selector_of
 from web3sim.system_contracts.token_service import approvals, bodies, transfers, views
 from web3sim.system_contracts.token_service.info import no_token_info
@@ -28,7 +28,7 @@ from web3sim.system_contracts.token_service.views import of_argument, of_target
 
 _OPERATION, _ASSOCIATE, _APPROVE = costs(TOKEN_OPERATION), costs(ASSOCIATE), costs(APPROVE)
 # What is charged depends on the ledger before the transfer.
-_BY_OPERATION = flat(0)
+_BY_OPERATION = flat(0, "by what is transferred")
 
 
 def _write(signature: str, operation: Operation, *, gas: Any = _OPERATION, **others: Any) -> Function:
@@ -81,9 +81,12 @@ def _minting(invocation: Invocation) -> int:
     return invocation.prices.gas_of(len(metadata) * MINT_SERIAL or TOKEN_OPERATION)
 
 
+_MINTING = Gas(_minting, f"{costs(TOKEN_OPERATION).text}; {costs(MINT_SERIAL).text} for each serial")
+
+
 _SUPPLY_AND_STATUS = (
     *(
-        _write(f"mintToken(address,{kind},bytes[])", _mint, returns="(int64,int64,int64[])", gas=_minting)
+        _write(f"mintToken(address,{kind},bytes[])", _mint, returns="(int64,int64,int64[])", gas=_MINTING)
         for kind in ("uint64", "int64")
     ),
     *(
@@ -103,7 +106,7 @@ _SUPPLY_AND_STATUS = (
     _write("unpauseToken(address)", _on_ledger(status.unpause)),
     _write("deleteToken(address)", _on_ledger(status.delete)),
 )
-_BY_TOKENS = costs(ASSOCIATE, lambda account, tokens: len(tokens))
+_BY_TOKENS = costs(ASSOCIATE, lambda account, tokens: len(tokens), "token")
 _ASSOCIATIONS = (
     _write("associateToken(address,address)", _of_one(status.associate), gas=_ASSOCIATE, only_direct=True),
     _write(
@@ -152,7 +155,7 @@ _APPROVALS = (
 
 # AIRDROPS
 
-_BY_ENTRY = costs(TOKEN_OPERATION, lambda owner, tokens, nfts: len(tokens) + len(nfts))
+_BY_ENTRY = costs(TOKEN_OPERATION, lambda owner, tokens, nfts: len(tokens) + len(nfts), "entry")
 _AIRDROPS = (
     _write(
         "airdropTokens(TokenTransferListV2[])",

@@ -72,7 +72,7 @@ SETTINGS = (
             choices=("pyevm", "pyevm-blocks")),
     Setting("web3.evm.evmVersion", "0.67",
             "Version of the network's EVM that calls run in, except at past blocks that have another.",
-            choices=("0.30", "0.34", "0.38", "0.46", "0.50", "0.51", "0.65", "0.66", "0.67")),
+            choices=("0.30", "0.34", "0.38", "0.46", "0.50", "0.51", "0.65", "0.66", "0.67", "0.70", "0.77")),
     Setting("web3.evm.evmVersions", "",
             "Versions of the network's EVM at past blocks, as a JSON object of first blocks and versions. If "
             "it is empty, mainnet has its own versions, and other networks have none."),

@@ -155,6 +155,7 @@ class UnsupportedMediaType(Failure):
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
     def __init__(self, content_type: str) -> None:
+        self.content_type = content_type
         sent = f" '{content_type}'" if content_type else ""
         super().__init__(f"Content-Type{sent} is not supported")
 

@@ -212,12 +212,21 @@ def test_sstore_needs_no_more_gas_than_its_price(run, world):
 
 
 @pytest.mark.parametrize("kind", CALL_KINDS)
-def test_a_call_needs_the_gas_of_a_cold_account(run, world, kind):
-    world.contract(CONTRACT, *calling(SENDER, kind=kind, gas=0))
-    pushes = 3 * (7 if kind in ("CALL", "CALLCODE") else 6)
+def test_a_call_needs_the_gas_of_a_cold_account_before_it_pays_for_memory(run, world, kind):
+    with_value = (0,) if kind in ("CALL", "CALLCODE") else ()
+    # Three words of memory for the output.
+    world.contract(CONTRACT, 96, 0, 0, 0, *with_value, SENDER, 0, kind)
+    pushes, memory = 3 * (6 + len(with_value)), 3 * 3
 
-    assert run(gas=INTRINSIC + pushes + 2_600).gas_used == INTRINSIC + pushes + 100
+    assert run(gas=INTRINSIC + pushes + 2_600).gas_used == INTRINSIC + pushes + memory + 100
     assert run(gas=INTRINSIC + pushes + 2_599).halt is Halt.OUT_OF_GAS
+
+
+def test_a_static_call_with_value_needs_the_gas_of_a_cold_account_first(run, world):
+    world.contract(CONTRACT, *calling(SENDER, value=1, gas=0))
+
+    assert run(gas=INTRINSIC + 21 + 2_600, static=True).halt is Halt.STATIC_CHANGE
+    assert run(gas=INTRINSIC + 21 + 2_599, static=True).halt is Halt.OUT_OF_GAS
 
 
 def test_an_account_for_an_alias_costs_its_creation_gas(run, world):

@@ -3,7 +3,6 @@
 import random
 import sys
 import tracemalloc
-from dataclasses import replace
 from typing import Any
 
 import pyrevm
@@ -30,7 +29,7 @@ def _world(caller: bytes, callee: bytes = b"") -> World:
 
 
 def _same(world: World, **given: Any) -> CallResult:
-    request = replace(CallRequest(SENDER, CONTRACT, b"", 10**6, profile=Profile.ETHEREUM), **given)
+    request = CallRequest(SENDER, CONTRACT, b"", 10**6, profile=Profile.ETHEREUM)._replace(**given)
     expected = ENGINES["pyevm"].execute(request, BLOCK, world)
     for _ in range(2):
         assert ENGINES["pyevm-blocks, eager"].execute(request, BLOCK, world) == expected

@@ -30,7 +30,7 @@ def _same(world: StateReader, request: CallRequest) -> CallResult:
 def _of(raw: bytes, **given) -> CallResult:
     world = World({SENDER: AccountRecord(balance=10**6), CONTRACT: AccountRecord(nonce=1, code=raw)})
     request = CallRequest(SENDER, CONTRACT, b"", 10**6, profile=Profile.ETHEREUM)
-    return _same(world, replace(request, **given))
+    return _same(world, request._replace(**given))
 
 
 # GAS

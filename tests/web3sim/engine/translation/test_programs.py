@@ -1,7 +1,6 @@
 """Programs: translated after a few arrivals, within what their code may have; kept within what fits."""
 
 import time
-from dataclasses import replace
 
 import pytest
 
@@ -33,7 +32,7 @@ def _counting(rounds: int) -> bytes:
 def _run(engine: TranslatedEngine, raw: bytes, data: bytes = b"", **given) -> CallResult:
     world = World({SENDER: AccountRecord(), CONTRACT: AccountRecord(nonce=1, code=raw)})
     request = CallRequest(SENDER, CONTRACT, data, 10**7, profile=Profile.ETHEREUM)
-    return engine.execute(replace(request, **given), BLOCK, world)
+    return engine.execute(request._replace(**given), BLOCK, world)
 
 
 def _trap(name: str) -> Trap:

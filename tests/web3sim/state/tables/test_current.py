@@ -91,6 +91,22 @@ def test_a_contract_without_known_code_has_none(build):
     assert current().account(long_zero(2002)) == AccountRecord(kind=AccountKind.CONTRACT, entity_id=2002)
 
 
+@pytest.mark.parametrize(
+    ("version", "delegate", "code"),
+    [
+        ("0.67", EVM_ADDRESS, b""),
+        ("0.70", EVM_ADDRESS, bytes.fromhex("ef0100") + EVM_ADDRESS),
+        ("0.77", EVM_ADDRESS, bytes.fromhex("ef0100") + EVM_ADDRESS),
+        ("0.70", bytes(20), b""),
+        ("0.70", None, b""),
+    ],
+)
+def test_an_account_that_delegates_has_the_code_that_says_so(build, settings_of, version, delegate, code):
+    build.entity(2001, delegation_address=delegate)
+    settings_of({"web3.evm.evmVersion": version})
+    assert current().account(long_zero(2001)) == AccountRecord(code=code, entity_id=2001)
+
+
 @pytest.mark.parametrize("kind", [AccountKind.TOKEN, AccountKind.SCHEDULE])
 def test_tokens_and_schedules_have_the_code_of_a_proxy(build, kind):
     build.entity(2003, type=kind.name)

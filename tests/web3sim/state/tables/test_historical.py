@@ -83,6 +83,14 @@ def test_an_address_names_who_had_it_then(build):
     assert [account(at(START + after), EVM_ADDRESS).entity_id for after in (0, 9, 10)] == [2001, 2001, 2002]
 
 
+def test_an_account_delegates_as_it_did_then(build, settings_of):
+    settings_of({"web3.evm.evmVersion": "0.70"})
+    build.entity(2001, since=START, until=START + 10, table="entity_history", delegation_address=EVM_ADDRESS)
+    build.entity(2001, since=START + 10, created_timestamp=START, delegation_address=bytes(20))
+    codes = [account(at(START + after), long_zero(2001)).code for after in (0, 9, 10)]
+    assert codes == [bytes.fromhex("ef0100") + EVM_ADDRESS] * 2 + [b""]
+
+
 def test_code_has_no_versions(build):
     contract(build, 2002, code=b"\x01\x02", balance=5)
     assert at(START).account(long_zero(2002)) == AccountRecord(

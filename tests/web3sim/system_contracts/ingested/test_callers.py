@@ -1,6 +1,5 @@
 """Each function called directly, by contracts, in static and delegate calls, after reverts, and estimated."""
 
-from dataclasses import replace
 from http import HTTPStatus
 
 import pytest
@@ -41,7 +40,7 @@ class _WithCaller:
         found = self._ledger.account(address)
         if found is None or address != self._address:
             return found
-        return replace(found, code=RUNTIME, kind=AccountKind.CONTRACT)
+        return found._replace(code=RUNTIME, kind=AccountKind.CONTRACT)
 
 
 def by_contract(sender: bytes, *steps: Step) -> list[Outcome]:
