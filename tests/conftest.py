@@ -5,12 +5,14 @@ own. With DATABASE_URL the tests use that server, with MIRROR_CITUS_URL that clu
 """
 
 import fcntl
+import gc
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,9 @@ def _temporary() -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Without their bytecode, workers rewrite all test modules in each run, and commands compile the product.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # A command that a shell runs in the background ignores Ctrl-C, and so would the nodes of tests.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -91,6 +96,16 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=temporary))
     folder.chmod(0o755)
     config.stash[_FOLDER] = folder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without the garbage collector, which passes over them and their modules from then on."""
+    gc.disable()
+    done = yield
+    gc.freeze()
+    gc.enable()
+    return done
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -161,7 +161,7 @@ class LiveNode(Node):
         return -1
 
     def goes_on(self) -> None:
-        """Wait until it has loaded two more blocks."""
+        """Wait until it has loaded one more block."""
         before = 0
 
         def answers() -> bool:
@@ -170,7 +170,7 @@ class LiveNode(Node):
             return before >= 0
 
         self.wait_for(answers)
-        self.wait_for(lambda: self.last() >= before + 2)
+        self.wait_for(lambda: self.last() > before)
 
     def calls(self) -> bool:
         """Return whether a contract call is run."""

@@ -8,10 +8,14 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from mirror.demo.streams.signing import SigningNode
 
 
-@cache
 def signing_nodes(count: int) -> tuple[SigningNode, ...]:
     """Return nodes 0 to `count` - 1, with keys made once per process."""
-    return tuple(SigningNode(node_id, _new_key()) for node_id in range(count))
+    return tuple(map(_signing_node, range(count)))
+
+
+@cache
+def _signing_node(node_id: int) -> SigningNode:
+    return SigningNode(node_id, _new_key())
 
 
 def _new_key() -> bytes:

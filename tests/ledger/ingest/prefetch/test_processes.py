@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from pytest_django import DjangoDbBlocker
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
@@ -37,6 +38,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 READERS = 2
+Rows = dict[str, list[str]]
 ALIAS = Key(ed25519=bytes(32)).SerializeToString()
 
 
@@ -48,7 +50,7 @@ def load(folder: Path, readers: int = 0, **options: Any) -> Progress:
         return Pipeline(readers=processes, **options).run(files)
 
 
-def outcome(folder: Path, readers: int = 0, **options: Any) -> tuple[str, int, dict[str, list[str]]]:
+def outcome(folder: Path, readers: int = 0, **options: Any) -> tuple[str, int, Rows]:
     """Load into empty tables. Return the error, how many files were prefetched, and the contents."""
     empty_tables()
     problem, prefetched = "", 0
@@ -77,6 +79,16 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def expected(_test_database: None, django_db_blocker: DjangoDbBlocker, history: Path) -> Rows:
+    """Return what the tables hold after one process has loaded the history."""
+    with django_db_blocker.unblock():
+        load(history, trust=Trust(first_book()))
+        rows = contents()
+        empty_tables()
+    return rows
+
+
 def test_the_way_from_wrapped_record_files_to_blocks_is_the_same(tmp_path: Path) -> None:
     network = Network(tmp_path)
     for _ in range(3):
@@ -93,9 +105,9 @@ def test_the_way_from_wrapped_record_files_to_blocks_is_the_same(tmp_path: Path)
 
 
 @pytest.mark.parametrize("items", [150, 100_000])
-def test_a_simulated_network_is_the_same_in_batches_of_any_size(history: Path, items: int) -> None:
-    load(history, trust=Trust(first_book()))
-    expected = contents()
+def test_a_simulated_network_is_the_same_in_batches_of_any_size(
+    history: Path, expected: Rows, items: int
+) -> None:
     for readers in (READERS, READERS + 1):
         empty_tables()
         with settings(importer__parser__record__batch__maxItems=items):
@@ -149,12 +161,9 @@ def test_a_corrupt_file_says_the_same_and_leaves_the_same(history: Path, tmp_pat
 
 
 def test_a_reader_that_is_killed_costs_no_file(
-    history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    history: Path, expected: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(django_settings, "DATA_DIR", tmp_path)
-    load(history)
-    expected = contents()
-    empty_tables()
 
     with Readers(READERS) as readers:
         victims = [reader.pid for reader in readers.processes]
@@ -177,10 +186,7 @@ def load_with_readers(folder: Path) -> None:
         load(folder, READERS)
 
 
-def test_a_loader_that_is_killed_leaves_whole_files_and_no_reader(history: Path) -> None:
-    load(history)
-    expected = contents()
-    empty_tables()
+def test_a_loader_that_is_killed_leaves_whole_files_and_no_reader(history: Path, expected: Rows) -> None:
     choose = random.Random()
 
     for _ in range(4):

@@ -1,11 +1,13 @@
 """Lists and searches run along indexes, by PostgreSQL's own account."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.db import connection, models
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from pytest_django import DjangoDbBlocker
 
 from mirror.core.admin import columns
 from tests.build import START
@@ -39,72 +41,6 @@ def plans(queries: CaptureQueriesContext, table: str) -> list[str]:
             lines.append("\n".join(line for (line,) in cursor.fetchall()))
     assert lines
     return lines
-
-
-@pytest.mark.parametrize(
-    ("table", "query"),
-    [
-        ("transaction", {}),
-        ("transaction", {"o": "1"}),
-        ("transaction", {"p": "20"}),
-        ("transaction", {"type": "CRYPTOCREATEACCOUNT"}),
-        ("transaction", {"payer_account_id": "0.0.1234"}),
-        ("transaction", {"consensus_timestamp": "1700000000.5..1700000001"}),
-        ("transaction", {"q": "0.0.1234"}),
-        ("transaction", {"q": "0.0.9999999"}),
-        ("transaction", {"q": "1700000000.000000500"}),
-        ("transaction", {"q": "2023-11-14"}),
-        ("transaction", {"q": "0.0.1234-1699999999-999999500"}),
-        ("transaction", {"q": "ab" * 32}),
-        ("transaction_hash", {"q": "ab" * 32}),
-        ("crypto_transfer", {}),
-        ("crypto_transfer", {"entity_id": "0.0.1234"}),
-        ("crypto_transfer", {"entity_id": "0.0.98"}),
-        ("crypto_transfer", {"q": "0.0.1234"}),
-    ],
-    ids=str,
-)
-def test_a_filled_table_is_read_along_an_index(table: str, query: dict[str, str], pages: Client) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(FILL)
-
-    with CaptureQueriesContext(connection) as queries:
-        answer = pages.get(f"/admin/ledger/{table.replace('_', '')}/", query)
-
-    assert answer.status_code == 200
-
-    for plan in plans(queries, table):
-        assert "Seq Scan" not in plan, plan
-
-
-def test_transactions_are_narrowed_along_indexes(pages: Client) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(FILL)
-
-    for query in (
-        {"consensus_timestamp": "1700000000.000001.."},
-        {"result": "FAILED"},
-        {"result": "SUCCEEDED"},
-        {"result": "INVALID_SIGNATURE"},
-        {"result": "FAILED", "type": "CRYPTOCREATEACCOUNT"},
-        {"result": "FAILED", "payer_account_id": "0.0.1234"},
-        {"q": "invalid_signature"},
-    ):
-        with CaptureQueriesContext(connection) as queries:
-            assert pages.get("/admin/ledger/transaction/", query).status_code == 200
-        for plan in plans(queries, "transaction"):
-            assert "Seq Scan" not in plan, plan
-
-
-def test_a_page_of_a_transaction_reads_the_filled_tables_along_indexes(pages: Client) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(FILL)
-
-    with CaptureQueriesContext(connection) as queries:
-        assert pages.get(f"/admin/ledger/transaction/{START + 7}/").status_code == 200
-
-    for plan in [*plans(queries, "transaction"), *plans(queries, "crypto_transfer")]:
-        assert "Seq Scan" not in plan, plan
 
 
 def _discourage(*ways: str) -> None:
@@ -150,3 +86,74 @@ def test_every_column_is_of_a_known_kind(model: Any) -> None:
             # A class of ours tells an entity id from a time or an amount.
             assert type(field) is not models.BigIntegerField, field
             assert columns.kind(field)
+
+
+@pytest.fixture(scope="module")
+def _filled(_test_database: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Fill the tables once; they stay so until the end of the module, where the tests that use them stand."""
+    with django_db_blocker.unblock():
+        with connection.cursor() as cursor:
+            cursor.execute(FILL)
+        yield
+        with connection.cursor() as cursor:
+            cursor.execute("truncate transaction, crypto_transfer, transaction_hash")
+
+
+@pytest.mark.usefixtures("_filled")
+@pytest.mark.parametrize(
+    ("table", "query"),
+    [
+        ("transaction", {}),
+        ("transaction", {"o": "1"}),
+        ("transaction", {"p": "20"}),
+        ("transaction", {"type": "CRYPTOCREATEACCOUNT"}),
+        ("transaction", {"payer_account_id": "0.0.1234"}),
+        ("transaction", {"consensus_timestamp": "1700000000.5..1700000001"}),
+        ("transaction", {"q": "0.0.1234"}),
+        ("transaction", {"q": "0.0.9999999"}),
+        ("transaction", {"q": "1700000000.000000500"}),
+        ("transaction", {"q": "2023-11-14"}),
+        ("transaction", {"q": "0.0.1234-1699999999-999999500"}),
+        ("transaction", {"q": "ab" * 32}),
+        ("transaction_hash", {"q": "ab" * 32}),
+        ("crypto_transfer", {}),
+        ("crypto_transfer", {"entity_id": "0.0.1234"}),
+        ("crypto_transfer", {"entity_id": "0.0.98"}),
+        ("crypto_transfer", {"q": "0.0.1234"}),
+    ],
+    ids=str,
+)
+def test_a_filled_table_is_read_along_an_index(table: str, query: dict[str, str], pages: Client) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        answer = pages.get(f"/admin/ledger/{table.replace('_', '')}/", query)
+
+    assert answer.status_code == 200
+
+    for plan in plans(queries, table):
+        assert "Seq Scan" not in plan, plan
+
+
+@pytest.mark.usefixtures("_filled")
+def test_transactions_are_narrowed_along_indexes(pages: Client) -> None:
+    for query in (
+        {"consensus_timestamp": "1700000000.000001.."},
+        {"result": "FAILED"},
+        {"result": "SUCCEEDED"},
+        {"result": "INVALID_SIGNATURE"},
+        {"result": "FAILED", "type": "CRYPTOCREATEACCOUNT"},
+        {"result": "FAILED", "payer_account_id": "0.0.1234"},
+        {"q": "invalid_signature"},
+    ):
+        with CaptureQueriesContext(connection) as queries:
+            assert pages.get("/admin/ledger/transaction/", query).status_code == 200
+        for plan in plans(queries, "transaction"):
+            assert "Seq Scan" not in plan, plan
+
+
+@pytest.mark.usefixtures("_filled")
+def test_a_page_of_a_transaction_reads_the_filled_tables_along_indexes(pages: Client) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        assert pages.get(f"/admin/ledger/transaction/{START + 7}/").status_code == 200
+
+    for plan in [*plans(queries, "transaction"), *plans(queries, "crypto_transfer")]:
+        assert "Seq Scan" not in plan, plan
