@@ -53,11 +53,11 @@ def has_begun(first: Session, manifest: Manifest) -> bool:
 
 def check_empty(first: Session, manifest: Manifest) -> None:
     """Raise OperatorError if the database has rows of a network, or tables of another release."""
-    applied = set(MigrationRecorder(connection).applied_migrations())
+    applied = tables.without_replaced(MigrationRecorder(connection).applied_migrations())
     if not any(app in LEDGER_APPS for app, _ in applied):
         tables.check_foreign_tables()
         return
-    if applied != set(manifest.migrations):
+    if applied != tables.without_replaced(manifest.migrations):
         raise OperatorError(
             f"The database has tables of another release than the {manifest.kind}: name one "
             "without tables, or a new data folder (SVC_MIRROR_DATA)."
