@@ -211,6 +211,7 @@ def _prune(say: Say) -> None:
 def _wait_for_tables(say: Say) -> None:
     """Wait until every migration is applied: without its tables a server could only give errors."""
     tables.check_restored()
+    tables.check_commit()
     if missing := tables.missing():
         names = ", ".join(missing[:_MIGRATIONS_NAMED])
         more = len(missing) - _MIGRATIONS_NAMED
