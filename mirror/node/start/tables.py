@@ -65,8 +65,7 @@ def arrange_partitions() -> None:
     if not config.value("db.partitions"):
         statements.execute("delete from backfill where name = %s and finished is null", [_DIVISION])
         return
-    with connection.cursor() as cursor:
-        divided = divided_tables(cursor)
+    divided = divided_tables()
     whole = [table for table in growing_tables() if table not in divided]
     if not any(statements.value(f"select exists (select from {table})") for table in whole):
         for table in whole:
