@@ -96,6 +96,10 @@ def run(arguments: list[str]) -> None:
             with database.ready(lambda sentence: print(sentence, file=sys.stderr), make=make):
                 if writes(arguments[1:]):
                     database.check_writable()
+                if arguments[1] == "migrate":
+                    from mirror.node.start.tables import check_commit
+
+                    check_commit()
                 execute_from_command_line(plain(arguments))
         else:
             if arguments[1] == "status":

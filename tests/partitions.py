@@ -91,8 +91,8 @@ def cut(times: list[int]) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         for table in growing_tables():
             for lower, upper in zip(times, times[1:], strict=False):
-                making.make(cursor, table, lower, upper)
-            for partition in partitions(cursor, table):
+                making.make(table, lower, upper)
+            for partition in partitions(table):
                 if partition.lower >= times[-1]:
                     cursor.execute(f"drop table {partition.name}")
 

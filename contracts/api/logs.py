@@ -24,6 +24,7 @@ from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.paging.pairs import classic_pair
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ
+from mirror.core.rest.parameters.query_string import Texts
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import EntityId, Hex, Int32, Int64, Timestamp, page_of
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
@@ -43,16 +44,15 @@ class LogsOfContractParameters(classic.PageParameters):
     topic2 = classic.Word("topic2", operators=ONLY_EQ, help="Third topic.")
     topic3 = classic.Word("topic3", operators=ONLY_EQ, help="Fourth topic.")
 
+    def __init__(self, texts: Texts, path: str = "") -> None:
+        super().__init__(texts, path)
+        self.timestamp = _merged(self.timestamp)
+        if any(topics_of(self)):
+            _check_closed(self.timestamp, because="Cannot search topics without a valid timestamp range: ")
+
 
 class LogsParameters(LogsOfContractParameters):
     transaction_hash = classic.Hash("transaction.hash", help="Hash of the transaction.")
-
-
-def check_topics(parameters: LogsOfContractParameters) -> None:
-    """Refuse topics without a closed range of time. Errors: BadRequest."""
-    parameters.timestamp = _merged(parameters.timestamp)
-    if any(topics_of(parameters)):
-        _check_closed(parameters.timestamp, because="Cannot search topics without a valid timestamp range: ")
 
 
 def _check_closed(comparisons: Sequence[Comparison], *, because: str) -> None:
@@ -189,7 +189,6 @@ class Logs(LogsView):
     parameters, max_age, answers = LogsParameters, 10, LogsJson
 
     def read(self, parameters: LogsParameters) -> Response:
-        check_topics(parameters)
         bounds = log_bounds(parameters)
         self.paging = paging_of(parameters)
         if parameters.transaction_hash:
@@ -227,7 +226,6 @@ class LogsOfContract(LogsView, OfContract):
     parameters, answers = LogsOfContractParameters, LogsJson
 
     def read(self, parameters: LogsOfContractParameters, contract: str) -> Response:
-        check_topics(parameters)
         contract_id = find_contract(contract)
         if contract_id is None:
             return self.logs([], None)

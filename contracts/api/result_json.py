@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 
 from contracts.api import formats
 from contracts.queries.ethereum import Ethereum
-from contracts.queries.result_rows import Result
+from contracts.queries.result_rows import Native, Result
 from contracts.queries.results import Details
 from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64, Row
@@ -136,26 +136,20 @@ def _sender(result: Result) -> str | None:
 
 
 class Form(NamedTuple):
-    """The form in which the request and the settings want results.
-
-    `chain_id` and `gas_prices`, which are by consensus timestamp, are those of results without an Ethereum
-    transaction.
-    """
+    """The form in which the request and the settings want results, and what native ones have."""
 
     in_tinybars: bool
     array_of_access: bool
     with_authorizations: bool
-    chain_id: str
-    gas_prices: Mapping[int, int | None]
+    native: Native
 
     @classmethod
-    def configured(cls, *, in_tinybars: bool, gas_prices: Mapping[int, int | None], chain_id: str) -> "Form":
+    def configured(cls, in_tinybars: bool, native: Native) -> "Form":
         return cls(
             in_tinybars=in_tinybars,
             array_of_access=config.value("rest.response.accessList") == "array",
             with_authorizations=config.value("rest.response.enableDelegationAddress"),
-            chain_id=chain_id,
-            gas_prices=gas_prices,
+            native=native,
         )
 
 
@@ -193,11 +187,11 @@ def full_json(result: Result, form: Form, details: Details | None = None) -> Ans
 
 def _native_json(result: Result, form: Form, block_gas_used: int | None) -> Answer:
     """Return the members of a result without an Ethereum transaction; its price of gas is in tinybars."""
-    price = form.gas_prices.get(result.consensus_timestamp)
+    price = form.native.gas_prices.get(result.consensus_timestamp)
     answer: Answer = {
         "access_list": [] if form.array_of_access else None,
         "block_gas_used": block_gas_used,
-        "chain_id": form.chain_id,
+        "chain_id": form.native.chain_id,
         "gas_price": None if price is None else hex(price),
         "max_fee_per_gas": None,
         "max_priority_fee_per_gas": None,

@@ -9,7 +9,6 @@ An unknown contract or address has no results: an empty list.
 Transactions with a wrong nonce never ran: the lists leave them out.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from rest_framework.response import Response
@@ -24,15 +23,11 @@ from contracts.api.result_json import (
     full_json,
 )
 from contracts.queries import results as queries
-from contracts.queries.result_rows import Result
 from contracts.queries.results import Selection
 from contracts.queries.searches import Search, by_time
 from ledger.api.names.accounts import only
 from ledger.api.names.contracts import OfContract, find_contract
-from ledger.queries.chain_ids import chain_id
 from ledger.queries.entities import ids_of_evm_addresses
-from ledger.queries.fee_schedules import gas_prices
-from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, Where
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
@@ -42,6 +37,7 @@ from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, InvalidValueMessage, ParameterSet
+from mirror.core.rest.parameters.query_string import Texts
 from mirror.core.values import timestamp
 from mirror.core.values.json_types import page_of
 
@@ -114,6 +110,16 @@ class ResultsParameters(classic.PageParameters):
         help="Place of the transaction in the block.",
     )
 
+    def __init__(self, texts: Texts, path: str = "") -> None:
+        super().__init__(texts, path)
+        if self.block_hash and self.block_number:
+            raise BadRequest(f"{_USAGE}block.hash - cannot combine block.number and block.hash")
+        if self.transaction_index and not (self.block_hash or self.block_number):
+            raise BadRequest(
+                f"{_USAGE}transaction.index - transaction.index requires block.number or block.hash filter "
+                "to be specified"
+            )
+
 
 class ResultsOfContractParameters(ResultsParameters):
     """Those of a list without amounts, where `hbar` changes nothing."""
@@ -135,20 +141,7 @@ class ResultAtParameters(ParameterSet):
 
 
 _HEX_DIGITS = 40  # of an EVM address
-
-_DEFAULT_CHAIN_ID = 0x128
-
-
-def check_block(parameters: ResultsParameters) -> None:
-    """Refuse parameters that make no sense together. Errors: BadRequest."""
-    usage = "Invalid parameter usage: "
-    if parameters.block_hash and parameters.block_number:
-        raise BadRequest(f"{usage}block.hash - cannot combine block.number and block.hash")
-    if parameters.transaction_index and not (parameters.block_hash or parameters.block_number):
-        raise BadRequest(
-            f"{usage}transaction.index - transaction.index requires block.number or block.hash filter to be "
-            "specified"
-        )
+_USAGE = "Invalid parameter usage: "
 
 
 # QUERY
@@ -181,29 +174,13 @@ def _senders_of(parameters: ResultsParameters) -> Bounds | None:
 
 
 # JSON
-def single_json(search: Search, parameters: Any, *, contract_id: int = 0) -> Answer:
+def single_json(search: Search, in_tinybars: bool, *, contract_id: int = 0) -> Answer:
     """Return the result of a transaction; `contract_id` if the path names one. Errors: NotFound."""
-    row = queries.result_of(search, contract_id=contract_id)
-    if row is None:
+    found = queries.result_of(search, contract_id=contract_id)
+    if found is None:
         raise not_found(search)
-    result, details = row
-    return full_json(result, form_of([result], parameters.hbar), details)
-
-
-def form_of(results: Sequence[Result], in_tinybars: bool) -> Form:
-    """Return how these results are shown, with chain id and prices of gas for those without their own."""
-    native = [result.consensus_timestamp for result in results if result.ethereum is None]
-    return Form.configured(
-        in_tinybars=in_tinybars,
-        gas_prices=gas_prices(native) if native else {},
-        chain_id=_chain_id() if native else "",
-    )
-
-
-def _chain_id() -> str:
-    """Return the chain id of the setting, or else of the network, in hex."""
-    configured: str | None = config.value("rest.chainId")
-    return configured or hex(chain_id() or _DEFAULT_CHAIN_ID)
+    result, details, native = found
+    return full_json(result, Form.configured(in_tinybars, native), details)
 
 
 # VIEWS
@@ -218,7 +195,6 @@ class ResultsOfContract(OfContract):
     paging = {"timestamp": "timestamp"}
 
     def read(self, parameters: ResultsOfContractParameters, contract: str) -> Response:
-        check_block(parameters)
         contract_id = find_contract(contract)
         if contract_id is None:
             return self.page("results", [])
@@ -238,9 +214,8 @@ class Results(ReadView):
     paging = {"timestamp": "timestamp"}
 
     def read(self, parameters: ResultsParameters) -> Response:
-        check_block(parameters)
-        rows, continue_at = queries.full_results(selection_of(parameters), self.query)
-        form = form_of(rows, parameters.hbar)
+        rows, native, continue_at = queries.full_results(selection_of(parameters), self.query)
+        form = Form.configured(parameters.hbar, native)
         results = [full_json(row, form) for row in rows]
         return self.page("results", results, after=timestamp.text(continue_at))
 
@@ -255,7 +230,7 @@ class ResultOfTransaction(ReadView):
 
     def read(self, parameters: ResultOfTransactionParameters, transaction_id_or_hash: str) -> Answer:
         nonce: Any = parameters.nonce or 0
-        return single_json(search_of(transaction_id_or_hash, nonce), parameters)
+        return single_json(search_of(transaction_id_or_hash, nonce), parameters.hbar)
 
 
 class ResultAt(OfContract):
@@ -285,4 +260,4 @@ class ResultAt(OfContract):
         contract_id = find_contract(contract)
         if contract_id is None or at > MAX_INT64:
             raise NotFound(detail=not_loaded.entity() if contract_id is None else None)
-        return single_json(by_time(at, contract_id), parameters, contract_id=contract_id)
+        return single_json(by_time(at, contract_id), parameters.hbar, contract_id=contract_id)

@@ -1,6 +1,6 @@
 """Rows of contract results, and the columns they are read from: shared by all forms of their statements."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from contracts.queries.ethereum import Ethereum
@@ -41,6 +41,16 @@ class Result(NamedTuple):
     payer_account_id: int
     block: Block | None = None
     ethereum: Ethereum | None = None
+
+
+class Native(NamedTuple):
+    """What results without an Ethereum transaction have instead of its chain id and price of gas.
+
+    `chain_id` is hex, and `gas_prices` are by consensus timestamp, in tinybars.
+    """
+
+    chain_id: str
+    gas_prices: Mapping[int, int | None]
 
 
 RESULT_LENGTH = len(Result._fields) - 2

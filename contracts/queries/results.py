@@ -5,10 +5,20 @@ from typing import Any, NamedTuple
 
 from contracts.queries import ethereum
 from contracts.queries.distributed import results as distributed
-from contracts.queries.result_rows import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders, result_columns
+from contracts.queries.result_rows import (
+    RESULT_LENGTH,
+    SYNTHETIC,
+    Block,
+    Native,
+    Result,
+    Senders,
+    result_columns,
+)
 from contracts.queries.searches import Search
 from ledger.queries import files
 from ledger.queries.account_pages import ends_of
+from ledger.queries.chain_ids import chain_id
+from ledger.queries.fee_schedules import gas_prices
 from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
 from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core import config
@@ -26,6 +36,7 @@ _RESULT = result_columns("e.evm_address")
 _BLOCK = "b.index, b.hash, b.gas_used"
 _ETHEREUM = RESULT_LENGTH + len(Block._fields)
 
+_DEFAULT_CHAIN_ID = 0x128
 # A page reads the first results of so many senders one by one.
 _MOST_SENDERS = 100
 _RAN = Where((f"transaction_result <> {result_codes.WRONG_NONCE}",))
@@ -57,11 +68,11 @@ def results(selection: Selection, query: Query) -> Page:
     return _walk(lambda part: _results(_narrowed(query, selection, part), senders), times, senders, query)
 
 
-def full_results(selection: Selection, query: Query) -> Page:
+def full_results(selection: Selection, query: Query) -> tuple[list[Result], Native, int | None]:
     """Return the same with their blocks and Ethereum transactions, and synthetic results among them."""
     times = _times(selection)
     if times.empty:
-        return [], None
+        return [], _native([]), None
     times, cut_at = bound(times, descending=query.descending)
     senders = _senders(selection)
     longest_block = nanoseconds("rest.query.maxRecordFileCloseInterval")
@@ -71,7 +82,20 @@ def full_results(selection: Selection, query: Query) -> Page:
         return _full_results(narrowed, senders, times=part, synthetic=synthetic, longest_block=longest_block)
 
     rows, continue_at = _walk(read, times, senders, query)
-    return rows, cut_at if continue_at is None and len(rows) < query.limit else continue_at
+    if continue_at is None and len(rows) < query.limit:
+        continue_at = cut_at
+    return rows, _native(rows), continue_at
+
+
+def _native(results: Sequence[Result]) -> Native:
+    times = [result.consensus_timestamp for result in results if result.ethereum is None]
+    return Native(_chain_id(), gas_prices(times)) if times else Native("", {})
+
+
+def _chain_id() -> str:
+    """Return the chain id of the setting, or else of the network, in hex."""
+    configured: str | None = config.value("rest.chainId")
+    return configured or hex(chain_id() or _DEFAULT_CHAIN_ID)
 
 
 def _walk(read: Callable[[Bounds], Sequence[Result]], times: Bounds, senders: Senders, query: Query) -> Page:
@@ -270,7 +294,7 @@ class Details(NamedTuple):
     call_data: bytes | None
 
 
-def result_of(search: Search, *, contract_id: int = 0) -> tuple[Result, Details] | None:
+def result_of(search: Search, *, contract_id: int = 0) -> tuple[Result, Details, Native] | None:
     """Return the result of a transaction with its details; `contract_id` if the request names one."""
     row = _result_of(search)
     if row is None:
@@ -278,7 +302,8 @@ def result_of(search: Search, *, contract_id: int = 0) -> tuple[Result, Details]
     result, contract_ids = row
     at = result.consensus_timestamp
     changes = _state_changes_at(at, contract_ids, migrated=contract_id)
-    return result, Details(_logs_at(at, contract_ids), changes, _file_call_data(result))
+    details = Details(_logs_at(at, contract_ids), changes, _file_call_data(result))
+    return result, details, _native([result])
 
 
 def _file_call_data(result: Result) -> bytes | None:

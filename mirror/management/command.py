@@ -49,6 +49,13 @@ def argument(name: str, help: str, **details: Any) -> Argument:
     return Argument(name, details | {"help": help})
 
 
+_BOUND = "a block number, or a time such as 2024-06-01T00:00:00Z or 1717200000.000000000"
+SPAN = (
+    argument("--from BLOCK|TIME", f"begin there: {_BOUND}", dest="start"),
+    argument("--to BLOCK|TIME", f"end there: {_BOUND}", dest="end"),
+)
+
+
 def whole(least: int, most: float = inf, what: str = "") -> Callable[[str], int]:
     """Return a type of arguments: whole numbers, or `what` in words."""
 

@@ -67,7 +67,8 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
     ids = bounds_of(selection.accounts)
     if selection.public_key is None and (not selection.balances or names_few(ids)):
         return _fetched(_holders(selection, None, query), selection, query), None
-    candidates = _candidates(selection)
+    # Index: token_account__token_balance_account (token_id, balance, account_id).
+    candidates = _candidates("token_account", selection.of_token, selection)
     where = selection.of_token + Where(("associated",)) + selection.with_balance
     where += selection.among("account_id")
     index = "" if selection.public_key else _BALANCE_INDEX
@@ -113,18 +114,6 @@ def _distributed_page_of_few(
         order by account_id {query.direction} limit {query.limit:d}
     """
     return fetch(statement, where.values)
-
-
-def _candidates(selection: Holders) -> Statement | None:
-    """Return the accounts that meet the condition which most likely few do."""
-    if selection.public_key is not None:
-        return accounts_of_key(selection.public_key, "type = 'ACCOUNT'")
-    if is_selective(selection.balances):
-        # Index: token_account__token_balance_account (token_id, balance, account_id).
-        where = selection.of_token + selection.with_balance
-        ordered = f"select account_id as id from token_account {where.sql} order by token_id, balance"
-        return Statement(ordered, where.values)
-    return None
 
 
 def _holders(selection: Holders, window: Bounds | None, query: Query) -> Statement:
@@ -181,16 +170,11 @@ def holders_at(selection: Holders, at: Window, query: Query) -> Holdings:
 
 
 def _candidates_at(selection: Holders, at: Window) -> Statement | None:
-    """Return the accounts that meet the condition which most likely few do."""
-    if selection.public_key is not None:
-        return accounts_of_key(selection.public_key, "type = 'ACCOUNT'")
-    if is_selective(selection.balances) and not names_few(bounds_of(selection.accounts)):
-        # Index: token_balance__token_balance_account (token_id, balance, account_id), in the snapshots of the
-        # month, among which a later one may have replaced the balance.
-        where = selection.of_token + at.rows_of_month + selection.with_balance
-        ordered = f"select account_id as id from token_balance {where.sql} order by token_id, balance"
-        return Statement(ordered, where.values)
-    return None
+    if selection.public_key is None and names_few(bounds_of(selection.accounts)):
+        return None
+    # Index: token_balance__token_balance_account (token_id, balance, account_id), in the snapshots of the
+    # month, among which a later one may have replaced the balance.
+    return _candidates("token_balance", selection.of_token + at.rows_of_month, selection)
 
 
 def _latest_within(selection: Holders, rows: Where, window: Bounds | None, query: Query) -> Statement:
@@ -260,6 +244,17 @@ def _known_holders(selection: Holders, rows: Where, query: Query) -> Statement:
 
 
 # BOTH
+
+
+def _candidates(table: str, rows: Where, selection: Holders) -> Statement | None:
+    """Return the accounts that meet the condition which most likely few do."""
+    if selection.public_key is not None:
+        return accounts_of_key(selection.public_key, "type = 'ACCOUNT'")
+    if is_selective(selection.balances):
+        where = rows + selection.with_balance
+        ordered = f"select account_id as id from {table} {where.sql} order by token_id, balance"
+        return Statement(ordered, where.values)
+    return None
 
 
 def _with_decimals(page: Statement, selection: Holders, query: Query) -> Statement:

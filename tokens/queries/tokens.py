@@ -19,7 +19,7 @@ from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 from tokens.models import Token
 
 # A pattern without this part is no help to the index of names.
-TRIGRAM = re.compile(r"\w{3}")
+_TRIGRAM = re.compile(r"\w{3}")
 
 
 class Selection(NamedTuple):
@@ -47,6 +47,23 @@ class Selection(NamedTuple):
     def having_key(self, column: str) -> Where:
         return compare(column, self.public_keys, any_equal=False)
 
+    @property
+    def of_account(self) -> Statement:
+        """The tokens that the account is associated with."""
+        # Index: the primary key (account_id, token_id).
+        where = Where(("account_id = %s", "associated"), (self.account_id,))
+        where += compare("token_id", self.tokens)
+        return Statement(f"select token_id as id from token_account {where.sql}", where.values)
+
+    @property
+    def candidates(self) -> Statement | None:
+        """The tokens of the names; None if these are no help to the index."""
+        if not any(_TRIGRAM.search(name) for name in self.names):
+            return None
+        # Index: token__name, trigrams of the name.
+        like = self.named("name")
+        return Statement(f"select token_id as id from token {like.sql}", like.values)
+
 
 class ListedToken(NamedTuple):
     token_id: int
@@ -56,6 +73,9 @@ class ListedToken(NamedTuple):
     name: str
     symbol: str
     type: str
+
+
+_COLUMNS = "t.token_id, t.decimals, e.key, t.metadata, t.name, t.symbol, t.type::text"
 
 
 # The first tokens, in order of id, that are searched for a name before the index of names is: more of them if
@@ -109,11 +129,8 @@ def _by_id(selection: Selection, query: Query) -> list[ListedToken]:
         # Index: the primary key (token_id), or token__type_id (type, token_id).
         return _distributed_page(Where(), selection, query)
     if selection.account_id is not None:
-        # Index: the primary key (account_id, token_id).
-        where = Where(("account_id = %s", "associated"), (selection.account_id,))
-        where += compare("token_id", selection.tokens)
-        ids = f"select token_id as id from token_account {where.sql}"
-        source = _Source(f"from ({ids}) chosen {_TOKEN_OF_CHOSEN}", where.values)
+        ids, values = selection.of_account
+        source = _Source(f"from ({ids}) chosen {_TOKEN_OF_CHOSEN}", values)
     elif selection.type is not None:
         # Index: token__type_id (type, token_id).
         where = selection.of_type("type") + compare("token_id", selection.tokens)
@@ -135,10 +152,7 @@ def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
         page = [*page, *more][: query.limit]
     if len(page) == query.limit:
         return page
-    # Index: token__name, trigrams of the name.
-    if any(TRIGRAM.search(name) for name in selection.names):
-        like = selection.named("name")
-        candidates = Statement(f"select token_id as id from token {like.sql}", like.values)
+    if candidates := selection.candidates:
         rows = _page_of_few(candidates, selection, query)
         if rows is not None:
             return rows
@@ -184,7 +198,7 @@ def _page(source: _Source, selection: Selection, query: Query, among: Where | No
     where += selection.having_key("e.public_key")
     order = ", ".join(f"{column} {query.direction}" for column in source.order)
     statement = f"""
-        select t.token_id, t.decimals, e.key, t.metadata, t.name, t.symbol, t.type::text
+        select {_COLUMNS}
         {source.sql}
         cross join lateral (select key, public_key from entity where id = t.id limit 1) e
         {where.sql}
@@ -211,15 +225,11 @@ def _associated(column: str, selection: Selection) -> Where:
 
 def _distributed_tokens(selection: Selection, query: Query) -> list[ListedToken] | None:
     """Return a page of the tokens of a key or name; None if they are many, or without such a choice."""
-    candidates = []
+    of_keys = None
     if is_selective(selection.public_keys):
-        candidates.append(entities_of_keys(selection.public_keys, "type = 'TOKEN'"))
-    if any(TRIGRAM.search(name) for name in selection.names):
-        # Index: token__name, trigrams of the name.
-        like = selection.named("name")
-        candidates.append(Statement(f"select token_id as id from token {like.sql}", like.values))
-    for candidate in candidates:
-        ids = few_ids(candidate)
+        of_keys = entities_of_keys(selection.public_keys, "type = 'TOKEN'")
+    for candidates in filter(None, (of_keys, selection.candidates)):
+        ids = few_ids(candidates)
         if ids is not None:
             return _distributed_page(Where(("t.token_id = any(%s)",), (ids,)), selection, query)
     return None
@@ -227,23 +237,15 @@ def _distributed_tokens(selection: Selection, query: Query) -> list[ListedToken]
 
 def _distributed_page(where: Where, selection: Selection, query: Query) -> list[ListedToken]:
     if selection.account_id is not None:
-        where += Where(("t.token_id = any(%s)",), (_tokens_of_account(selection),))
+        where += Where(("t.token_id = any(%s)",), ([token for (token,) in fetch(*selection.of_account)],))
     where += compare("t.token_id", selection.tokens) + selection.of_type("t.type")
     where += selection.named("t.name") + selection.having_key("e.public_key")
     statement = f"""
-        select t.token_id, t.decimals, e.key, t.metadata, t.name, t.symbol, t.type::text
+        select {_COLUMNS}
         from token t join entity e on e.id = t.token_id {where.sql}
         order by t.token_id {query.direction} limit {query.limit:d}
     """
     return [ListedToken(*row) for row in fetch(statement, where.values)]
-
-
-def _tokens_of_account(selection: Selection) -> Sequence[int]:
-    """Return the tokens that an account is associated with."""
-    # Index: the primary key (account_id, token_id).
-    where = Where(("account_id = %s", "associated"), (selection.account_id,))
-    where += compare("token_id", selection.tokens)
-    return [token for (token,) in fetch(f"select token_id from token_account {where.sql}", where.values)]
 
 
 # ONE TOKEN

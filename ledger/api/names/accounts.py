@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from ledger.queries import entities
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NOT_FOUND, BadRequest, InternalError, NotFound
-from mirror.core.rest.answers.views import ReadView, Record, SpringReadView
+from mirror.core.rest.answers.views import JsonObject, ReadView, SpringReadView
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.entity_ids import (
     AccountName,
@@ -101,7 +101,7 @@ class OfAccount(ReadView):
             self._check_existence()
             raise
 
-    def page(self, name: str, rows: Sequence[Record], **options: Any) -> Response:
+    def page(self, name: str, rows: Sequence[JsonObject], **options: Any) -> Response:
         if not rows:
             self._check_existence()
         return super().page(name, rows, **options)

@@ -120,7 +120,7 @@ class Batch(Rows):
         self._first.append(work)
 
     def write(self, cursor: CursorWrapper) -> None:
-        make_room(cursor, self.days)
+        make_room(self.days)
         for work in self._first:
             work(cursor)
         if self._block_offset:

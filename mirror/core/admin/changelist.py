@@ -61,7 +61,8 @@ class RowList:
     def read(self) -> None:
         """Read the rows of the page."""
         number, size = self.given.get(_PAGE, "1"), self.model_admin.list_per_page
-        self.page_num = min(max(int(number), 1), LAST_PAGE) if number.isdecimal() else 1
+        # Python reads no numbers of thousands of digits.
+        self.page_num = min(max(int(number[:9]), 1), LAST_PAGE) if number.isdecimal() else 1
         first = (self.page_num - 1) * size
         page = self.queryset[first : first + size + 1]
         rows = list(page)

@@ -40,8 +40,14 @@ def _page(model: type[models.Model], table: Table) -> Any:
         history = apps.get_model(model._meta.app_label, f"{model.__name__}History")
         related += (Related(history, same(*(field.name for field in model._meta.pk_fields)), table.history),)
     base = HistoryAdmin if _is_history(model) else ReadOnlyAdmin
-    particular = table._asdict() | {"singular": table.singular or base.singular, "related": related}
-    attributes = {"list_display": tuple(table.columns.split()), **particular}
+    attributes = {
+        "list_display": tuple(table.columns.split()),
+        "label": table.label,
+        "singular": table.singular or base.singular,
+        "related": related,
+        "everywhere": table.everywhere,
+        "of_entity": table.of_entity,
+    }
     return type(f"{model.__name__}Admin", (base,), attributes)
 
 

@@ -1,6 +1,7 @@
 """Single statements on this thread's connection, outside of requests, and advisory locks.
 
-Requests read by `mirror.core.db.reading`, which limits and schedules them.
+Requests read by `mirror.core.db.reading`, which limits and schedules them. Without values a statement is
+executed as it stands: a % in it is one.
 """
 
 import threading
@@ -24,7 +25,7 @@ _RETRY_SECONDS = 0.5
 def rows(statement: str, values: Values = ()) -> list[Any]:
     """Return all rows of a statement. Errors: DatabaseError."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, values)
+        cursor.execute(statement, values or None)
         found: list[Any] = cursor.fetchall()
         return found
 
@@ -32,7 +33,7 @@ def rows(statement: str, values: Values = ()) -> list[Any]:
 def row(statement: str, values: Values = ()) -> Any:
     """Return the first row of a statement, None without any. Errors: DatabaseError."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, values)
+        cursor.execute(statement, values or None)
         return cursor.fetchone()
 
 
@@ -43,7 +44,7 @@ def value(statement: str, values: Values = ()) -> Any:
 
 
 def execute(statement: str, values: Values = ()) -> None:
-    """Execute a statement that returns no rows; without values as it stands. Errors: DatabaseError."""
+    """Execute a statement that returns no rows. Errors: DatabaseError."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values or None)
 

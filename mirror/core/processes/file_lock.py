@@ -17,7 +17,7 @@ def locked(file: int | IO[str], seconds: float = 0.0) -> bool:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
-        except OSError:
+        except BlockingIOError:
             if time.monotonic() >= deadline:
                 return False
         time.sleep(_LOOK_SECONDS)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.db import connection
 
 from mirror.core.db import statements
 from mirror.core.db.partitions import dropping
@@ -68,9 +67,7 @@ def _month(text: str) -> int:
 
 def _check(first: int) -> None:
     """Raise CommandError if nothing is divided, or the month of the last transaction would go."""
-    with connection.cursor() as cursor:
-        divided = divided_tables(cursor)
-    if not divided:
+    if not divided_tables():
         raise CommandError(
             "The tables are not divided by month: SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` "
             "divide them."

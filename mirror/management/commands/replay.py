@@ -12,7 +12,7 @@ from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.processes.progress import Pace, time_left
 from mirror.core.values import entity_id, timestamp
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import SPAN, NodeCommand, WrongUse, argument
 from mirror.node.start.tables import check_current
 from web3sim.past.replay import run
 from web3sim.past.replay.comparison import Replayed
@@ -20,9 +20,6 @@ from web3sim.past.replay.run import Range, Totals
 from web3sim.state.database import DatabaseUnavailable
 
 _LONGEST_TEXT = 300
-
-
-_BOUND = "a block number, or a time such as 2024-06-01T00:00:00Z or 1717200000.000000000"
 
 
 class Command(NodeCommand):
@@ -38,8 +35,7 @@ class Command(NodeCommand):
         ("replay --contract 0.0.1234", "All of one contract."),
     )
     arguments = (
-        argument("--from BLOCK|TIME", f"begin there: {_BOUND}", dest="start"),
-        argument("--to BLOCK|TIME", f"end there: {_BOUND}", dest="end"),
+        *SPAN,
         argument("--contract ID", "only transactions that called or created this contract"),
         argument("--save DIR", "write each mismatch into this folder as a test case"),
         argument(

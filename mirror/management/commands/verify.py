@@ -15,11 +15,9 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.processes.progress import FileDisplay
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import SPAN, NodeCommand, WrongUse, argument
 from mirror.node.start.tables import check_current
 from network import bundled
-
-_BOUND = "a block number, or a time such as 2024-06-01T00:00:00Z or 1717200000.000000000"
 
 
 class Command(NodeCommand):
@@ -40,8 +38,7 @@ class Command(NodeCommand):
     )
     arguments = (
         argument("paths PATH", "a folder or a file", nargs="+", type=Path),
-        argument("--from BLOCK|TIME", f"begin there: {_BOUND}", dest="start"),
-        argument("--to BLOCK|TIME", f"end there: {_BOUND}", dest="end"),
+        *SPAN,
         argument("--without-signatures", "verify everything except signatures"),
         argument(
             "--filter KEEP",

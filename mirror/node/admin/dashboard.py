@@ -123,7 +123,8 @@ def _of_blocks(last: int) -> Iterator[Chart]:
         labels,
         [("Transactions per second", rate)],
     )
-    words, known = "One block.", [value for value in every if value is not None]
+    known = [value for value in every if value is not None]
+    words = "One block."
     if known:
         words = f"{sum(known) / len(known):.1f} s on average, {max(known):.1f} s at most."
     yield Chart("Time between blocks, in seconds", words, "line", labels, [("Seconds", every)])

@@ -32,11 +32,15 @@ def supply_text(loaded: Loaded) -> str:
         case RestsOn.GENESIS:
             basis = ""
         case RestsOn.BALANCES:
-            basis = f"supply rests on the balances of {first.basis}, and staking rewards count only stakes "
-            basis += "that were chosen since"
+            basis = (
+                f"supply rests on the balances of {first.basis}, and staking rewards count only stakes that "
+                "were chosen since"
+            )
         case RestsOn.NOTHING:
-            basis = f"supply and staking rewards count from nothing at {instant(first.start)}, so they are "
-            basis += "not those of the network"
+            basis = (
+                f"supply and staking rewards count from nothing at {instant(first.start)}, so they are not "
+                "those of the network"
+            )
         case _:
             basis = f"nobody knows what supply and staking rewards of before {instant(first.start)} rest on"
     gaps = "supply and staking rewards lack what is missing" if loaded.gaps else ""

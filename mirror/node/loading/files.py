@@ -48,9 +48,13 @@ def import_files(
                 show(progress)
                 report.loading(progress)
 
-            rules = {"yield_to_backfill": True, "require_archive": True}
             pipeline = Pipeline(
-                options=LoadOptions(allow_gap=load.allow_gap, balances=load.balances, **rules),
+                options=LoadOptions(
+                    allow_gap=load.allow_gap,
+                    balances=load.balances,
+                    yield_to_backfill=True,
+                    require_archive=True,
+                ),
                 trust=load.trust,
                 report=show_and_report,
                 # The next attempt skips what an interrupted one has loaded, which counts once.

@@ -1,6 +1,6 @@
 """The tables of a node: made and brought up to date by its migrations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib.util import find_spec
 from pkgutil import iter_modules
 
@@ -29,8 +29,8 @@ _DIVISION = "monthly_partitions"
 # The advisory lock of the process that makes the tables. Any fixed number does.
 _LOCK = 0x7461626C6573
 _RETRY_SECONDS = 0.2
-# The last commit before the migrations became one per app, and the last migrations of its apps.
-_LAST_COMMIT = "3b6a0b7d"
+#: The last commit before the migrations became one per app, and the last migrations of its apps.
+LAST_COMMIT = "3b6a0b7d"
 _LAST_MIGRATIONS = {
     ("contracts", "0004_block_positions"),
     ("ledger", "0008_balance_difference"),
@@ -65,8 +65,7 @@ def arrange_partitions() -> None:
     if not config.value("db.partitions"):
         statements.execute("delete from backfill where name = %s and finished is null", [_DIVISION])
         return
-    with connection.cursor() as cursor:
-        divided = divided_tables(cursor)
+    divided = divided_tables()
     whole = [table for table in growing_tables() if table not in divided]
     if not any(statements.value(f"select exists (select from {table})") for table in whole):
         for table in whole:
@@ -113,24 +112,32 @@ def check_migrated() -> None:
 def check_commit() -> None:
     """Raise OperatorError for tables of a commit from before the migrations became one per app."""
     applied = MigrationRecorder(connection).applied_migrations().keys()
-    if ("mirror", "0001_initial") not in applied or applied >= _LAST_MIGRATIONS:
-        return
-    if ("mirror", "0002_stored_network") in applied or not statements.value(
-        "select to_regclass('stored_network') is not null"
+    if is_earlier(applied) or (
+        ("mirror", "0001_initial") in applied
+        and not statements.value("select to_regclass('stored_network') is not null")
     ):
         raise OperatorError(
-            f"The tables are those of a commit before {_LAST_COMMIT}: upgrade them by `manage.py upgrade` of "
+            f"The tables are those of a commit before {LAST_COMMIT}: upgrade them by `manage.py upgrade` of "
             "that commit first. This release then takes them over."
         )
+
+
+def is_earlier(applied: Collection[tuple[str, str]]) -> bool:
+    """Return whether the migrations are those of a commit before the last one with several per app."""
+    return ("mirror", "0002_stored_network") in applied and not _LAST_MIGRATIONS.issubset(applied)
+
+
+def without_replaced(applied: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return the migrations without those of the last commit that one per app replaces."""
+    return on_disk().intersection(applied) if _LAST_MIGRATIONS.issubset(applied) else set(applied)
 
 
 def _forget_replaced() -> None:
     """Forget the migrations of the last commit that one per app replaces: a backup lists what is applied."""
     recorder = MigrationRecorder(connection)
     applied = recorder.applied_migrations().keys()
-    if applied >= _LAST_MIGRATIONS:
-        for app, name in applied - on_disk():
-            recorder.record_unapplied(app, name)
+    for app, name in applied - without_replaced(applied):
+        recorder.record_unapplied(app, name)
 
 
 def check_restored() -> None:

@@ -15,6 +15,7 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import connections
@@ -211,6 +212,7 @@ def _prune(say: Say) -> None:
 def _wait_for_tables(say: Say) -> None:
     """Wait until every migration is applied: without its tables a server could only give errors."""
     tables.check_restored()
+    tables.check_commit()
     if missing := tables.missing():
         names = ", ".join(missing[:_MIGRATIONS_NAMED])
         more = len(missing) - _MIGRATIONS_NAMED
@@ -225,9 +227,7 @@ def _wait_for_tables(say: Say) -> None:
 
 
 def _answers() -> bool:
-    host, port = web.address()
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    with closing(http.client.HTTPConnection(host, port, timeout=1)) as client:
+    with closing(http.client.HTTPConnection(urlsplit(web.url()).netloc, timeout=1)) as client:
         try:
             client.request("GET", "/health/liveness")
             client.getresponse()

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from django.apps import apps
 
+from mirror.core.db.statements import quoted
 from mirror.core.values.timestamp import MAX, MIN
 from mirror.operations.backup.manifest import BackupFile
 from mirror.operations.backup.sessions import Session
@@ -121,7 +122,3 @@ def pieces(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
 def partitions_by_time(own: Session, table: str) -> list[tuple[int, int]]:
     """Return the times, from the first to before the second, of the partitions of a table."""
     return [(lower, upper) for lower, upper in own.execute(_PARTITIONS, [quoted(table)])]
-
-
-def quoted(table: str) -> str:
-    return f'"{table}"'

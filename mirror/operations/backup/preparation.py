@@ -13,10 +13,10 @@ from mirror.core.db.distribution import distributing
 from mirror.core.db.partitions import making
 from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, month_of, partitions
 from mirror.core.db.partitions.dividing import divide
+from mirror.core.db.statements import execute, quoted
 from mirror.node.start import tables
 from mirror.node.start.tables import LEDGER_APPS
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
-from mirror.operations.backup.pieces import quoted
 from mirror.operations.backup.sessions import Session
 
 _NOTES = f"""
@@ -53,18 +53,17 @@ def has_begun(first: Session, manifest: Manifest) -> bool:
 
 def check_empty(first: Session, manifest: Manifest) -> None:
     """Raise OperatorError if the database has rows of a network, or tables of another release."""
-    applied = set(MigrationRecorder(connection).applied_migrations())
+    applied = tables.without_replaced(MigrationRecorder(connection).applied_migrations())
     if not any(app in LEDGER_APPS for app, _ in applied):
         tables.check_foreign_tables()
         return
-    if applied != set(manifest.migrations):
+    if applied != tables.without_replaced(manifest.migrations):
         raise OperatorError(
             f"The database has tables of another release than the {manifest.kind}: name one "
             "without tables, or a new data folder (SVC_MIRROR_DATA)."
         )
     backed_up = manifest.tables
-    with connection.cursor() as cursor:
-        divided = divided_tables(cursor)
+    divided = divided_tables()
     whole = [name for name in divided if name in backed_up and not backed_up[name].partitions]
     # A snapshot's tables are divided as this node's are.
     if whole and manifest.held != SNAPSHOT:
@@ -137,28 +136,28 @@ def _arrange(table: str, bounds: list[tuple[int, int]]) -> None:
     """Give an empty table the partitions that it had, and no others."""
     if table in growing_tables():
         divide(table)
-    with transaction.atomic(), connection.cursor() as cursor:
-        present = {(each.lower, each.upper): each.name for each in partitions(cursor, table)}
+    with transaction.atomic():
+        present = {(each.lower, each.upper): each.name for each in partitions(table)}
         missing = [each for each in bounds if each not in present]
         surplus = [name for each, name in present.items() if each not in bounds]
         for name in surplus:
-            cursor.execute(f"alter table {quoted(table)} detach partition {quoted(name)}")
+            execute(f"alter table {quoted(table)} detach partition {quoted(name)}")
         for lower, upper in missing:
-            making.make(cursor, table, lower, upper, like=next(iter(present.values())))
+            making.make(table, lower, upper, like=next(iter(present.values())))
         for name in surplus:
-            cursor.execute(f"drop table {quoted(name)}")
+            execute(f"drop table {quoted(name)}")
 
 
 def _arrange_as_here(manifest: Manifest) -> None:
     """Divide and distribute the empty tables as this node's settings say, with a month for every row."""
     tables.arrange_partitions()
-    with transaction.atomic(), connection.cursor() as cursor:
-        if (divided := divided_tables(cursor)) and manifest.times:
+    with transaction.atomic():
+        if (divided := divided_tables()) and manifest.times:
             first, last = manifest.times
             months = [month_of(first)]
             while months[-1][1] <= last:
                 months.append(month_of(months[-1][1]))
-            making.make_months(cursor, divided, months)
+            making.make_months(divided, months)
     distributing.arrange()
 
 

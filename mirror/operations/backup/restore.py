@@ -115,14 +115,19 @@ def _exclude_loaders(first: Session) -> None:
 
 
 def _check_fits(folder: Path, manifest: Manifest) -> None:
-    """Raise OperatorError if this node is of another network, or of an older release."""
+    """Raise OperatorError if this node is of another network, or can't bring the tables up to date."""
     if manifest.network != config.value("network"):
         raise OperatorError(
             f"The {manifest.kind} in {folder} is of the network {manifest.network}, and "
             f"{config.described('network').variable} is {config.value('network')}: set it to "
             f"{manifest.network}."
         )
-    if unknown := sorted(set(manifest.migrations) - tables.on_disk()):
+    if tables.is_earlier(manifest.migrations):
+        raise OperatorError(
+            f"The {manifest.kind} in {folder} was made by a commit before {tables.LAST_COMMIT}: restore it "
+            "by that commit, upgrade the database by its `manage.py upgrade`, and back up again."
+        )
+    if unknown := sorted(tables.without_replaced(manifest.migrations) - tables.on_disk()):
         app, name = unknown[-1]
         raise OperatorError(
             f"The {manifest.kind} in {folder} was made by a newer release ({manifest.release}, with "

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from psycopg import errors
 
 from ledger.ingest import stored_network
@@ -157,8 +157,7 @@ def _run(work: Run, show: Show) -> bool:
                 raise _ends_early()
             if work.stopping.is_set():
                 return False
-        with connection.cursor() as cursor:
-            table_copies.complete_indexes(cursor, plans.tables(), SCHEMA)
+        table_copies.complete_indexes(plans.tables(), SCHEMA)
         _analyze()
         return _finish(work, show)
 
@@ -195,8 +194,7 @@ def _put_in_place(work: Run, show: Show) -> bool:
     _check_shapes()
     plans.check_views()
     plans.check_whole()
-    with connection.cursor() as cursor:
-        table_copies.complete_indexes(cursor, plans.tables(), SCHEMA)
+    table_copies.complete_indexes(plans.tables(), SCHEMA)
     return _replace(work.stopping)
 
 
@@ -251,9 +249,7 @@ def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | 
 
 
 def _check_shapes() -> None:
-    with connection.cursor() as cursor:
-        changed = table_copies.changed_since(cursor, plans.tables(), SCHEMA)
-    if changed:
+    if changed := table_copies.changed_since(plans.tables(), SCHEMA):
         raise OperatorError(
             f"Tables have been changed since the backfill began ({', '.join(changed)}), as an upgrade does: "
             "drop what it has loaded by `manage.py backfill --discard`, and begin again."
@@ -288,12 +284,12 @@ def _replace(stopping: threading.Event) -> bool:
     """Swap the tables in; return whether that is done, or False if sessions read them for long."""
     for _ in range(_TRIES):
         try:
-            with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute(
+            with transaction.atomic():
+                statements.execute(
                     f"set local lock_timeout = {_LOCK_MILLISECONDS}; set local synchronous_commit = on"
                 )
-                table_copies.change_places(cursor, plans.tables(), SCHEMA, REPLACED)
-                cursor.execute(f"drop schema {SCHEMA} cascade")
+                table_copies.change_places(plans.tables(), SCHEMA, REPLACED)
+                statements.execute(f"drop schema {SCHEMA} cascade")
             log.info("history_in_place")
             return True
         except OperationalError as error:

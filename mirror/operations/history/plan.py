@@ -126,16 +126,16 @@ def stored() -> Plan | None:
 
 def make(plan: Plan) -> None:
     """Make the tables to load into, and store the plan. Errors: OperatorError."""
-    with transaction.atomic(), connection.cursor() as cursor:
+    with transaction.atomic():
         check_views()
-        if table_copies.exists(cursor, SCHEMA):
+        if table_copies.exists(SCHEMA):
             raise OperatorError(
                 f"The database has a schema {SCHEMA} that is not of a backfill: drop it, or give it another "
                 "name."
             )
-        table_copies.make(cursor, tables(), SCHEMA)
-        cursor.execute(_PLAN)
-        cursor.execute(
+        table_copies.make(tables(), SCHEMA)
+        statements.execute(_PLAN)
+        statements.execute(
             f"insert into {SCHEMA}.backfill_plan values (%s, %s, %s)", [plan.start, plan.end, plan.source]
         )
 
@@ -164,9 +164,7 @@ def check_gaps(plan: Plan) -> None:
 
 def check_views() -> None:
     """Raise OperatorError if views read the tables: they would go on reading those that are replaced."""
-    with connection.cursor() as cursor:
-        readers = table_copies.views(cursor, tables())
-    if readers:
+    if readers := table_copies.views(tables()):
         raise OperatorError(
             f"Views read the tables ({', '.join(readers)}), and would not see what a backfill loads: "
             "drop them, and make them again afterwards."

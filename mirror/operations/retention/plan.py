@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from django.db import connection
-
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting, Setting
+from mirror.core.db import statements
 from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, partitions
 from mirror.core.values.human_readable import duration
@@ -74,10 +73,7 @@ class Plan:
 
 def plan(by_table: Mapping[str, float]) -> Plan:
     """Return the plan for tables with these retention periods (s). Errors: OperatorError."""
-    with connection.cursor() as cursor:
-        divided = divided_tables(cursor, by_table)
-        cursor.execute(_LAST)
-        row = cursor.fetchone()
+    divided, row = divided_tables(by_table), statements.row(_LAST)
     if by_table and not divided:
         raise OperatorError(
             f"Only tables that are divided by month lose rows, as that takes milliseconds: {DIVIDE}."
@@ -104,12 +100,11 @@ def sentence() -> str:
         by_table = periods()
     except InvalidSetting as error:
         return f"nothing is dropped: {error}"
-    with connection.cursor() as cursor:
-        divided = divided_tables(cursor, by_table)
-        if not divided:
-            return f"nothing is dropped, as no table is divided by month: {DIVIDE}"
-        first = divided[0]
-        oldest, *_ = partitions(cursor, first)
+    divided = divided_tables(by_table)
+    if not divided:
+        return f"nothing is dropped, as no table is divided by month: {DIVIDE}"
+    first = divided[0]
+    oldest, *_ = partitions(first)
     longest = f"{first} is kept for {duration(round(by_table[first]))}"
     others = sorted(
         {duration(round(by_table[table])) for table in by_table if by_table[table] != by_table[first]}

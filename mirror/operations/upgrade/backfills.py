@@ -1,23 +1,21 @@
-"""All backfills, by name."""
+"""All backfills by name, in the order in which they run."""
 
 from contracts.backfills import allowances, indexes, logs, weibars
 from ledger.backfills import blocks, coverage, rewards
-from mirror.core.db.backfill import INDEX_BUILDS, Backfill, Division, IndexBuild
+from mirror.core.db.backfill import INDEX_BUILDS, TITLES, Backfill, Division, IndexBuild
 
 _OF_ROWS = (
-    weibars.WEIBARS,
+    allowances.SPENT_BY_CONTRACTS,
     blocks.TIMES,
     coverage.RANGES,
-    logs.DUPLICATES,
-    logs.SYNTHETIC,
-    logs.HASHES,
     indexes.POSITIONS,
-    allowances.SPENT_BY_CONTRACTS,
-    rewards.LONG_STAKES,
+    logs.DUPLICATES,
+    logs.HASHES,
+    logs.SYNTHETIC,
     rewards.GONE_NODES,
+    rewards.LONG_STAKES,
+    weibars.WEIBARS,
     Division(name="monthly_partitions"),
 )
-BACKFILLS: dict[str, Backfill | IndexBuild | Division] = {
-    **INDEX_BUILDS,
-    **{backfill.name: backfill for backfill in _OF_ROWS},
-}
+_BY_NAME = INDEX_BUILDS | {backfill.name: backfill for backfill in _OF_ROWS}
+BACKFILLS: dict[str, Backfill | IndexBuild | Division] = {name: _BY_NAME[name] for name in TITLES}

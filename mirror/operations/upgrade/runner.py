@@ -162,18 +162,18 @@ def _change_piece(cursor: CursorWrapper, backfill: Backfill, rows: int, began: f
 
 def _build(build: IndexBuild) -> None:
     """Build an index, unless it exists."""
-    with connection.cursor() as cursor:
-        cursor.execute("select indisvalid from pg_index where indexrelid = to_regclass(%s)", [build.index])
-        row = cursor.fetchone()
-        if row == (True,):
-            return
-        if indexing.is_divided(cursor, build.statement):
-            indexing.build(cursor, build.statement)
-            return
-        if row:
-            # An interrupted attempt has left it.
-            cursor.execute(f"drop index concurrently {build.index}")
-        cursor.execute(build.statement)
+    is_valid = statements.value(
+        "select indisvalid from pg_index where indexrelid = to_regclass(%s)", [build.index]
+    )
+    if is_valid:
+        return
+    if indexing.is_divided(build.statement):
+        indexing.build(build.statement)
+        return
+    if is_valid is False:
+        # An interrupted attempt has left it.
+        statements.execute(f"drop index concurrently {build.index}")
+    statements.execute(build.statement)
 
 
 def _divide(name: str, show: Show, stopping: threading.Event) -> bool:

@@ -131,11 +131,11 @@ def _make_tables(folder: Path, shape: Shape, partitions: bool) -> None:
     code = f"""
 import django
 django.setup()
-from django.db import connection, transaction
+from django.db import transaction
 from mirror.core.db.partitions.making import make_room
 from mirror.node.start.tables import make_tables
 make_tables(lambda text: None)
-with transaction.atomic(), connection.cursor() as cursor:
-    make_room(cursor, lambda: {days})
+with transaction.atomic():
+    make_room(lambda: {days})
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)

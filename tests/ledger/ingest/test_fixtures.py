@@ -4,31 +4,23 @@ The files and their facts lie outside the project (MIRROR_FIXTURES, else ../shar
 """
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db import connection
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.stream.source.local import find_record_files
 from tests.ledger.ingest import load
+from tests.ledger.stream.fixtures import PRESENT, ROOT, needs_fixtures
 
-FIXTURES = Path(os.environ.get("MIRROR_FIXTURES", settings.BASE_DIR.parent / "shared" / "fixtures"))
-FACTS = FIXTURES / "facts.json"
-
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(not FACTS.is_file(), reason=f"the real files are not at {FIXTURES}"),
-]
+pytestmark = [pytest.mark.django_db(transaction=True), needs_fixtures]
 
 
 def groups() -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
-    if FACTS.is_file():
-        for record in json.loads(FACTS.read_text())["records"]:
+    if PRESENT:
+        for record in json.loads((ROOT / "facts.json").read_text())["records"]:
             found.setdefault(record["group"], []).append(record)
     return found
 
@@ -43,7 +35,7 @@ def test_every_record_file_is_loaded_with_its_known_hashes_and_counts(group: str
     # Some groups are single files of a longer stream.
     # The blooms that are known are those of the nodes alone.
     with load.settings(persist__syntheticContractLogs=False):
-        Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([FIXTURES / group]))
+        Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([ROOT / group]))
 
     with connection.cursor() as cursor:
         cursor.execute(

@@ -11,9 +11,7 @@ PROJECT = Path(__file__).parents[3]
 ROOT = Path(os.environ.get("MIRROR_FIXTURES") or PROJECT.parent / "shared" / "fixtures")
 PRESENT = (ROOT / "facts.json").is_file()
 
-needs_fixtures = pytest.mark.skipif(
-    not PRESENT, reason="no recorded stream files: set MIRROR_FIXTURES to their folder"
-)
+needs_fixtures = pytest.mark.skipif(not PRESENT, reason="no recorded stream files (MIRROR_FIXTURES)")
 
 
 def facts(kind: str) -> list[Any]:

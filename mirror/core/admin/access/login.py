@@ -6,7 +6,6 @@ to a failed or refused attempt comes after a pause that occupies no thread. Othe
 so the operator can't be locked out.
 """
 
-import fcntl
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from django.http.response import HttpResponseBase
 
 from mirror.core import logs
 from mirror.core.config import proxies
+from mirror.core.processes.file_lock import locked
 
 log = logs.logger("mirror.admin")
 # axes logs the same failures in more lines, without names.
@@ -113,14 +113,9 @@ class LoginMiddleware:
 def _alone() -> Iterator[bool]:
     """Yield whether no other thread of the node is inside this block."""
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(settings.DATA_DIR / "login.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(settings.DATA_DIR / "login.lock", os.O_RDWR | os.O_CREAT, 0o600)
     with os.fdopen(descriptor):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+        yield locked(descriptor)
 
 
 def _plain(status: int, text: str, *, retry: int = 0) -> HttpResponse:

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from django.db.backends.utils import CursorWrapper
-
+from mirror.core.db.statements import column, quoted, rows
 from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_SECOND, month_start
 
 #: The column of the time by which the tables are divided (ns).
@@ -67,18 +66,16 @@ def growing_tables() -> tuple[str, ...]:
     return _GROWING
 
 
-def divided_tables(cursor: CursorWrapper, tables: Iterable[str] | None = None) -> list[str]:
+def divided_tables(tables: Iterable[str] | None = None) -> list[str]:
     """Return those of the tables (by default of all growing ones) that have partitions, in their order."""
     among = growing_tables() if tables is None else tuple(tables)
-    cursor.execute(_DIVIDED, [list(among)])
-    divided = {name for (name,) in cursor.fetchall()}
+    divided = set(column(_DIVIDED, [list(among)]))
     return [table for table in among if table in divided]
 
 
-def partitions(cursor: CursorWrapper, table: str) -> list[Partition]:
+def partitions(table: str) -> list[Partition]:
     """Return the partitions of a table in the order of time; none if it is not divided."""
-    cursor.execute(_PARTITIONS, [cursor.db.ops.quote_name(table)])
-    return [Partition(*row) for row in cursor.fetchall()]
+    return [Partition(*row) for row in rows(_PARTITIONS, [quoted(table)])]
 
 
 def name_of(table: str, lower: int, upper: int) -> str:

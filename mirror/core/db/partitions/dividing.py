@@ -77,9 +77,8 @@ def divide(table: str, *, undisturbed: Callable[[Callable[[], None]], bool] | No
     does this. Errors: OperatorError.
     """
     undisturbed = undisturbed or _done
-    with connection.cursor() as cursor:
-        if divided_tables(cursor, [table]):
-            return True
+    if divided_tables([table]):
+        return True
     # They would go on reading what is then only its first partition.
     if views := table_copies.views_of([quoted(table)]):
         raise OperatorError(
@@ -174,8 +173,7 @@ def _divide(table: str) -> None:
     )
     withdraw(first)
     if upper < MAX:
-        with connection.cursor() as cursor:
-            make_months(cursor, [table], [month_of(upper)])
+        make_months([table], [month_of(upper)])
 
 
 def _free_names(first: str, indexes: list[_Index]) -> None:

@@ -43,14 +43,15 @@ class ExpiredPartition(NamedTuple):
 
 def before(time: int) -> list[ExpiredPartition]:
     """Return the partitions that end at or before a time (ns), the oldest first."""
-    found = []
-    with connection.cursor() as cursor:
-        spread = {part.name: part.bytes for part in shards.look(cursor).parts} if is_distributed() else {}
-        for table in divided_tables(cursor):
-            for partition in partitions(cursor, table):
-                if partition.upper <= time:
-                    size = spread.get(partition.name) or value(_SIZE, [quoted(partition.name)])
-                    found.append(ExpiredPartition(table, partition, int(size)))
+    found, spread = [], dict[str, int]()
+    if is_distributed():
+        with connection.cursor() as cursor:
+            spread = {part.name: part.bytes for part in shards.look(cursor).parts}
+    for table in divided_tables():
+        for partition in partitions(table):
+            if partition.upper <= time:
+                size = spread.get(partition.name) or value(_SIZE, [quoted(partition.name)])
+                found.append(ExpiredPartition(table, partition, int(size)))
     return sorted(found, key=lambda old: old.partition.upper)
 
 
@@ -62,9 +63,9 @@ def drop(
     First those of a month are detached, the transactions before what belongs to them; then they are dropped.
     Return those that were still there: another may have dropped some since they were chosen.
     """
-    with connection.cursor() as cursor, _alone():
-        _finish(divided_tables(cursor))
-        present = {table: partitions(cursor, table) for table in {each.table for each in old}}
+    with _alone():
+        _finish(divided_tables())
+        present = {table: partitions(table) for table in {each.table for each in old}}
         dropped = [each for each in old if each.partition in present[each.table]]
         months = sorted({each.partition.upper for each in dropped})
         for end in months:

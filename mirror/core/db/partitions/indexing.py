@@ -6,7 +6,6 @@ The index of the whole table is made without its partitions, and is valid once e
 import re
 
 from django.db import connection
-from django.db.backends.utils import CursorWrapper
 
 from mirror.core.db.partitions.catalogue import divided_tables, partitions
 from mirror.core.db.schema.locking import change_table
@@ -20,18 +19,18 @@ _ATTACHED = """
 _VALID = "select indisvalid from pg_index where indexrelid = to_regclass(%s)"
 
 
-def is_divided(cursor: CursorWrapper, statement: str) -> bool:
+def is_divided(statement: str) -> bool:
     """Return whether the table of a statement that builds an index concurrently has partitions."""
-    return bool(divided_tables(cursor, [_parts(statement)[1]]))
+    return bool(divided_tables([_parts(statement)[1]]))
 
 
-def build(cursor: CursorWrapper, statement: str) -> None:
+def build(statement: str) -> None:
     """Build the index of such a statement for a divided table; what is built of it stays."""
     index, table, rest = _parts(statement)
     if value(_VALID, [index]) is None:
         whole = f"create index {quoted(index)} on only {quoted(table)} {rest}"
         change_table(connection, table, lambda: execute(whole))
-    for partition in partitions(cursor, table):
+    for partition in partitions(table):
         if value(_ATTACHED, [index, quoted(partition.name)]):
             continue
         part = f"{partition.name}_{index.partition('__')[2]}"[:63]

@@ -13,10 +13,8 @@ import time
 from collections.abc import Callable, Iterable
 from itertools import chain, count
 
-from django.db import connection, transaction
-from django.db.backends.utils import CursorWrapper
+from django.db import transaction
 
-from mirror.core.db import statements
 from mirror.core.db.partitions.catalogue import (
     TIME,
     Partition,
@@ -27,6 +25,7 @@ from mirror.core.db.partitions.catalogue import (
     partitions,
     text_of,
 )
+from mirror.core.db.statements import execute, quoted, rows, value
 from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_DAY
 
 #: The lock of who adds or drops partitions; the procedures of the database take it too.
@@ -49,18 +48,18 @@ def create_partitions_ahead() -> None:
     Call it at the start of loading. A balance snapshot of a month without a partition can't be stored. The
     database's own procedure does it for them, so that a database made by other software keeps its own plan.
     """
-    with transaction.atomic(), connection.cursor() as cursor:
-        make_room(cursor, lambda: [time.time_ns() // NANOS_PER_DAY])
-    statements.execute("CALL create_mirror_node_time_partitions()")
+    with transaction.atomic():
+        make_room(lambda: [time.time_ns() // NANOS_PER_DAY])
+    execute("CALL create_mirror_node_time_partitions()")
 
 
-def make_room(cursor: CursorWrapper, days: Callable[[], Iterable[int]]) -> None:
+def make_room(days: Callable[[], Iterable[int]]) -> None:
     """Make the months that rows of these days (since the epoch) lack in divided tables.
 
     It comes before anything else in a transaction: who drops months at the same time waits for those that use
     the tables. Where no table is divided, `days` is not called.
     """
-    divided = divided_tables(cursor)
+    divided = divided_tables()
     announced = announcements() if len(divided) < len(growing_tables()) else {}
     if not divided and not announced:
         return
@@ -69,20 +68,20 @@ def make_room(cursor: CursorWrapper, days: Callable[[], Iterable[int]]) -> None:
         if any(first < lower or end > upper for first, end in months):
             withdraw(table)
     if months:
-        make_months(cursor, divided, months | {month_of(min(max(end for _, end in months), MAX))})
+        make_months(divided, months | {month_of(min(max(end for _, end in months), MAX))})
 
 
-def make_months(cursor: CursorWrapper, tables: Iterable[str], months: Iterable[tuple[int, int]]) -> None:
+def make_months(tables: Iterable[str], months: Iterable[tuple[int, int]]) -> None:
     """Make those of the months that tables lack."""
     sought = sorted(months)
-    lacking = [table for table in tables if _missing(partitions(cursor, table), sought)]
+    lacking = [table for table in tables if _missing(partitions(table), sought)]
     if not lacking:
         return
     # Of two that would make the same month the later one finds it made.
-    cursor.execute(f"select pg_advisory_xact_lock({LOCK_KEY})")
+    execute(f"select pg_advisory_xact_lock({LOCK_KEY})")
     for table in lacking:
-        while missing := _missing(partitions(cursor, table), sought):
-            make(cursor, table, *missing)
+        while missing := _missing(partitions(table), sought):
+            make(table, *missing)
 
 
 def _missing(present: list[Partition], months: list[tuple[int, int]]) -> tuple[int, int] | None:
@@ -97,19 +96,18 @@ def _missing(present: list[Partition], months: list[tuple[int, int]]) -> tuple[i
     return None
 
 
-def make(cursor: CursorWrapper, table: str, lower: int, upper: int, *, like: str | None = None) -> None:
+def make(table: str, lower: int, upper: int, *, like: str | None = None) -> None:
     """Make a partition of a divided table for these times, which none has.
 
     It is stored `like` another one, by default the last.
     """
-    quoted = statements.quoted
     name = unused_name(name_of(table, lower, upper))
     # A stronger lock than LIKE takes comes first, or two could wait for each other.
-    cursor.execute(f"lock table only {quoted(table)} in share update exclusive mode")
-    options = statements.value(_OPTIONS, [quoted(like or partitions(cursor, table)[-1].name)])
+    execute(f"lock table only {quoted(table)} in share update exclusive mode")
+    options = value(_OPTIONS, [quoted(like or partitions(table)[-1].name)])
     storage = f" with ({options})" if options else ""
-    cursor.execute(f"create table {quoted(name)} (like {quoted(table)} including all){storage}")
-    cursor.execute(
+    execute(f"create table {quoted(name)} (like {quoted(table)} including all){storage}")
+    execute(
         f"alter table {quoted(table)} attach partition {quoted(name)} "
         f"for values from ({text_of(lower)}) to ({text_of(upper)})"
     )
@@ -119,7 +117,7 @@ def unused_name(name: str) -> str:
     """Return the name, or with a number behind it if another table has it."""
     candidates = chain([name], (f"{name}_{number}" for number in count(2)))
     unused = "select to_regclass(%s) is null"
-    return next(each for each in candidates if statements.value(unused, [statements.quoted(each)]))
+    return next(each for each in candidates if value(unused, [quoted(each)]))
 
 
 # ANNOUNCEMENTS
@@ -128,7 +126,7 @@ def unused_name(name: str) -> str:
 def announcements() -> dict[str, tuple[int, int]]:
     """Return the times, from the first to before the second, of each table that will be divided."""
     found = {}
-    for table, check in statements.rows(_CHECKS, [ANNOUNCEMENT, list(growing_tables())]):
+    for table, check in rows(_CHECKS, [ANNOUNCEMENT, list(growing_tables())]):
         bounds = dict(_BOUND.findall(check))
         found[table] = int(bounds.get(">=", MIN)), int(bounds.get("<", MAX))
     return found
@@ -141,12 +139,12 @@ def announce(table: str, lower: int, upper: int) -> None:
         conditions.append(f"{TIME} >= {lower}")
     if upper < MAX:
         conditions.append(f"{TIME} < {upper}")
-    statements.execute(
-        f"alter table {statements.quoted(table)} add constraint {ANNOUNCEMENT} "
+    execute(
+        f"alter table {quoted(table)} add constraint {ANNOUNCEMENT} "
         f"check ({' and '.join(conditions)}) not valid"
     )
 
 
 def withdraw(table: str) -> None:
     """Remove the check: rows of any time may be written again."""
-    statements.execute(f"alter table {statements.quoted(table)} drop constraint if exists {ANNOUNCEMENT}")
+    execute(f"alter table {quoted(table)} drop constraint if exists {ANNOUNCEMENT}")

@@ -9,10 +9,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.backends.utils import CursorWrapper
 
-from mirror.core.db import statements
-from mirror.core.db.statements import quoted
+from mirror.core.db.statements import column, execute, quoted, row, rows, value
 
 #: Where the tables of a node are.
 PUBLIC = "public"
@@ -72,99 +70,92 @@ class _Table(NamedTuple):
     options: str | None
 
 
-def exists(cursor: CursorWrapper, schema: str) -> bool:
+def exists(schema: str) -> bool:
     """Return whether there is a schema of this name."""
-    cursor.execute("select to_regnamespace(%s) is not null", [schema])
-    return bool(cursor.fetchone()[0])
+    return bool(value("select to_regnamespace(%s) is not null", [schema]))
 
 
-def views(cursor: CursorWrapper, tables: Iterable[str]) -> list[str]:
+def views(tables: Iterable[str]) -> list[str]:
     """Return the views that read the tables: they would go on reading them when copies take their places."""
     return views_of([_within(PUBLIC, table) for table in tables])
 
 
 def views_of(tables: list[str]) -> list[str]:
     """Return the views that read tables, which are named as SQL has them."""
-    return statements.column(_VIEWS, [tables])
+    return column(_VIEWS, [tables])
 
 
-def make(cursor: CursorWrapper, tables: Iterable[str], schema: str) -> None:
+def make(tables: Iterable[str], schema: str) -> None:
     """Make empty copies of tables, with the same partitions and with indexes of the same names."""
-    cursor.execute(f"create schema {quoted(schema)}")
-    made = _tables(cursor, PUBLIC, tables)
+    execute(f"create schema {quoted(schema)}")
+    made = _tables(PUBLIC, tables)
     for table in made:
         name, original = _within(schema, table.name), _within(PUBLIC, table.name)
         options = f" with ({table.options})" if table.options else ""
         if table.is_partition:
             whole = _within(schema, table.root)
-            cursor.execute(f"create table {name} partition of {whole} {table.bound}{options}")
+            execute(f"create table {name} partition of {whole} {table.bound}{options}")
             continue
         divided = f" partition by {table.key}" if table.key else ""
-        cursor.execute(
-            f"create table {name} (like {original} including all excluding indexes){divided}{options}"
-        )
+        execute(f"create table {name} (like {original} including all excluding indexes){divided}{options}")
     for table in made:
         if not table.is_partition:
-            _copy_indexes(cursor, table, schema)
+            _copy_indexes(table, schema)
 
 
-def changed_since(cursor: CursorWrapper, tables: Iterable[str], schema: str) -> list[str]:
+def changed_since(tables: Iterable[str], schema: str) -> list[str]:
     """Return the tables that have other columns than their copies, or are divided otherwise."""
     names = list(tables)
-    cursor.execute(_SHAPES, [schema, names])
-    copied = dict(cursor.fetchall())
-    cursor.execute(_SHAPES, [PUBLIC, names])
-    return [name for name, shape in cursor.fetchall() if copied.get(name) != shape]
+    copied = dict(rows(_SHAPES, [schema, names]))
+    return [name for name, shape in rows(_SHAPES, [PUBLIC, names]) if copied.get(name) != shape]
 
 
-def complete_indexes(cursor: CursorWrapper, tables: Iterable[str], schema: str) -> None:
+def complete_indexes(tables: Iterable[str], schema: str) -> None:
     """Make the indexes that the tables have got since they were copied."""
-    for table in _tables(cursor, PUBLIC, tables):
+    for table in _tables(PUBLIC, tables):
         if not table.is_partition:
-            _copy_indexes(cursor, table, schema)
+            _copy_indexes(table, schema)
 
 
-def _copy_indexes(cursor: CursorWrapper, table: _Table, schema: str) -> None:
+def _copy_indexes(table: _Table, schema: str) -> None:
     name = _within(schema, table.name)
-    cursor.execute(_INDEXES, [table.oid])
-    for index_name, constraint, definition, index in cursor.fetchall():
-        cursor.execute("select to_regclass(%s) is not null", [_within(schema, index_name)])
-        if cursor.fetchone() == (True,):
+    for index_name, constraint, definition, index in rows(_INDEXES, [table.oid]):
+        if value("select to_regclass(%s) is not null", [_within(schema, index_name)]):
             continue
         if constraint:
-            cursor.execute(f"alter table {name} add constraint {quoted(constraint)} {definition}")
+            execute(f"alter table {name} add constraint {quoted(constraint)} {definition}")
         else:
-            cursor.execute(_ON_TABLE.sub(f" ON {name} USING ".replace("\\", r"\\"), index, count=1))
+            execute(_ON_TABLE.sub(f" ON {name} USING ".replace("\\", r"\\"), index, count=1))
 
 
-def change_places(cursor: CursorWrapper, tables: Iterable[str], schema: str, old: str) -> None:
+def change_places(tables: Iterable[str], schema: str, old: str) -> None:
     """Put copies in the places of the tables, which move to the new schema `old`; within a transaction.
 
     Who may read or write a table may do the same with its copy. The caller sets a lock_timeout that is
     shorter than deadlock_timeout: readers may hold some of the tables and want others.
     """
     names = list(tables)
-    originals, copies = _tables(cursor, PUBLIC, names), _tables(cursor, schema, names)
+    originals, copies = _tables(PUBLIC, names), _tables(schema, names)
     whole = ", ".join(_within(PUBLIC, table.name) for table in originals if not table.is_partition)
-    cursor.execute(f"lock table {whole} in access exclusive mode")
-    cursor.execute(f"create schema {quoted(old)}")
+    execute(f"lock table {whole} in access exclusive mode")
+    execute(f"create schema {quoted(old)}")
     for table in copies:
         if source := next((each for each in originals if each.name == table.name), None):
             copy_rights(_within(PUBLIC, source.name), _within(schema, table.name))
     for table in originals:
-        cursor.execute(f"alter table {_within(PUBLIC, table.name)} set schema {quoted(old)}")
+        execute(f"alter table {_within(PUBLIC, table.name)} set schema {quoted(old)}")
     for table in copies:
-        cursor.execute(f"alter table {_within(schema, table.name)} set schema {quoted(PUBLIC)}")
+        execute(f"alter table {_within(schema, table.name)} set schema {quoted(PUBLIC)}")
 
 
 def copy_rights(source: str, copy: str) -> None:
     """Let who may read or write a table do the same with another; both are named as SQL has them."""
-    owner, is_ours = statements.row(_OWNER, [source])
+    owner, is_ours = row(_OWNER, [source])
     if not is_ours:
-        statements.execute(f"alter table {copy} owner to {owner}")
-    for privilege, role, grantable in statements.rows(_GRANTS, [source]):
+        execute(f"alter table {copy} owner to {owner}")
+    for privilege, role, grantable in rows(_GRANTS, [source]):
         option = " with grant option" if grantable else ""
-        statements.execute(f"grant {privilege} on {copy} to {role}{option}")
+        execute(f"grant {privilege} on {copy} to {role}{option}")
 
 
 @contextmanager
@@ -185,9 +176,8 @@ def looked_into(schema: str, *parameters: str) -> Iterator[None]:
         settings["OPTIONS"] = before
 
 
-def _tables(cursor: CursorWrapper, schema: str, tables: Iterable[str]) -> list[_Table]:
-    cursor.execute(_TABLES, [schema, list(tables)])
-    return [_Table(*row) for row in cursor.fetchall()]
+def _tables(schema: str, tables: Iterable[str]) -> list[_Table]:
+    return [_Table(*found) for found in rows(_TABLES, [schema, list(tables)])]
 
 
 def _within(schema: str, name: str) -> str:

@@ -40,6 +40,8 @@ class Record(Generic[T]):
     `of` is the alias of the table whose columns the members are. `spring` endpoints write the time 0
     otherwise. `written` has functions for members that are written otherwise than their types say, and `sql`
     the columns of members that are called otherwise.
+
+    Errors: TypeError for the name of no member.
     """
 
     #: The columns of a statement whose rows are turned into such objects.
@@ -56,13 +58,16 @@ class Record(Generic[T]):
         written: Mapping[str, Callable[[Any], Any]] | None = None,
         **sql: str,
     ) -> None:
+        hints = get_type_hints(shape, include_extras=True)
+        if unknown := {*(written or ()), *sql} - hints.keys():
+            raise TypeError(f"{shape.__name__} has no {', '.join(sorted(unknown))}.")
         table = f"{of}." if of else ""
         by_kind = _WRITTEN_BY_SPRING if spring else _WRITTEN
         functions: dict[str, Any] = {"ends": timestamp.spring_range_json if spring else timestamp.range_json}
         columns: list[str] = []
         values: list[str] = []
         members: list[str] = []
-        for place, (name, hint) in enumerate(get_type_hints(shape, include_extras=True).items()):
+        for place, (name, hint) in enumerate(hints.items()):
             kind = _kind(hint)
             column, value, member = f"{table}{name}", f"value{place}", f"value{place}"
             if write := (written or {}).get(name) or by_kind.get(kind):

@@ -37,6 +37,10 @@ class JsonRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
+        return self.encode(data)
+
+    @staticmethod
+    def encode(data: Any) -> bytes:
         return render(data)
 
 
@@ -59,12 +63,8 @@ class PlainTextRenderer(JsonRenderer):
     media_type = "text/plain;charset=UTF-8"
     charset = None
 
-    def render(
-        self,
-        data: Any,
-        accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
-    ) -> bytes:
+    @staticmethod
+    def encode(data: Any) -> bytes:
         return str(data).encode()
 
 

@@ -45,7 +45,7 @@ from mirror.core.rest.parameters.parameter_set import NoParameters, ParameterSet
 
 Answer = dict[str, Any]
 #: A JSON object as views pass it on: any TypedDict.
-Record = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 
 class PostedBody(NamedTuple):
@@ -103,7 +103,7 @@ class ReadView(GenericViewSet[Any]):
     weak_etag: ClassVar[bool] = True
 
     #: `read(parameters, **path)`: the members of the JSON answer, or the response of `page`.
-    read: Callable[..., Record | Response]
+    read: Callable[..., JsonObject | Response]
 
     def resolve(self, **path: str) -> dict[str, Any]:
         """Return the parts of the path as `read` gets them. Errors: InvalidParameter, NotFound."""
@@ -121,7 +121,7 @@ class ReadView(GenericViewSet[Any]):
         finally:
             budget.end()
 
-    def success(self, body: Record | Response) -> Response:
+    def success(self, body: JsonObject | Response) -> Response:
         """Add the headers of a successful answer."""
         response = body if isinstance(body, Response) else ApiResponse(body)
         self.headers["cache-control"] = f"public, max-age={self.max_age}"
@@ -130,7 +130,7 @@ class ReadView(GenericViewSet[Any]):
         return response
 
     def page(
-        self, name: str, rows: Sequence[Record], *, before: Record | None = None, after: Any = None
+        self, name: str, rows: Sequence[JsonObject], *, before: JsonObject | None = None, after: Any = None
     ) -> Response:
         """Answer a page of a list with the link to the next page. The members of `before` come first.
 

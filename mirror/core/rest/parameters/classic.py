@@ -251,6 +251,8 @@ class Limit(Parameter[int]):
 
     schema = {"type": "integer", "minimum": 1}
     many: ClassVar[bool] = False
+    #: Whether a user may have another maximum.
+    by_user: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -35,6 +35,5 @@ class ParameterBackend(BaseFilterBackend):
 def _change_most_rows(parameters: ParameterSet, most: int) -> None:
     """Let a page have up to `most` rows, instead of as many as the settings say."""
     for key, parameter in parameters.declared.items():
-        # Users concern classic endpoints alone.
-        if type(parameter) is classic.Limit:
+        if isinstance(parameter, classic.Limit) and parameter.by_user:
             setattr(parameters, key, parameter.up_to(most, parameters.texts.get(parameter.name, [])))

@@ -201,6 +201,8 @@ class Order(Parameter, classic.Order):
 class Limit(Parameter, classic.Limit):
     """The number of rows of a page. More than the configured maximum is an error."""
 
+    by_user = False
+
     @property
     def schema(self) -> dict[str, Any]:  # type: ignore[override]
         return {"type": "integer", "minimum": 1, "maximum": self.most_rows}

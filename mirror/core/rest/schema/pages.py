@@ -3,7 +3,6 @@
 It is made at the first request for it, and cached. `mirror.web.pages.api` shows it as a page.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar
 
@@ -19,12 +18,8 @@ from mirror.core.rest.parameters.parameter_set import NoParameters
 class _Bytes(JsonRenderer):
     """Sends the bytes that a view returns as they are."""
 
-    def render(
-        self,
-        data: Any,
-        accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
-    ) -> bytes:
+    @staticmethod
+    def encode(data: Any) -> bytes:
         return bytes(data)
 
 

@@ -32,7 +32,8 @@ from tests import forking
 from tests.ledger.ingest.following.going_over import Network
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.ingest.tables import contents, empty_tables
-from tests.ledger.ingest.test_fixtures import FIXTURES, GROUPS
+from tests.ledger.ingest.test_fixtures import GROUPS
+from tests.ledger.stream.fixtures import ROOT, needs_fixtures
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -117,9 +118,9 @@ def test_a_simulated_network_is_the_same_in_batches_of_any_size(
         assert done.verified == done.files
 
 
-@pytest.mark.skipif(not GROUPS, reason="the real files are not there")
+@needs_fixtures
 def test_files_of_public_networks_are_the_same() -> None:
-    folders = [FIXTURES / group for group in GROUPS] + sorted((FIXTURES / "blocks").iterdir())
+    folders = [ROOT / group for group in GROUPS] + sorted((ROOT / "blocks").iterdir())
 
     outcomes = [load_both_ways(folder, options=LoadOptions(allow_gap=True)) for folder in folders]
 

@@ -230,6 +230,12 @@ def test_the_hash_lookup_finds_its_row_by_the_index_of_its_partition(build: Buil
     assert "substring(hash from 1 for 32)" in statements(queries, TransactionHash)[0]
 
 
+def test_page_number_of_any_length_is_the_last_page_at_most(pages: Client) -> None:
+    listed = pages.get(f"{address(Entity)}?p={'9' * 5_000}")
+
+    assert (listed.status_code, listed.context["cl"].page_num) == (200, LAST_PAGE)
+
+
 def test_rows_of_the_same_time_are_all_listed(build: Build, pages: Client) -> None:
     at = build.transaction(transfers=[], tokens=[(5005, account, 1) for account in range(2000, 2100)])
 

@@ -56,13 +56,11 @@ def load_files(folder: Path) -> None:
 
 
 def names(table: str) -> list[str]:
-    with connection.cursor() as cursor:
-        return [partition.name for partition in partitions(cursor, table)]
+    return [partition.name for partition in partitions(table)]
 
 
 def divided() -> list[str]:
-    with connection.cursor() as cursor:
-        return divided_tables(cursor)
+    return divided_tables()
 
 
 def shape(table: str) -> list[Any]:
@@ -302,15 +300,15 @@ def test_an_index_of_a_divided_table_is_built_for_each_partition_and_goes_on_whe
     (build,) = [each for each in BACKFILLS.values() if each.name == "synthetic_index"]
     assert isinstance(build, IndexBuild)
     valid = "select indisvalid from pg_index where indexrelid = to_regclass(%s)"
-    with own_database(divided=True), connection.cursor() as cursor:
+    with own_database(divided=True):
         before = shape("contract_log")
         query(f"drop index {build.index}")
-        indexing.build(cursor, build.statement)
+        indexing.build(build.statement)
         query(f"drop index {build.index}")
         query(f"create index {build.index} on only {build.statement.partition(' ON ')[2]}")
         assert query(valid, build.index) == [(False,)]
 
-        indexing.build(cursor, build.statement)
+        indexing.build(build.statement)
 
         assert query(valid, build.index) == [(True,)]
         assert query("select count(*) from pg_inherits where inhparent = %s::regclass", build.index) == [(2,)]

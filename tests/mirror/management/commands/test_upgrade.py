@@ -4,6 +4,7 @@ import signal
 from pathlib import Path
 
 import psycopg
+import pytest
 from django.core.management import call_command
 
 from mirror.core.db.backfill import TITLES
@@ -56,6 +57,24 @@ def test_reading_commands_name_the_upgrade_of_old_tables(node: Node) -> None:
 
     assert "Nothing to do" in node.run("upgrade").stdout
     assert node.run("status").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["migrate", "serve"])
+def test_tables_of_a_commit_before_the_last_one_are_refused(command: str, node: Node, tables: None) -> None:
+    with (
+        node.server.in_use(),
+        psycopg.connect(host=str(node.server.place.socket), user=ROLE, dbname=DATABASE) as session,
+    ):
+        session.execute(
+            "insert into django_migrations values (default, 'mirror', '0002_stored_network', now())"
+        )
+
+    said = node.run(command)
+
+    assert (said.returncode, said.stdout) == (1, "")
+    assert (
+        "The tables are those of a commit before 3b6a0b7d: upgrade them by `manage.py upgrade`" in said.stderr
+    )
 
 
 def written(node: Node) -> Path:

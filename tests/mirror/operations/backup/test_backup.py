@@ -402,6 +402,24 @@ def test_newer_release_is_refused(untouched: None, copy: Path) -> None:
         restore(copy)
 
 
+def test_backup_of_the_last_commit_with_several_migrations_per_app_is_taken_over(
+    empty: None, made: DemoProgress, copy: Path
+) -> None:
+    change(copy, migrations=lambda all_: [*all_, ["mirror", "0002_stored_network"], *tables._LAST_MIGRATIONS])
+
+    restore(copy)
+
+    assert contents() == made.later_contents
+    tables.check_current()
+
+
+def test_backup_of_an_earlier_commit_is_refused(untouched: None, copy: Path) -> None:
+    change(copy, migrations=lambda all_: [*all_, ["mirror", "0002_stored_network"]])
+
+    with pytest.raises(OperatorError, match="made by a commit before 3b6a0b7d: restore it by that commit"):
+        restore(copy)
+
+
 def test_database_with_rows_is_refused_and_keeps_them(untouched: None, made: DemoProgress) -> None:
     load(*blocks()[:1])
     before = contents()

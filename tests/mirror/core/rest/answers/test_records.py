@@ -50,3 +50,8 @@ def test_a_function_replaces_how_a_type_is_written():
     assert record.columns.endswith(", names, timestamp")
     members = dict(record.json((*ROW[:6], "ever")))
     assert (members["amount"], members["timestamp"]) == ("5", "ever")
+
+
+def test_names_of_no_member_are_an_error():
+    with pytest.raises(TypeError, match=r"ThingJson has no acount, ammount\."):
+        Record(ThingJson, written={"ammount": str, "data": str}, acount="id")

@@ -1,0 +1,23 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from mirror.core.processes.file_lock import locked
+
+
+def test_a_file_is_locked_by_one_opening_of_it(tmp_path: Path) -> None:
+    with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
+        assert locked(first)
+        assert not locked(second)
+        first.close()
+        assert locked(second)
+
+
+def test_what_can_not_be_locked_is_an_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    os.close(writing)
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        locked(writing)
