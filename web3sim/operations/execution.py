@@ -62,10 +62,10 @@ def execute(ledger: Overlay, schedule: Schedule, now: int) -> ScheduledCall | No
     checkpoint = ledger.journal.checkpoint()
     try:
         if message.WhichOneof("data") == "tokenCreation":
-            create_token(ledger, message.tokenCreation, now)
+            create_token(ledger, message.tokenCreation, now, schedule.payer_account_id)
         else:
             address = entity_id.long_zero(entity_id.of_token(message.tokenUpdate.token))
-            update_token(ledger, address, message.tokenUpdate)
+            update_token(ledger, address, message.tokenUpdate, schedule.payer_account_id)
     except Refused:
         ledger.journal.go_back(checkpoint)
     return None

@@ -23,9 +23,9 @@ def test_associations_are_counted_without_reading_each_token(build, state_of):
     build.holding(9001, account=HOLDER, associated=False)
     state = state_of()
     ledger = Overlay(state, journal(state))
-    associate(ledger, long_zero(HOLDER), [long_zero(FIRST)])
+    associate(ledger, long_zero(HOLDER), [long_zero(FIRST)], None)
     with CaptureQueriesContext(connection) as statements:
         assert ledger.associations(HOLDER) == (20, 10)
     assert len(statements) == 1
-    dissociate(ledger, long_zero(HOLDER), [long_zero(number) for number in range(FIRST, FIRST + 4)])
+    dissociate(ledger, long_zero(HOLDER), [long_zero(number) for number in range(FIRST, FIRST + 4)], None)
     assert ledger.associations(HOLDER) == (16, 8)
