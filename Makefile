@@ -12,7 +12,7 @@ INTERRUPTIBLE = trap 'kill -- -$$pid 2>/dev/null || kill $$pid; wait; rm -f $@; 
 # That shell removes this one itself, so that make prints no line about it.
 .PRECIOUS: $(BIN)/python
 
-.PHONY: up test coverage checklist lint install install-dev architecture block-node-api
+.PHONY: up test coverage checklist lint install install-dev compile architecture block-node-api
 
 up: install
 	@trap 'kill $$pid' INT HUP TERM; \
@@ -43,6 +43,11 @@ architecture: install-dev
 # The messages of block nodes in Python, from their description.
 block-node-api: install-dev
 	cd ledger/stream/source/block_node && ../../../../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. api.proto
+
+# Machine code of the modules that take the most time, by a C compiler: mirror/docs/install.md.
+compile: install
+	$(PIP) requirements-compile.txt
+	$(BIN)/python -m mirror.operations.compile
 
 lint: install-dev
 	$(BIN)/ruff check .

@@ -1,11 +1,12 @@
 import json
 import re
+from typing import NotRequired, TypedDict
 
 import pytest
 import yaml
 from django.contrib.staticfiles import finders
 
-from mirror.core.rest.schema.description import Generator, switches
+from mirror.core.rest.schema.description import Generator, schema_of, switches
 from mirror.core.rest.schema.description import document as made_document
 from mirror.urls import ROUTES
 from tests.api import Answer
@@ -45,6 +46,20 @@ def test_requests_before_it_change_nothing_of_the_description(api, build):
 @pytest.mark.parametrize("path", ROUTES.views)
 def test_every_endpoint_declares_its_answers(path):
     assert ROUTES.views[path].answers is not None
+
+
+class Written(TypedDict):
+    """Its annotations are strings, as in a compiled module."""
+
+    always: "int"
+    sometimes: "NotRequired[int]"
+
+
+def test_what_may_be_missing_is_not_required_where_annotations_are_strings():
+    components = {}
+    schema_of(Written, components)
+    (schema,) = components.values()
+    assert schema["required"] == ["always"]
 
 
 def test_every_parameter_is_described(document):

@@ -17,7 +17,7 @@ from django.db import connection
 
 from ledger import errata
 from ledger.archive.location import BLOCKS, PERIOD, archive_location, archived_kinds
-from mirror.core import config
+from mirror.core import compiled, config
 from mirror.core.db import statements
 from mirror.core.db.distribution import is_distributed, shards
 from mirror.core.processes.deaths import Death, recent
@@ -178,6 +178,7 @@ class Inventory:
     replicas: Sequence[Replica] = ()
     errata: str = ""
     ledger_id: str = ""
+    compiled: str = ""
 
     def lines(self, status: Status) -> Iterator[tuple[str, str]]:
         """Yield pairs of a heading and its text."""
@@ -216,6 +217,7 @@ class Inventory:
         yield Entry("", "", "deaths", [asdict(death) for death in self.deaths])
         versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         yield Entry("Versions", versions, "versions", dict(self.versions))
+        yield Entry("Compiled", self.compiled, "compiled", self.compiled or None)
 
     def _ready(self, status: Status) -> str:
         """Return whether health checks call the node ready."""
@@ -282,6 +284,7 @@ def read(status: Status) -> Inventory:
         replicas=replicas.read(),
         errata=errata.sentence(),
         ledger_id=ledger_id.sentence(),
+        compiled=compiled.sentence(),
     )
 
 

@@ -1,7 +1,9 @@
 import pytest
+from django.db import connection
 
 from tests.api import assert_answer
 from tests.build import START
+from tests.contract.reads import rows_read
 
 TOKEN = 1500
 NFTS = f"/api/v1/tokens/0.0.{TOKEN}/nfts"
@@ -115,6 +117,23 @@ def test_an_unknown_token_has_no_serials(api):
 )
 def test_serials_are_narrowed_by_number_and_holder(api, query, found):
     assert serials(api.get(f"{NFTS}?{query}")) == found
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_few_owners_of_a_large_collection_are_found_without_reading_it(api, build, order):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"insert into nft (account_id, created_timestamp, serial_number, token_id, timestamp_range) "
+            f"select 1001, {START}, n, {TOKEN}, int8range({START}, null) from generate_series(1, 5000) n"
+        )
+        cursor.execute("analyze nft")
+    for serial, holder in ((6000, 1003), (6001, 1001), (6002, 1002)):
+        build.nft(TOKEN, serial, account=holder)
+
+    before = rows_read()
+    found = serials(api.get(f"{NFTS}?account.id=gt:1001&order={order}"))
+    assert found == sorted([6000, 6002], reverse=order == "desc")
+    assert rows_read() - before < 1100
 
 
 @pytest.mark.usefixtures("five")

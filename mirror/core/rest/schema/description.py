@@ -145,7 +145,12 @@ def _object(shape: Any, components: dict[str, Schema]) -> Schema:
         if "links" in hints:
             hints["links"] = hints.pop("links")
         schema["properties"] = {member: schema_of(hint, components) for member, hint in hints.items()}
-        schema["required"] = [member for member in hints if member in shape.__required_keys__]
+        # With annotations that are strings, as in a compiled module, a TypedDict takes all for required.
+        schema["required"] = [
+            member
+            for member, hint in hints.items()
+            if member in shape.__required_keys__ and get_origin(hint) is not NotRequired
+        ]
     return {"$ref": f"#/components/schemas/{name}"}
 
 
