@@ -49,7 +49,7 @@ class CommitListener:
         if time.monotonic() < self._retry_at:
             time.sleep(seconds)
             return
-        self._wrapper = bounded_query.new_connection(**_KEEPALIVES)
+        self._wrapper = bounded_query.new_connection(None, **_KEEPALIVES)
         with self._wrapper.cursor() as cursor:
             cursor.execute(f"listen {_CHANNEL}")
 

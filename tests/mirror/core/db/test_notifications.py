@@ -27,7 +27,12 @@ def listener():
 def woken(listener: CommitListener) -> threading.Event:
     """Return an event that is set once the listener has been notified."""
     done = threading.Event()
-    threading.Thread(target=lambda: (listener.wait(PATIENCE_SECONDS), done.set()), daemon=True).start()
+
+    def wait() -> None:
+        listener.wait(PATIENCE_SECONDS)
+        done.set()
+
+    threading.Thread(target=wait, daemon=True).start()
     return done
 
 
@@ -61,7 +66,12 @@ def test_a_lost_connection_is_made_again(listener: CommitListener) -> None:
     pid = listener._wrapper.connection.info.backend_pid
     with psycopg.connect(**connection.get_connection_params()) as other:
         other.execute("select pg_terminate_backend(%s)", (pid,))
-    wait_until(lambda: listener.wait(0.01) or listener._wrapper is None)
+
+    def is_lost() -> bool:
+        listener.wait(0.01)
+        return listener._wrapper is None
+
+    wait_until(is_lost)
     listener._retry_at = 0.0
 
     listener.wait(0)
