@@ -23,6 +23,8 @@ from mirror.web.grpc.reading import DatabaseAway, ReadingThreads
 log = logs.logger("mirror.grpc")
 
 _LOOK_SECONDS, _AWAY_SECONDS = 1.0, 0.5
+# A replica has what is notified a little later.
+_REPLICA_LOOK_SECONDS = 0.1
 # Messages of a topic that are read at a time: more are read at once after them.
 _MOST_MESSAGES = 200
 
@@ -103,7 +105,7 @@ class Follower:
                 continue
             self._set_well(True)
             if not has_more:
-                listener.wait(_LOOK_SECONDS)
+                listener.wait(_REPLICA_LOOK_SECONDS if sql.reads_elsewhere() else _LOOK_SECONDS)
         listener.close()
         connection.close()
 

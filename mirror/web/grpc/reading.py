@@ -15,6 +15,7 @@ from grpc import StatusCode
 from psycopg.errors import QueryCanceled
 
 from mirror.core.db.availability import outage
+from mirror.core.db.replicas.block_requirement import BlockNotAvailable
 from mirror.web.grpc.requests import DATA_SOURCE, Refusal
 
 Result = TypeVar("Result")
@@ -47,6 +48,9 @@ class ReadingThreads:
         self._began[thread] = time.monotonic()
         try:
             return work()
+        except BlockNotAvailable as error:
+            # The servers that answer lack what others have shown: the primary is lost, or replicas are late.
+            raise DatabaseAway from error
         except QueryCanceled:
             raise Refusal(StatusCode.RESOURCE_EXHAUSTED, DATA_SOURCE) from None
         except outage.ERRORS as error:
