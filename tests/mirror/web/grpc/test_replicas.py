@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import pytest_django
+from django.db import connections
 
+from mirror.core.db.partitions import months
 from mirror.core.db.replicas.reading import Reader
 from tests.mirror.web.grpc.serving import TOPIC, Client, served
 from tests.replicated import Replicated
@@ -37,22 +39,30 @@ def add(replicated: Replicated, number: int) -> None:
     replicated.on(replicated.primary, _MESSAGE, (TOPIC, number, number))
 
 
-def test_messages_come_once_the_replica_has_them(replicated: Replicated, reader: Reader) -> None:
-    add(replicated, 1)
-    replicated.catch_up()
-    with served() as server:
-        client = Client(server.port)
-        stream = client.subscribe(limit=3)
-        stream.has(1)
-        wait_until(lambda: server.is_following)
-        replicated.hold()
-        for number in (2, 3):
-            add(replicated, number)
-        assert stream.numbers == [1]
+@pytest.mark.parametrize("is_primary_away", [False, True])
+def test_messages_come_once_the_replica_has_them(
+    monkeypatch: pytest.MonkeyPatch, replicated: Replicated, reader: Reader, is_primary_away: bool
+) -> None:
+    with monkeypatch.context() as patch:
+        if is_primary_away:
+            # For this process: who writes still reaches it.
+            patch.setitem(connections.settings["default"], "HOST", "/nonexistent")
+            months.forget()
+        add(replicated, 1)
         replicated.catch_up()
-        assert stream.ended() == ("OK", "")
-        assert stream.numbers == [1, 2, 3]
-        client.channel.close()
+        with served() as server:
+            client = Client(server.port)
+            stream = client.subscribe(limit=3)
+            stream.has(1)
+            wait_until(lambda: server.is_following)
+            replicated.hold()
+            for number in (2, 3):
+                add(replicated, number)
+            assert stream.numbers == [1]
+            replicated.catch_up()
+            assert stream.ended() == ("OK", "")
+            assert stream.numbers == [1, 2, 3]
+            client.channel.close()
 
 
 def test_servers_without_what_was_shown_are_an_outage(
