@@ -283,7 +283,7 @@ Ledger Mirror is running. Ctrl-C stops it; {where}.
   API       {url}/api/v1/blocks
             {url}/api/v1/transactions?limit=5
             {url}/api/v1/docs/ describes every request
-{_of_sdks() if sdk else ""}  Admin     {url}/admin
+{_of_sdks() if sdk else ""}{_of_grpc()}  Admin     {url}/admin
             {_password(data)}
   Database  {sql}
   Load      .venv/bin/python manage.py ingest PATH...
@@ -302,10 +302,11 @@ def _password(data: Path) -> str:
 
 def _of_sdks() -> str:
     ports = ", ".join(map(str, _sdk_ports().ports()))
-    sentence = f"            the same at the ports {ports}, where SDKs for local networks look\n"
-    if grpc.is_wanted():
-        sentence += f"            topics and the address book over gRPC at {grpc.address()}\n"
-    return sentence
+    return f"            the same at the ports {ports}, where SDKs for local networks look\n"
+
+
+def _of_grpc() -> str:
+    return f"            topics and nodes over gRPC at {grpc.address()}\n" if grpc.is_wanted() else ""
 
 
 def _short(path: Path) -> str:

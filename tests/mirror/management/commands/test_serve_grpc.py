@@ -74,6 +74,7 @@ def nodes(client: Client) -> Stream:
 
 def test_a_node_serves_sdks_and_starts_its_killed_server_again(node: Node, port: int, client: Client) -> None:
     node.start("up", SVC_MIRROR_GRPC_PORT=str(port))
+    assert f"topics and nodes over gRPC at 127.0.0.1:{port}\n" in node.said
     topic, rows = largest_topic(node)
 
     program = Path(__file__).with_name("sdk.py")
