@@ -59,8 +59,6 @@ class Subscription:
         self._start, self._end, self._left = wanted.start, wanted.end, wanted.limit
         self._threads, self._follower, self._write = threads, follower, write
         self._grace = round(config.value("grpc.endTimeInterval") * NANOS_PER_SECOND)
-        #: Messages that were sent.
-        self.sent = 0
         #: Set by the follower.
         self.has_left = False
         # The sequence number of the last message, and the time from which to read on.
@@ -208,7 +206,6 @@ class Subscription:
         await self._write(each.data)
         self._check()
         self._last = each.sequence_number
-        self.sent += 1
         if is_new:
             seconds = (clock.now_ns() - each.consensus_timestamp) / NANOS_PER_SECOND
             metrics.CONSENSUS_LATENCY.observe(max(seconds, 0.0))
