@@ -136,7 +136,9 @@ def test_systemd_understands_the_units():
 def test_a_proxy_passes_requests_on_to_the_port_and_says_who_asks(path: Path):
     text = path.read_text()
 
-    assert set(re.findall(r"(?:server|reverse_proxy) (127\.0\.0\.1:\d+)", text)) == {f"127.0.0.1:{PORT}"}
+    ports = set(re.findall(r"(?:server |reverse_proxy |h2c://)(127\.0\.0\.1:\d+)", text))
+    assert ports == {f"127.0.0.1:{PORT}", "127.0.0.1:5600"}
+    assert "com.hedera.mirror.api.proto." in text
     for header in ("-For", "-Proto", "-Host"):
         assert header in text
     settings = dict(pair.split("=", 1) for pair in re.findall(r"SVC_MIRROR_\S+=\S+", text))

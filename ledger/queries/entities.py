@@ -12,6 +12,13 @@ def exists(entity_id: int) -> bool:
     return fetch_one("select 1 from entity where id = %s", (entity_id,)) is not None
 
 
+def type_of(entity_id: int) -> str | None:
+    """Return the type of an entity, such as TOPIC, deleted or not; None if it does not exist."""
+    # Index: the primary key (id).
+    row = fetch_one("select type::text from entity where id = %s", (entity_id,))
+    return None if row is None else str(row[0])
+
+
 def exists_sql(entity_id: int) -> Where:
     """Return the same as a condition of another statement."""
     return Where(("exists (select 1 from entity where id = %s)",), (entity_id,))

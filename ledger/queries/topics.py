@@ -5,7 +5,7 @@ message within a bound on sequence numbers turns it into a bound on time, and ev
 of a topic's messages by time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from mirror.core.db.distribution import is_distributed
@@ -51,6 +51,26 @@ def messages(topic_id: int, sequence_numbers: Sequence[Comparison], query: Query
         order by m.consensus_timestamp {query.direction} limit {query.limit:d}
     """
     return [Message(*row) for row in fetch(statement, where.values)]
+
+
+def messages_after(positions: Mapping[int, int], limit: int) -> list[Message]:
+    """Return the first messages of each topic after its time; of each topic at most `limit`."""
+    # Index: topic_message__topic_id_timestamp (topic_id, consensus_timestamp).
+    page = f"""
+        select {_MESSAGE_COLUMNS} from topic_message m
+        where m.topic_id = {{topic}} and m.consensus_timestamp > {{since}}
+        order by m.consensus_timestamp limit {limit:d}
+    """
+    if is_distributed():
+        # Each topic is on one machine.
+        one = page.format(topic="%s", since="%s")
+        return [Message(*row) for position in positions.items() for row in fetch(one, position)]
+    statement = f"""
+        select f.* from unnest(%s::bigint[], %s::bigint[]) p (topic_id, since)
+        cross join lateral ({page.format(topic="p.topic_id", since="p.since")}) f
+        order by f.topic_id, f.consensus_timestamp
+    """
+    return [Message(*row) for row in fetch(statement, (list(positions), list(positions.values())))]
 
 
 def _sequence_number(topic_id: int, comparison: Comparison) -> Where:

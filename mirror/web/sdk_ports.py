@@ -21,7 +21,11 @@ from mirror.web.requests.connections import limit_answers
 _PIECE_BYTES = 1 << 16
 
 #: What clients of local networks expect today, unless the operator sets it otherwise.
-DEFAULTS = {"rest.response.accessList": "array", "rest.response.enableDelegationAddress": "true"}
+DEFAULTS = {
+    "rest.response.accessList": "array",
+    "rest.response.enableDelegationAddress": "true",
+    "grpc.port": "5600",
+}
 
 
 def ports() -> Sequence[int]:

@@ -12,8 +12,7 @@ from rest_framework.response import Response
 
 from ledger.queries.system_files import system_id
 from mirror.core import config
-from mirror.core.db.reading.sql import Comparison, Row, Where, fetch
-from mirror.core.db.sql.query import Query
+from mirror.core.db.reading.sql import Comparison, Where
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import Answer, SpringReadView
@@ -21,6 +20,7 @@ from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, OPERATORS, InvalidValue
 from mirror.core.values.json_types import EntityId, Int32, Int64, KeyJson, TimestampRangeJson, page_of
 from mirror.core.values.timestamp import spring_staking_period_json
+from network.queries import address_books
 
 _DEFAULT_ADDRESS_BOOK = 102
 _MOST_NODE_IDS = 100
@@ -72,37 +72,6 @@ def node_ids(parameters: NodeParameters) -> Where:
     if not bounds.equal:
         return bounds.where("e.node_id")
     return Where(("e.node_id = any(%s)",), (sorted(bounds.equal_within - bounds.unequal),))
-
-
-# QUERY
-def node_rows(file_id: int, query: Query) -> list[Row]:
-    """Return a page of the nodes of the file's latest version; the query has conditions on e.node_id."""
-    # Indexes: address_book has few rows; the primary keys of address_book_entry (consensus_timestamp,
-    # node_id), node (node_id) and node_stake (consensus_timestamp, node_id);
-    # address_book_service_endpoint__timestamp_node_id.
-    statement = f"""
-        with book as materialized (
-            select start_consensus_timestamp, end_consensus_timestamp, file_id from address_book
-            where file_id = %s order by start_consensus_timestamp desc limit 1
-        )
-        select {NODE.columns}
-        from book b
-        join address_book_entry e on e.consensus_timestamp = b.start_consensus_timestamp
-        left join node n on n.node_id = e.node_id
-        left join node_stake s on s.node_id = e.node_id
-            and s.consensus_timestamp = (select max(consensus_timestamp) from node_stake)
-        left join lateral (
-            select json_agg(
-                json_build_object('domain_name', domain_name, 'ip_address_v4', ip_address_v4, 'port', port)
-                order by ip_address_v4 collate "C", port, domain_name collate "C"
-            ) as endpoints
-            from address_book_service_endpoint
-            where consensus_timestamp = e.consensus_timestamp and node_id = e.node_id
-        ) a on true
-        {query.where.sql}
-        order by e.node_id {query.direction} limit {query.limit:d}
-    """
-    return fetch(statement, (file_id, *query.where.values))
 
 
 # JSON
@@ -192,7 +161,7 @@ class Nodes(SpringReadView):
 
     def read(self, parameters: NodeParameters) -> Response:
         file_id = address_book(parameters)
-        rows = node_rows(file_id, self.query.filter(node_ids(parameters)))
+        rows = address_books.nodes(file_id, NODE.columns, self.query.filter(node_ids(parameters)))
         nodes = [NODE.json(row) for row in rows]
         if not config.value("rest.network.nodes.exposeAdminKey"):
             for node in nodes:

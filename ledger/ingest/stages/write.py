@@ -12,6 +12,7 @@ from ledger.ingest.rows.registry import start_work
 from ledger.ingest.stages.build import FileBatch, LoadedFile
 from mirror.core import logs
 from mirror.core.config import clock
+from mirror.core.db import notifications
 from mirror.core.metrics import ingest
 
 log = logs.logger(__name__)
@@ -78,6 +79,7 @@ def _write(batch: FileBatch, table: int) -> None:
             # Not before COPY: small files are archived in the time that this takes.
             batch.archive.finish()
             batch.archive.note(cursor)
+        notifications.notify(cursor)
     if batch.archive:
         batch.archive.count()
     ingest.PROBLEMS.add(by=batch.rows.recoverable_errors)

@@ -48,6 +48,14 @@ def submit(network: Network) -> None:
     write(network, topic, payer, texts.message(network, topic.subject, topic.sequence_number + 1))
 
 
+def submit_to_oldest(network: Network) -> None:
+    """Submit a message to the oldest topic that is free for all, if there is one."""
+    topic = next((topic for topic in network.world.topics.values() if topic.is_free), None)
+    payer = network.find_person()
+    if topic is not None and payer is not None:
+        write(network, topic, payer, texts.message(network, topic.subject, topic.sequence_number + 1))
+
+
 def submit_long(network: Network) -> None:
     """Submit a message of several chunks, each in a transaction."""
     topic, payer = _writable(network)

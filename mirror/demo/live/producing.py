@@ -26,6 +26,7 @@ BLOCKS_REMEMBERED = 100
 def next_blocks(network: "Network", stopping: threading.Event) -> Iterator[Block | None]:
     """Yield the blocks of a network as time passes, None before it waits for the next one."""
     # Imported here, as only this process needs it.
+    from mirror.demo.actions import topics
     from mirror.demo.live.forgetting import forget
     from mirror.demo.publish.history import BLOCK_SECONDS, next_block, wait
 
@@ -35,6 +36,8 @@ def next_blocks(network: "Network", stopping: threading.Event) -> Iterator[Block
             return
         # A block holds the transactions of the two seconds before it.
         yield from wait(network, clock.now_ns() - BLOCK_SECONDS * NANOS_PER_SECOND)
+        # So that whoever subscribes to that topic soon gets something.
+        topics.submit_to_oldest(network)
         block = next_block(network, TPS)
         if block.number % BLOCKS_REMEMBERED == 0:
             forget(network.world)

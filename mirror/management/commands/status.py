@@ -18,6 +18,7 @@ from mirror.node.health.status import Status
 from mirror.node.start import database
 from mirror.node.start.tables import check_current
 from mirror.operations.history import state
+from mirror.web.grpc import process as grpc
 from mirror.web.monitoring import probe
 
 # A database that runs answers far sooner.
@@ -55,10 +56,12 @@ class Command(NodeCommand):
             backfill = state.read()
         answer = probe.answer()
         if options["json"]:
-            facts = now.json | held.json(now) | {"web_server": answer.json}
+            facts = now.json | held.json(now) | {"web_server": answer.json, "grpc_server": grpc.state()}
             self._write_json(facts | {"backfill": backfill and backfill.json})
         else:
             last = [("Backfill", backfill.sentence)] if backfill else []
+            if state_of_grpc := grpc.state():
+                last.insert(0, ("gRPC server", state_of_grpc["text"]))
             self._show(now, [*held.lines(now), ("Web server", answer.text), *last])
         if now.needs_help:
             sys.exit(1)

@@ -39,6 +39,7 @@ from mirror.node.start import database, production, reader_role, supervisor, tab
 from mirror.operations.retention import plan
 from mirror.operations.upgrade import remaining
 from mirror.web import server as web
+from mirror.web.grpc import process as grpc
 
 Say = Callable[[str], None]
 
@@ -62,7 +63,22 @@ def serve(say: Say) -> None:
             _wait_for_tables(say)
             reader_role.check()
             remaining.say_pending(say)
-            _run(say, server, listening, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
+            part = _web_server(listening, say)
+            _run(say, server, part, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
+
+
+def serve_grpc(say: Say) -> None:
+    """Run the gRPC server alone, with its database, until a signal asks to stop. Errors: OperatorError."""
+    if not grpc.is_wanted():
+        raise OperatorError("The gRPC API has no port: name one, such as SVC_MIRROR_GRPC_PORT=5600.")
+    with _stopping(say):
+        web.check_settings()
+        grpc.check_port()
+        with database.ready(say) as server:
+            _wait_for_tables(say)
+            reader_role.check()
+            part = supervisor.Part(grpc.NAME, grpc.serve, say, lasts=True)
+            _run(say, server, part, lambda: say(f"Serving gRPC at {grpc.address()} - Ctrl-C stops."), {})
 
 
 def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = False) -> None:
@@ -83,6 +99,8 @@ def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = Fa
     with _stopping(say), _only_one(settings.DATA_DIR), web.bound() as listening:
         if sdk:
             _sdk_ports().check_ports()
+        if grpc.is_wanted():
+            grpc.check_port()
         web.check_settings()
         plan.periods()
         production.check()
@@ -103,7 +121,9 @@ def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = Fa
                 "loader": (follows(), _follow),
             }
             needed = ((role, work) for role, (is_needed, work) in works.items() if is_needed)
-            parts = {role: partial(_counting, role, work, say) for role, work in needed}
+            parts: dict[str, Callable[[], None]] = {
+                role: partial(_counting, role, work, say) for role, work in needed
+            }
             if has_demo:
                 run.load(say, maker)
                 if live:
@@ -111,43 +131,49 @@ def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = Fa
                     parts["demo network"] = partial(_demo_process, say, block_node=block_node)
             if sdk:
                 parts["ports of SDKs"] = _sdk_ports().serve
+            if grpc.is_wanted():
+                parts[grpc.NAME] = grpc.serve
             ready = partial(_whereabouts, server, ends=has_demo and not live, sdk=sdk)
-            _run(say, server, listening, lambda: say(ready()), parts)
+            _run(say, server, _web_server(listening, say), lambda: say(ready()), parts)
 
 
 def _run(
     say: Say,
     server: embedded.Server | None,
-    listening: socket.socket,
+    first: supervisor.Part,
     ready: Callable[[], None],
     parts: Mapping[str, Callable[[], None]],
 ) -> None:
-    """Start the web server and the other parts, call `ready` when it answers, and restart those that die.
+    """Start the first part, a server, and the others, call `ready` when it answers, restart those that die.
 
-    Errors: OperatorError if the web server dies before it has ever answered.
+    Errors: OperatorError if the first part dies before it has ever answered.
     """
     files.begin("supervisor")
     settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
     # The child processes are copies of this one, and a copied connection can't be used.
     connections.close_all()
-    web.listen(listening)
-    web_server = supervisor.Part("web server", partial(web.serve, listening), say, lasts=True)
-    others = [supervisor.Part(name, work, say) for name, work in parts.items()]
+    others = [supervisor.Part(name, work, say, lasts=name == grpc.NAME) for name, work in parts.items()]
+    answers = grpc.answers if first.name == grpc.NAME else _answers
     postgres = [supervisor.Database(server, say)] if server else []
     try:
         answered = False
         while True:
-            for part in (*postgres, web_server, *others):
+            for part in (*postgres, first, *others):
                 part.check()
-            if not answered and _answers():
+            if not answered and answers():
                 ready()
                 answered = True
-            if web_server.deaths and not answered:
-                raise OperatorError("The web server stopped by itself; its output above says why.")
+            if first.deaths and not answered:
+                raise OperatorError(f"The {first.name} stopped by itself; its output above says why.")
             time.sleep(_WATCH_SECONDS)
     finally:
-        for part in (*others, web_server):
+        for part in (*others, first):
             part.stop()
+
+
+def _web_server(listening: socket.socket, say: Say) -> supervisor.Part:
+    web.listen(listening)
+    return supervisor.Part("web server", partial(web.serve, listening), say, lasts=True)
 
 
 def follows() -> bool:
@@ -257,7 +283,7 @@ Ledger Mirror is running. Ctrl-C stops it; {where}.
   API       {url}/api/v1/blocks
             {url}/api/v1/transactions?limit=5
             {url}/api/v1/docs/ describes every request
-{_of_sdks() if sdk else ""}  Admin     {url}/admin
+{_of_sdks() if sdk else ""}{_of_grpc()}  Admin     {url}/admin
             {_password(data)}
   Database  {sql}
   Load      .venv/bin/python manage.py ingest PATH...
@@ -277,6 +303,10 @@ def _password(data: Path) -> str:
 def _of_sdks() -> str:
     ports = ", ".join(map(str, _sdk_ports().ports()))
     return f"            the same at the ports {ports}, where SDKs for local networks look\n"
+
+
+def _of_grpc() -> str:
+    return f"            topics and nodes over gRPC at {grpc.address()}\n" if grpc.is_wanted() else ""
 
 
 def _short(path: Path) -> str:

@@ -91,8 +91,11 @@ class RateLimits:
 
 def made() -> int | None:
     """Make the memory that processes share, in the one that starts the others; None without a limit."""
-    if not config.value(RATE):
-        return None
+    return shared_memory() if config.value(RATE) else None
+
+
+def shared_memory() -> int:
+    """Make the memory of limits."""
     file = os.memfd_create("rate-limits")
     os.ftruncate(file, _SIZE)
     return file

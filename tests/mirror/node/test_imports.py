@@ -15,3 +15,16 @@ def test_library_of_buckets_is_imported_only_where_it_is_used() -> None:
     )
 
     assert done.stdout == "False\n"
+
+
+def test_a_process_that_starts_others_does_not_import_grpc() -> None:
+    program = """if True:
+        import os, sys, django
+        django.setup()
+        import mirror.node.start.up, mirror.web.grpc.process
+        print('grpc' in sys.modules)"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=settings.BASE_DIR, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "False\n"

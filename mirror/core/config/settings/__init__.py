@@ -3,7 +3,7 @@
 Those of the node itself have no common beginning.
 """
 
-from mirror.core.config.settings import importer, logs, node, replicas, rest, web3
+from mirror.core.config.settings import grpc, importer, logs, node, replicas, rest, web3
 
 SETTINGS = (
     *node.SETTINGS,
@@ -12,6 +12,7 @@ SETTINGS = (
     *importer.SETTINGS,
     *rest.SETTINGS,
     *web3.SETTINGS,
+    *grpc.SETTINGS,
 )
 
 #: The names of settings that an earlier release had and that are gone.

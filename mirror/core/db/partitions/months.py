@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import psycopg
-from django.db import connection
+from django.db import OperationalError, connection
 
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.catalogue import PARTITIONS_OF_ALL, TIME, growing_tables
@@ -112,7 +112,7 @@ def _look() -> tuple[Month, ...]:
     with _lock:
         try:
             rows = _session().execute(PARTITIONS_OF_ALL, (list(growing_tables()),)).fetchall()
-        except psycopg.OperationalError:
+        except (psycopg.OperationalError, OperationalError):
             # The statement of the request meets the same, and tries again on a new connection.
             return ()
         found = [_Row(*row) for row in rows]

@@ -1,4 +1,4 @@
-"""The HAPI protobuf classes of records and blocks, which come compiled with the Python SDK.
+"""The HAPI protobuf classes of records, blocks and the gRPC API, which come compiled with the Python SDK.
 
 Importing the SDK itself would start its network client, so a bare package of that name is registered first
 and only the generated modules below it are loaded. No other module imports them.
@@ -42,6 +42,8 @@ from hiero_sdk_python.hapi.block.stream.trace.smart_contract_service_pb2 import 
 from hiero_sdk_python.hapi.block.stream.trace.trace_data_pb2 import TraceData
 from hiero_sdk_python.hapi.fees.fee_schedule_pb2 import Extra as FeeExtra
 from hiero_sdk_python.hapi.fees.fee_schedule_pb2 import FeeSchedule
+from hiero_sdk_python.hapi.mirror.consensus_service_pb2 import ConsensusTopicQuery, ConsensusTopicResponse
+from hiero_sdk_python.hapi.mirror.mirror_network_service_pb2 import AddressBookQuery
 from hiero_sdk_python.hapi.services.auxiliary.tss.ledger_id_publication_pb2 import (
     LedgerIdPublicationTransactionBody,
 )
@@ -57,10 +59,12 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     Key,
     KeyList,
     NftTransfer,
+    NodeAddress,
     NodeAddressBook,
     PendingAirdropId,
     ScheduleID,
     SemanticVersion,
+    ServiceEndpoint,
     ServicesConfigurationList,
     SignatureMap,
     SignaturePair,

@@ -20,6 +20,8 @@ _SUBJECTS = {
     "mirror_database_": "The database",
     "mirror_process": "Processes",
     "mirror_disk_": "Disks",
+    "grpc_server_": "gRPC",
+    "hiero_mirror_grpc_": "Subscriptions of topics",
     "mirror_": "The node",
 }
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from django.conf import settings
 
+from mirror.core.metrics import exposition as exposition
 from mirror.core.metrics.kinds import METRICS, Histogram
 from tests.mirror.core.metrics import table
 
@@ -20,15 +21,19 @@ BOARD = ROOT / "deploy" / "grafana" / "ledger-mirror.json"
 ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
 SCRAPE = ROOT / "deploy" / "prometheus" / "prometheus.yml"
 # A metric with its selector, if it has one, as a query names it.
-NAMED = re.compile(r"\b(mirror_[a-z0-9_]+)(?:\{(.*?)\})?")
+NAMED = re.compile(r"\b((?:mirror|grpc_server|hiero_mirror_grpc)_[a-z0-9_]+)(?:\{(.*?)\})?")
 GROUPED = re.compile(r"\bby \(([\w, ]+)\)")
 # Labels that Prometheus adds, and that of a bucket.
 ADDED = {"instance", "job", "le"}
 
 
+# The last two are those of the original, and of its dashboards.
+PREFIXES = ("mirror_", "grpc_server_", "hiero_mirror_grpc_")
+
+
 def of_ours() -> set[str]:
     """Return the names of metrics of the node, without those that tests declare."""
-    return {name for name in METRICS if name.startswith("mirror_")}
+    return {name for name in METRICS if name.startswith(PREFIXES)}
 
 
 def board_queries() -> list[str]:
@@ -133,6 +138,6 @@ def test_the_page_ends_with_every_metric(monkeypatch) -> None:
 def test_metrics_are_named_as_prometheus_expects_and_explained_in_sentences() -> None:
     for name in of_ours():
         metric = METRICS[name]
-        assert re.fullmatch(r"mirror_[a-z_]+", name)
+        assert re.fullmatch(rf"({'|'.join(PREFIXES)})[a-z_]+", name)
         assert name.endswith("_total") == (metric.kind == "counter")
         assert metric.help.endswith(".")

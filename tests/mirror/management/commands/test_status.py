@@ -100,7 +100,17 @@ def test_programs_get_the_same_facts_as_json(no_loader: None, build: Build) -> N
             "ready",
             "reasons",
         ),
-        *("errata", "retention", "versions", "web_server", "backfill", "loaded", "replicas", "ledger_id"),
+        *(
+            "errata",
+            "retention",
+            "versions",
+            "web_server",
+            "grpc_server",
+            "backfill",
+            "loaded",
+            "replicas",
+            "ledger_id",
+        ),
     }
     assert (facts["state"], facts["needs_help"]) == ("killed", True)
     assert facts["last_block"]["number"] == 7

@@ -66,6 +66,7 @@ def test_stopped_node_has_its_data_and_no_processes(node):
         "SVC_MIRROR_DB_READER": "mirror_reader",
         "SVC_MIRROR_REST_RATELIMIT_REQUESTSPERSECOND": "1000000",
         "SVC_MIRROR_WEB_SDKPORTS": str(other.port),
+        "SVC_MIRROR_GRPC_PORT": "0",
     }
     node.start("up", "--sdk-ports", **settings)
     assert "Making a demo network" not in node.said

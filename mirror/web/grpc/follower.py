@@ -1,0 +1,142 @@
+"""The follower: reads the new messages of all subscribed topics once, and hands them to subscribers.
+
+It learns of commits by notification, and looks once a second in case none arrives. What it hands over may
+lack messages, such as those of a topic that are committed after a later one: subscribers compare sequence
+numbers, and read from the database what they lack (`mirror.web.grpc.subscription`).
+"""
+
+import asyncio
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from django.db import connection
+
+from ledger.queries import topics as queries
+from mirror.core import logs
+from mirror.core.db.notifications import CommitListener
+from mirror.core.db.reading import sql
+from mirror.web.grpc.deliveries import Delivery, delivery
+from mirror.web.grpc.reading import DatabaseAway, ReadingThreads
+
+log = logs.logger("mirror.grpc")
+
+_LOOK_SECONDS, _AWAY_SECONDS = 1.0, 0.5
+# A replica has what is notified a little later.
+_REPLICA_LOOK_SECONDS = 0.1
+# Messages of a topic that are read at a time: more are read at once after them.
+_MOST_MESSAGES = 200
+
+
+class Subscriber(Protocol):
+    """What gets the new messages of a topic; `offer` is called in the event loop."""
+
+    topic_id: int
+    #: Whether it has left; it may have been about to join.
+    has_left: bool
+
+    def offer(self, deliveries: Sequence[Delivery]) -> None: ...
+
+
+class _Topic:
+    """A topic with subscribers; `position` is the consensus time up to which it has been read."""
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+        self.subscribers: set[Subscriber] = set()
+
+
+class Follower:
+    """Reads in a thread of its own; `healthy` is called in the loop when the database goes or comes back."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, threads: ReadingThreads, healthy: Callable[[bool], None]
+    ) -> None:
+        self._loop, self._threads, self._healthy = loop, threads, healthy
+        self._lock = threading.Lock()
+        self._topics: dict[int, _Topic] = {}
+        self._stopping = threading.Event()
+        self._is_well = True
+        self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, which may take as long as it waits for a notification."""
+        self._stopping.set()
+        self._thread.join()
+
+    def join(self, subscriber: Subscriber, position: int) -> None:
+        """Hand over to a subscriber what is committed from now on, of later consensus time than `position`.
+
+        Another one may be further, or less far: the topic is then read again from the earliest position.
+        """
+        with self._lock:
+            if subscriber.has_left:
+                return
+            topic = self._topics.setdefault(subscriber.topic_id, _Topic(position))
+            topic.position = min(topic.position, position)
+            topic.subscribers.add(subscriber)
+
+    def leave(self, subscriber: Subscriber) -> None:
+        with self._lock:
+            subscriber.has_left = True
+            if topic := self._topics.get(subscriber.topic_id):
+                topic.subscribers.discard(subscriber)
+                if not topic.subscribers:
+                    del self._topics[subscriber.topic_id]
+
+    # IN THE THREAD
+
+    def _run(self) -> None:
+        listener = CommitListener()
+        while not self._stopping.is_set():
+            try:
+                has_more = self._threads.call(self._read)
+            except DatabaseAway:
+                self._set_well(False)
+                self._stopping.wait(_AWAY_SECONDS)
+                continue
+            except Exception:
+                log.error("unexpected_error", exc_info=True)
+                self._stopping.wait(_LOOK_SECONDS)
+                continue
+            self._set_well(True)
+            if not has_more:
+                listener.wait(_REPLICA_LOOK_SECONDS if sql.reads_elsewhere() else _LOOK_SECONDS)
+        listener.close()
+        connection.close()
+
+    def _read(self) -> bool:
+        """Hand over what is new; return whether there may be more at once. Errors: psycopg.Error."""
+        with self._lock:
+            positions = {topic_id: topic.position for topic_id, topic in self._topics.items()}
+        if not positions:
+            # Whether the database answers.
+            sql.fetch_one("select 1")
+            return False
+        new: dict[int, list[Delivery]] = defaultdict(list)
+        for message in queries.messages_after(positions, _MOST_MESSAGES):
+            new[message.topic_id].append(delivery(message))
+        handed: list[tuple[list[Subscriber], list[Delivery]]] = []
+        with self._lock:
+            for topic_id, deliveries in new.items():
+                if topic := self._topics.get(topic_id):
+                    topic.position = deliveries[-1].consensus_timestamp
+                    handed.append((list(topic.subscribers), deliveries))
+        if handed:
+            self._loop.call_soon_threadsafe(_hand_over, handed)
+        return any(len(deliveries) == _MOST_MESSAGES for deliveries in new.values())
+
+    def _set_well(self, is_well: bool) -> None:
+        if is_well != self._is_well:
+            self._is_well = is_well
+            self._loop.call_soon_threadsafe(self._healthy, is_well)
+
+
+def _hand_over(handed: Sequence[tuple[Sequence[Subscriber], Sequence[Delivery]]]) -> None:
+    for subscribers, deliveries in handed:
+        for subscriber in subscribers:
+            subscriber.offer(deliveries)

@@ -1,0 +1,91 @@
+"""The process of the gRPC server. gRPC is imported in it alone: it does not survive a fork."""
+
+import asyncio
+import os
+import signal
+import socket
+from functools import partial
+from typing import Any
+
+from mirror.core import config
+from mirror.core.config.errors import OperatorError
+from mirror.core.db.availability import silence
+from mirror.core.db.reading import timeouts
+from mirror.core.db.replicas import reading, watching
+from mirror.core.db.scheduling import repeated
+from mirror.core.metrics import files
+from mirror.core.processes import signals
+from mirror.node.start import reader_role
+from mirror.web import server as web
+
+# As the web server: the loader has priority.
+_NICENESS = 5
+
+NAME, PORT = "gRPC server", "grpc.port"
+
+
+def is_wanted() -> bool:
+    """Return whether the settings name a port."""
+    return bool(config.value(PORT))
+
+
+def check_port() -> None:
+    """Raise OperatorError if the port can't be listened on."""
+    port = config.value(PORT)
+    web.bound_to(port, f"choose another port ({config.described(PORT).variable}={port + 1})").close()
+
+
+def address() -> str:
+    """Return host and port."""
+    host, _ = web.address()
+    return f"[{host}]:{config.value(PORT)}" if ":" in host else f"{host}:{config.value(PORT)}"
+
+
+def answers() -> bool:
+    """Return whether something listens at the port."""
+    host, _ = web.address()
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    try:
+        socket.create_connection((host, config.value(PORT)), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def state() -> dict[str, Any] | None:
+    """Return what `manage.py status` says; None without a port."""
+    if not is_wanted():
+        return None
+    does_answer = answers()
+    none = f"none answers at {address()}: `manage.py up` or `manage.py serve-grpc` starts one"
+    text = f"answers at {address()}" if does_answer else none
+    return {"address": address(), "answers": does_answer, "text": text}
+
+
+def serve() -> None:
+    """Serve until SIGTERM, in a process that ends with its parent. Errors: OperatorError."""
+    signals.end_with_parent()
+    os.nice(_NICENESS)
+    reader_role.use()
+    timeouts.use(timeouts.WEB_SERVER)
+    reading.use(reading.made())
+    files.begin(NAME)
+    asyncio.run(_serve())
+
+
+async def _serve() -> None:
+    from mirror.web.grpc.server import Server
+
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    server = Server()
+    checks: list[repeated.Check] = [partial(silence.look, server.threads.is_at_work), *watching.checks()]
+    for check in checks:
+        repeated.start(check)
+    try:
+        await server.start(address())
+    except RuntimeError as error:
+        raise OperatorError(f"The gRPC server can't listen on {address()}: {error}") from error
+    await stopping.wait()
+    await server.stop()

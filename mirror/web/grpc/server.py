@@ -1,0 +1,260 @@
+"""The gRPC server: ConsensusService and NetworkService, with health and reflection.
+
+One event loop moves bytes; threads read the database (`mirror.web.grpc.reading`). Every call ends with a
+status and text of the original's, and is counted and logged here.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import grpc
+from cachetools import TTLCache
+from grpc import StatusCode
+from grpc_health.v1 import health, health_pb2
+from grpc_reflection.v1alpha import reflection, reflection_pb2
+
+from ledger.queries import entities
+from mirror.core import config, logs
+from mirror.core.config import clock
+from mirror.core.metrics import grpc as metrics
+from mirror.core.values import entity_id
+from mirror.web.grpc import clients, credentials
+from mirror.web.grpc.follower import Follower
+from mirror.web.grpc.nodes import encoded_nodes
+from mirror.web.grpc.reading import ReadingThreads
+from mirror.web.grpc.requests import (
+    NodeFilter,
+    Refusal,
+    TopicFilter,
+    invalid,
+    node_filter,
+    not_found,
+    topic_filter,
+)
+from mirror.web.grpc.subscription import Subscription
+
+log = logs.logger("mirror.grpc")
+
+_PACKAGE = "com.hedera.mirror.api.proto"
+TOPICS, NETWORK = f"{_PACKAGE}.ConsensusService", f"{_PACKAGE}.NetworkService"
+_REFLECTION = ("grpc.reflection.v1.ServerReflection", reflection.SERVICE_NAME)
+_SERVICES = (TOPICS, NETWORK, health.SERVICE_NAME, *_REFLECTION)
+
+_STOP_SECONDS = 1.0
+_TOPIC_SECONDS = 86_400
+# Requests beyond 1024 bytes are refused by the handler, with the original's text; these by the library.
+_OPTIONS = (
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_receive_message_length", 1 << 16),
+    ("grpc.max_connection_idle_ms", 600_000),
+    ("grpc.keepalive_time_ms", 300_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    # Clients of SDKs ping each 90 seconds, not always to the millisecond.
+    ("grpc.http2.min_ping_interval_without_data_ms", 60_000),
+)
+
+
+class Server:
+    """The server at an address such as 127.0.0.1:5600, in the running event loop."""
+
+    def __init__(self) -> None:
+        self._threads = ReadingThreads()
+        self._most: int = config.value("grpc.maxSubscriptions")
+        self._subscriptions: set[Subscription] = set()
+        # Topics that exist stay topics.
+        self._known: TTLCache[int, bool] = TTLCache(config.value("grpc.entityCacheSize"), _TOPIC_SECONDS)
+        self._limiter = clients.limiter()
+        self._health = health.aio.HealthServicer()
+        self._tasks: set[Any] = set()
+
+    @property
+    def threads(self) -> ReadingThreads:
+        return self._threads
+
+    async def start(self, address: str) -> int:
+        """Listen, and return the port. Errors: RuntimeError if it can't be bound; OperatorError."""
+        calls = config.value("grpc.netty.maxConcurrentCallsPerConnection")
+        options = (*_OPTIONS, ("grpc.max_concurrent_streams", calls))
+        self._server = grpc.aio.server(options=options)
+        self._server.add_generic_rpc_handlers((_Handlers(self._methods()),))
+        if secured := credentials.configured():
+            port: int = self._server.add_secure_port(address, secured)
+        else:
+            port = self._server.add_insecure_port(address)
+        self._follower = Follower(asyncio.get_running_loop(), self._threads, self._note_health)
+        self._follower.start()
+        self._note_health(True)
+        metrics.SUBSCRIBERS.read_from(lambda: len(self._subscriptions), "TopicMessage")
+        await self._server.start()
+        return port
+
+    async def stop(self) -> None:
+        """End all subscriptions with UNAVAILABLE, and the server."""
+        await self._health.enter_graceful_shutdown()
+        for subscription in list(self._subscriptions):
+            subscription.stop()
+        await self._server.stop(_STOP_SECONDS)
+        await asyncio.to_thread(self._follower.stop)
+        await asyncio.to_thread(self._threads.close)
+
+    def _methods(self) -> dict[str, Any]:
+        info = reflection.aio.ReflectionServicer(_SERVICES)
+        reflect = grpc.stream_stream_rpc_method_handler(
+            info.ServerReflectionInfo,
+            request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,
+            response_serializer=reflection_pb2.ServerReflectionResponse.SerializeToString,
+        )
+        of_health = {
+            "request_deserializer": health_pb2.HealthCheckRequest.FromString,
+            "response_serializer": health_pb2.HealthCheckResponse.SerializeToString,
+        }
+        return {
+            f"/{TOPICS}/subscribeTopic": self._method(TOPICS, "subscribeTopic", self._subscribe),
+            f"/{NETWORK}/getNodes": self._method(NETWORK, "getNodes", self._send_nodes),
+            f"/{health.SERVICE_NAME}/Check": grpc.unary_unary_rpc_method_handler(
+                self._health.Check, **of_health
+            ),
+            f"/{health.SERVICE_NAME}/Watch": grpc.unary_stream_rpc_method_handler(
+                self._health.Watch, **of_health
+            ),
+            # Both releases of reflection have the same messages.
+            **{f"/{name}/ServerReflectionInfo": reflect for name in _REFLECTION},
+        }
+
+    def _note_health(self, is_well: bool) -> None:
+        """Have the health service say whether the database answers."""
+        status = health_pb2.HealthCheckResponse
+        for name in ("", TOPICS, NETWORK):
+            setting = self._health.set(name, status.SERVING if is_well else status.NOT_SERVING)
+            task = asyncio.ensure_future(setting)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    # CALLS
+
+    def _method(self, service: str, name: str, work: Callable[["_Call", bytes], Awaitable[None]]) -> Any:
+        async def answer(request: bytes, context: Any) -> None:
+            call = _Call(service, name, context)
+            try:
+                if self._limiter is not None:
+                    self._limiter.check(call.client)
+                await work(call, request)
+            except Refusal as refusal:
+                call.status = refusal.code
+                await context.abort(refusal.code, refusal.details)
+            except asyncio.CancelledError:
+                call.status = StatusCode.CANCELLED
+                raise
+            except Exception:
+                log.error("unexpected_error", exc_info=True)
+                call.status = StatusCode.UNKNOWN
+                await context.abort(StatusCode.UNKNOWN, "Unknown error")
+            finally:
+                call.count()
+
+        return grpc.unary_stream_rpc_method_handler(answer)
+
+    async def _subscribe(self, call: "_Call", request: bytes) -> None:
+        wanted = topic_filter(request, clock.now_ns())
+        if len(self._subscriptions) >= self._most:
+            text = f"This node has {self._most} subscriptions already. Please retry later"
+            raise Refusal(StatusCode.RESOURCE_EXHAUSTED, text)
+        subscription = Subscription(wanted, self._threads, self._follower, call.write)
+        self._subscriptions.add(subscription)
+        try:
+            await self._check_topic(wanted.topic_id)
+            call.log_start(wanted)
+            await subscription.run()
+        finally:
+            self._subscriptions.discard(subscription)
+
+    async def _check_topic(self, topic_id: int) -> None:
+        """Refuse what is no topic; one that need not exist may become something else."""
+        if topic_id not in self._known and await self._threads.run(partial(_is_topic, topic_id)):
+            self._known[topic_id] = True
+
+    async def _send_nodes(self, call: "_Call", request: bytes) -> None:
+        wanted: NodeFilter = node_filter(request)
+        nodes = await self._threads.run(partial(encoded_nodes, wanted.file_id))
+        size, pause = config.value("grpc.addressbook.pageSize"), config.value("grpc.addressbook.pageDelay")
+        for number, node in enumerate(nodes[: wanted.limit]):
+            if number and number % size == 0:
+                await asyncio.sleep(pause)
+            await call.write(node)
+
+
+class _Call:
+    """A call of a client: what it is counted and logged as."""
+
+    def __init__(self, service: str, method: str, context: Any) -> None:
+        self.client = clients.address(context)
+        self.status = StatusCode.OK
+        self._labels = (service, method, "SERVER_STREAMING")
+        self._send = context.write
+        self._sent = 0
+        self._began = time.monotonic()
+        self._subscriber: str | None = None
+        metrics.RECEIVED.add(*self._labels)
+
+    async def write(self, data: bytes) -> None:
+        await self._send(data)
+        self._sent += 1
+
+    def log_start(self, wanted: TopicFilter) -> None:
+        self._subscriber = secrets.token_hex(4)
+        log.info(
+            "subscription_started",
+            subscriber=self._subscriber,
+            client=self.client,
+            topic=entity_id.bound(wanted.topic_id),
+            start=wanted.start,
+            end=wanted.end,
+            limit=wanted.limit,
+        )
+
+    def count(self) -> None:
+        """Count the call, which has ended, and log the end of a subscription."""
+        seconds = time.monotonic() - self._began
+        metrics.CALLS.observe(seconds, *self._labels, self.status.name)
+        if self._sent:
+            metrics.SENT.add(*self._labels, by=self._sent)
+        if self._subscriber:
+            log.info(
+                "subscription_ended",
+                subscriber=self._subscriber,
+                status=self.status.name,
+                messages=self._sent,
+                seconds=round(seconds, 3),
+            )
+
+
+def _is_topic(topic_id: int) -> bool:
+    """Return whether a topic exists, as it must unless the setting says otherwise. Errors: Refusal."""
+    kind = entities.type_of(topic_id)
+    if kind is None:
+        if config.value("grpc.checkTopicExists"):
+            raise not_found(topic_id)
+        return False
+    if kind != "TOPIC":
+        raise invalid("Not a valid topic")
+    return True
+
+
+class _Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]
+    """The methods by their paths."""
+
+    def __init__(self, methods: dict[str, Any]) -> None:
+        self._methods = methods
+
+    def service(self, details: Any) -> Any:
+        return self._methods.get(details.method) or grpc.stream_stream_rpc_method_handler(
+            partial(_unknown_method, details.method.removeprefix("/"))
+        )
+
+
+async def _unknown_method(name: str, requests: Any, context: Any) -> None:
+    await context.abort(StatusCode.UNIMPLEMENTED, f"Method not found: {name}")

@@ -1,0 +1,236 @@
+"""The gRPC server under load: stored messages, new ones to many subscribers, and its memory.
+
+    python -m tests.benchmarks.grpc [--stored 100000] [--live 100] [--subscribers 200] [--most 1000]
+
+starts `manage.py serve-grpc` with a database of its own, fills a topic, and prints of each case the messages
+a second, the processor time of the server for each delivery, and the delay from a commit to its deliveries.
+The clients run in this process, on the same machine: the processor time says more than the rate.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import grpc
+import psycopg
+
+from mirror.core.values.hapi import messages as hapi
+from mirror.node.postgres.cluster import DATABASE
+from mirror.node.postgres.place import PORT
+from tests.node import Node, free_port, manage
+
+_SUBSCRIBE = "/com.hedera.mirror.api.proto.ConsensusService/subscribeTopic"
+_TOPIC = 7001
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_TICKS = os.sysconf("SC_CLK_TCK")
+_INSERT = """
+    insert into topic_message (topic_id, sequence_number, consensus_timestamp, message, running_hash,
+        running_hash_version, payer_account_id, valid_start_timestamp)
+    select %(topic)s, n, %(first)s + n, %(message)s, sha256('') || sha256(''), 3, 1001, n
+    from generate_series(%(from)s::bigint, %(to)s) n"""
+
+
+class Server:
+    """The process of the server, and a connection to its database."""
+
+    def __init__(self, folder: Path) -> None:
+        self.node, self.port = Node(folder), free_port()
+        done = manage("migrate", "--verbosity", "0", SVC_MIRROR_DATA=str(folder))
+        assert done.returncode == 0, done.stderr
+        self.node.start(
+            "serve-grpc", SVC_MIRROR_GRPC_PORT=str(self.port), SVC_MIRROR_GRPC_MAXSUBSCRIPTIONS="5000"
+        )
+        self.session = psycopg.connect(
+            host=str(self.node.server.place.socket),
+            port=PORT,
+            user="mirror_node",
+            dbname=DATABASE,
+            autocommit=True,
+        )
+        (self.pid,) = [pid for pid in self.node.processes() if b"gRPC server" in _command(pid)]
+
+    def add_topic(self, topic: int) -> None:
+        self.session.execute(
+            "insert into entity (id, num, realm, shard, type, timestamp_range) "
+            "values (%s, %s, 0, 0, 'TOPIC', '[0,)')",
+            [topic, topic],
+        )
+
+    def add(self, topic: int, first: int, last: int, at: int) -> None:
+        """Commit messages of these numbers as the loader does."""
+        values = {"topic": topic, "first": at, "message": b"x" * 100, "from": first, "to": last}
+        with self.session.transaction():
+            self.session.execute(_INSERT, values)
+            self.session.execute("notify mirror_commit")
+
+    @property
+    def seconds(self) -> float:
+        """The processor time of the server so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    @property
+    def megabytes(self) -> float:
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * _PAGE / 1e6
+
+
+class Subscribers:
+    """Subscriptions that count what they get, five of a connection, each read by a thread."""
+
+    def __init__(self, port: int, topics: list[int], start: int, limit: int = 0) -> None:
+        self.counts = [0] * len(topics)
+        self.delays: list[float] = []
+        self.committed: dict[int, float] = {}
+        self._calls: list[Any] = []
+        self._channels = []
+        threading.stack_size(1 << 18)
+        self.threads = []
+        for place, topic in enumerate(topics):
+            if place % 5 == 0:
+                options = [("grpc.use_local_subchannel_pool", 1)]
+                self._channels.append(grpc.insecure_channel(f"127.0.0.1:{port}", options))
+            query = hapi.ConsensusTopicQuery(topicID=hapi.TopicID(topicNum=topic), limit=limit)
+            query.consensusStartTime.seconds = start
+            call = self._channels[-1].unary_stream(_SUBSCRIBE)(query.SerializeToString())
+            self._calls.append(call)
+            self.threads.append(threading.Thread(target=self._read, args=(place, call), daemon=True))
+            self.threads[-1].start()
+
+    def _read(self, place: int, call: Any) -> None:
+        try:
+            for data in call:
+                self.counts[place] += 1
+                if self.committed:
+                    number = hapi.ConsensusTopicResponse.FromString(data).sequenceNumber
+                    if number in self.committed:
+                        self.delays.append(time.monotonic() - self.committed[number])
+        except grpc.RpcError as error:
+            if error.code() is not grpc.StatusCode.CANCELLED:
+                print("  a subscription ended:", error.code(), error.details())
+
+    def wait(self, each: int) -> None:
+        while min(self.counts) < each:
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        for call in self._calls:
+            call.cancel()
+        for channel in self._channels:
+            channel.close()
+
+
+def stored(server: Server, subscribers: int, each: int) -> None:
+    before, began = server.seconds, time.monotonic()
+    reading = Subscribers(server.port, [_TOPIC] * subscribers, 0, each)
+    for thread in reading.threads:
+        thread.join()
+    took, deliveries = time.monotonic() - began, subscribers * each
+    assert reading.counts == [each] * subscribers, reading.counts
+    processor = (server.seconds - before) / deliveries * 1e6
+    print(
+        f"{each:,} stored to each of {subscribers}: {deliveries / took:,.0f}/s, {processor:.0f} µs of "
+        f"processor time a delivery, {server.megabytes:.0f} MB"
+    )
+    reading.close()
+
+
+def live(server: Server, subscribers: int, topics: int, messages: int, pause: float) -> None:
+    """New messages, one to each topic at a time, to all subscribers; the topics are new."""
+    numbers = list(range(8000 + subscribers, 8000 + subscribers + topics))
+    for topic in numbers:
+        server.add_topic(topic)
+    chosen = [numbers[place % topics] for place in range(subscribers)]
+    reading = Subscribers(server.port, chosen, int(time.time()) - 60)
+    at = time.time_ns()
+    for topic in numbers:
+        server.add(topic, 1, 1, at)
+    reading.wait(1)
+    memory, before = server.megabytes, server.seconds
+    for number in range(2, messages + 2):
+        reading.committed[number] = time.monotonic()
+        with server.session.transaction():
+            for topic in numbers:
+                values = {"topic": topic, "first": at, "message": b"x" * 100, "from": number, "to": number}
+                server.session.execute(_INSERT, values)
+            server.session.execute("notify mirror_commit")
+        time.sleep(pause)
+    reading.wait(messages + 1)
+    processor = (server.seconds - before) / (subscribers * messages) * 1e6
+    delays = sorted(reading.delays)
+    print(
+        f"{messages} new in each of {topics} topics to {subscribers} subscribers: p50 "
+        f"{delays[len(delays) // 2] * 1e3:.0f} ms, p95 {delays[len(delays) * 95 // 100] * 1e3:.0f} ms, p99 "
+        f"{delays[len(delays) * 99 // 100] * 1e3:.0f} ms, {processor:.0f} µs of processor time a delivery, "
+        f"{memory:.0f} MB with all streams open, {server.megabytes:.0f} MB after it"
+    )
+    reading.close()
+
+
+def slow(server: Server, stored_messages: int) -> None:
+    """Twenty clients that read nothing of all that is stored."""
+    before = server.megabytes
+    channels, calls = [], []
+    for _ in range(20):
+        channel = grpc.insecure_channel(
+            f"127.0.0.1:{server.port}",
+            [
+                ("grpc.use_local_subchannel_pool", 1),
+                ("grpc.http2.bdp_probe", 0),
+                ("grpc.http2.lookahead_bytes", 65_535),
+            ],
+        )
+        query = hapi.ConsensusTopicQuery(topicID=hapi.TopicID(topicNum=_TOPIC))
+        query.consensusStartTime.SetInParent()
+        calls.append(channel.unary_stream(_SUBSCRIBE)(query.SerializeToString()))
+        channels.append(channel)
+        next(calls[-1])
+    server.add(_TOPIC, stored_messages + 1, stored_messages + 20_000, 0)
+    time.sleep(5)
+    print(f"20 clients that do not read: {(server.megabytes - before) / 20:.2f} MB each")
+    for call, channel in zip(calls, channels, strict=True):
+        call.cancel()
+        channel.close()
+
+
+def _command(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--stored", type=int, default=100_000)
+    parser.add_argument("--live", type=int, default=100)
+    parser.add_argument("--subscribers", type=int, default=200)
+    parser.add_argument("--most", type=int, default=1000)
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="ledger-mirror-grpc-"))
+    folder.chmod(0o755)
+    server = Server(folder)
+    try:
+        server.add_topic(_TOPIC)
+        server.add(_TOPIC, 1, options.stored, 0)
+        print(f"{server.megabytes:.0f} MB without subscribers, load {os.getloadavg()[0]:.1f}")
+        stored(server, 1, min(options.stored, 1000))
+        stored(server, 1, options.stored)
+        stored(server, 50, min(options.stored, 1000))
+        live(server, 1, 1, options.live, 0.1)
+        live(server, options.subscribers, 1, options.live, 0.2)
+        live(server, options.most, 100, options.live // 2, 1.0)
+        slow(server, options.stored)
+    finally:
+        server.session.close()
+        server.node.stop(signal.SIGTERM)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
