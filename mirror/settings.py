@@ -10,7 +10,7 @@ from mirror.core import config
 from mirror.core.config.caches import caches
 from mirror.core.config.database import connection_of
 from mirror.node.admin import access
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]

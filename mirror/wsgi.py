@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, get_resolver
 
-from mirror.core.config.proxies import believed
+from mirror.core.config.reverse_proxies import believed
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
 

@@ -27,8 +27,8 @@ from hypothesis import settings as hypothesis_settings
 
 from ledger.queries import chain_ids, fee_schedules
 from mirror.core import config
-from mirror.core.db import coverage
-from mirror.node.postgres.place import place
+from mirror.core.db import loaded_ranges
+from mirror.node.postgres.installation import place
 from mirror.node.postgres.server import Server
 from network.queries import simple_fees
 from tests import cluster
@@ -195,7 +195,7 @@ def _patient_settings() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _unknown_coverage() -> None:
     """Let no answer tell what another test has loaded."""
-    coverage.forget()
+    loaded_ranges.forget()
 
 
 @pytest.fixture(scope="session", autouse=True)

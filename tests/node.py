@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mirror.core.processes import process_table
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 from mirror.node.postgres.server import Server
 from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT, wait_until
 

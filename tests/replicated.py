@@ -11,13 +11,13 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config
 from mirror.core.db.reading import sql
-from mirror.core.db.replicas import block_requirement, board
-from mirror.core.db.replicas.board import Board
+from mirror.core.db.replicas import block_requirement, shared_state
 from mirror.core.db.replicas.reading import Reader
 from mirror.core.db.replicas.servers import Server as Place
+from mirror.core.db.replicas.shared_state import Board
 from mirror.node.postgres import cluster, folders
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 from mirror.node.postgres.server import Server
 from tests.waiting import wait_until
 
@@ -142,7 +142,7 @@ class Replicated:
     def reading(self) -> Iterator[Reader]:
         """Have this process read from the replica in the block."""
         places = self.places()
-        reader = Reader(places, Board(board.made(len(places)), len(places)))
+        reader = Reader(places, Board(shared_state.made(len(places)), len(places)))
         connections.close_all()
         own: Any = connections[DEFAULT_DB_ALIAS]
         block_requirement.reader = reader

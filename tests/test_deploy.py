@@ -15,7 +15,7 @@ from django.core.management import get_commands
 from django.urls import resolve
 
 from mirror.core.config import load
-from mirror.core.config.proxies import is_within
+from mirror.core.config.reverse_proxies import is_within
 from mirror.core.config.setting import variable_of
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from contracts.models.log import TOPIC_PREFIX
-from contracts.queries.distributed import belongings
+from contracts.queries.distributed import related_rows
 from ledger.queries.account_pages import ends_of
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
@@ -113,8 +113,8 @@ def _distributed_logs(page: Statement, query: Query, longest_block: int) -> list
         page.values,
     )
     logs = [Log._make(row) for row in rows]
-    addresses = belongings.evm_addresses(log.contract_id for log in logs)
-    blocks = belongings.blocks([log.consensus_timestamp for log in logs], longest_block)
+    addresses = related_rows.evm_addresses(log.contract_id for log in logs)
+    blocks = related_rows.blocks([log.consensus_timestamp for log in logs], longest_block)
     complete = []
     for log in logs:
         number, digest, _ = blocks.get(log.consensus_timestamp, (None, None, None))

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from rest_framework.response import Response
 
-from ledger.proofs.portable.shape import BlockProofJson, StateProofJson
+from ledger.proofs.portable.documents import BlockProofJson, StateProofJson
 from ledger.proofs.state.errors import Busy, NoProof, NotFetched, NotStored
 from mirror.core import config, logs
 from mirror.core.rest.answers import not_loaded

@@ -9,7 +9,7 @@ importer.parser.include.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ledger.ingest.trust import changes_nodes
+from ledger.ingest.trusted_nodes import changes_nodes
 from ledger.stream.record.item import RecordItem
 from mirror.core import config
 from mirror.core.config.errors import OperatorError

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
-from ledger.ingest.chain import Position
-from ledger.ingest.coverage import Range
 from ledger.ingest.errors import IngestError, TableSwapRequested
+from ledger.ingest.hash_chain import Position
+from ledger.ingest.loaded_ranges import Range
 from ledger.ingest.loader_lock import loader_lock, swap_requested
 from ledger.ingest.prefetch.deferred_lookups import DirtyKeys
 from ledger.ingest.prefetch.processes import Readers
@@ -23,7 +23,7 @@ from ledger.ingest.stages.options import LoadOptions, Progress
 from ledger.ingest.stages.read import ReadStage
 from ledger.ingest.stages.verify import VerifyStage
 from ledger.ingest.stages.write import Writer
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from django.conf import settings
 
-from ledger.ingest.chain import Position
+from ledger.ingest.hash_chain import Position
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.source.local import FileOnDisk
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config

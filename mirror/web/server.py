@@ -18,7 +18,7 @@ from typing import Any
 from django.contrib.staticfiles.finders import AppDirectoriesFinder
 
 from mirror.core import config
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.reading import timeouts
 from mirror.core.db.replicas import reading, servers
@@ -68,9 +68,9 @@ def check_settings() -> None:
 
     filters.configured()
     evm_version.configured()
-    proxies.check()
-    proxies.check(rate_limits.EXEMPT)
-    proxies.check("metrics.allowed")
+    reverse_proxies.check()
+    reverse_proxies.check(rate_limits.EXEMPT)
+    reverse_proxies.check("metrics.allowed")
     users.configured()
     servers.configured()
 

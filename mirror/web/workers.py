@@ -9,7 +9,7 @@ from granian._granian import SocketHolder
 from granian.server.mp import MPServer
 
 from mirror.core import logs
-from mirror.core.processes import deaths
+from mirror.core.processes import exits
 from mirror.core.processes.backoff import Pauses
 
 log = logs.logger("mirror.web")
@@ -48,10 +48,10 @@ class Server(MPServer):
         for number in workers:
             worker = self.wrks[number]
             process = f"web worker {number + 1} (process {worker.inner.pid})"
-            why = deaths.reason(worker.inner.exitcode)
+            why = exits.reason(worker.inner.exitcode)
             pauses = self._pauses.setdefault(number, Pauses())
             pause = max(pause, pauses.after(time.monotonic() - worker.birth))
-            deaths.record(process, why)
+            exits.record(process, why)
             log.error("process_died", process=process, reason=why, pause_s=round(pause))
         # The other workers serve meanwhile. A request to stop ends the pause.
         deadline = time.monotonic() + pause

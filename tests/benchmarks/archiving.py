@@ -26,7 +26,7 @@ import psycopg
 
 from mirror.demo.streams.record_files import Composer
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.place import PORT, place
+from mirror.node.postgres.installation import PORT, place
 from mirror.node.postgres.server import in_use
 from tests.signing import signing_nodes
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import psycopg
 
 from mirror.node.postgres import server as embedded
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 from tests.node import ROOT, children
 
 # When something was loaded is the only thing that may differ.

@@ -53,7 +53,7 @@ def _measure(stream: Path, points: int, blocks: int) -> None:
     from ledger.ingest.balances import choosing
     from ledger.ingest.balances.reconciliation import reconcile
     from ledger.ingest.pipeline import LoadOptions, Pipeline
-    from ledger.ingest.trust import Trust
+    from ledger.ingest.trusted_nodes import Trust
     from ledger.stream.balance.files import find_balance_files
     from ledger.stream.source.local import find_record_files
     from mirror.core.db.partitions.making import create_partitions_ahead

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 from mirror.node.postgres.server import Server
 from tests.node import free_port
 

@@ -29,7 +29,7 @@ from web3sim.engine.interface import (
     Profile,
     Status,
 )
-from web3sim.engine.plain import PlainEngine
+from web3sim.engine.pyevm import PlainEngine
 from web3sim.engine.translation.engine import TranslatedEngine
 
 FOLDER = Path(__file__).parent

@@ -22,7 +22,7 @@ import psycopg
 
 from mirror.core.values.hapi import messages as hapi
 from mirror.node.postgres.cluster import DATABASE
-from mirror.node.postgres.place import PORT
+from mirror.node.postgres.installation import PORT
 from tests.node import Node, free_port, manage
 
 _SUBSCRIBE = "/com.hedera.mirror.api.proto.ConsensusService/subscribeTopic"

@@ -27,7 +27,7 @@ from ledger.stream.record import names
 from mirror.core import compiled
 from mirror.core.values.hapi.messages import RecordStreamFile, SidecarFile, SignedTransaction, TransactionBody
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.place import PORT, place
+from mirror.node.postgres.installation import PORT, place
 from mirror.node.postgres.server import in_use
 from tests.benchmarks import streams
 

@@ -23,7 +23,7 @@ import django
 import psycopg
 
 from mirror.node.postgres import cluster
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 from mirror.operations.backup.manifest import Manifest
 from tests.benchmarks.backfill import last_quarter
 from tests.benchmarks.backup import digests

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.place import PORT
+from mirror.node.postgres.installation import PORT
 from tests.conformance.test_conformance import CONFORMANCE
 from tests.node import Node, free_port
 

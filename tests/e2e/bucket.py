@@ -10,7 +10,7 @@ import pytest
 from django.db import DatabaseError, connection
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.source.local import find_record_files
 from mirror.demo.actions.network.files import address_book
 from mirror.demo.streams.record_files import Block

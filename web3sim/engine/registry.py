@@ -5,7 +5,7 @@ from importlib import import_module
 
 from web3sim.engine.interface import Engine
 
-_MODULES = {"pyevm": "web3sim.engine.plain", "pyevm-blocks": "web3sim.engine.translation.engine"}
+_MODULES = {"pyevm": "web3sim.engine.pyevm", "pyevm-blocks": "web3sim.engine.translation.engine"}
 
 
 @cache

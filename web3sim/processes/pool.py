@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from mirror.core import config, logs
-from mirror.core.db.availability import silence
+from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import sql
 from mirror.core.db.replicas import block_requirement
-from mirror.core.db.replicas.board import NO_BLOCK
+from mirror.core.db.replicas.shared_state import NO_BLOCK
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import simulation
 from web3sim.processes.starter import CHECK_SECONDS, CallUnavailable, Starter, WorkerProcess
@@ -208,7 +208,7 @@ class Pool:
                 lease.wait(self._patience(lease, deadline + late))
                 if is_starting:
                     late += time.monotonic() - began
-        except (CallUnavailable, silence.ServerSilent):
+        except (CallUnavailable, unresponsive.ServerSilent):
             self._waiting.remove(lease)
             self._wake_next()
             raise
@@ -218,7 +218,7 @@ class Pool:
     def _patience(self, lease: threading.Condition, deadline: float) -> float:
         """Return how many seconds to wait until the next check. Errors: CallUnavailable, ServerSilent."""
         if not sql.reads_elsewhere():
-            silence.check()
+            unresponsive.check()
         if self._failure and not (self._idle or self._busy):
             raise CallUnavailable(self._failure)
         left = deadline - time.monotonic()
@@ -268,7 +268,7 @@ class Pieces:
             if piece := self._worker.piece(self._last):
                 return piece
             complete, last = pickle.loads(self._worker.piece(self._last))
-        except silence.ServerSilent:
+        except unresponsive.ServerSilent:
             self.close()
             raise
         except OSError as error:

@@ -17,10 +17,10 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config, logs
-from mirror.core.db.availability import silence
+from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import sql
 from mirror.core.db.replicas import reading
-from mirror.core.processes import deaths
+from mirror.core.processes import exits
 from mirror.core.processes.backoff import Pauses
 from web3sim.processes import channel
 from web3sim.processes.channel import Inbox, receive
@@ -102,7 +102,7 @@ class WorkerProcess:
                 if time.monotonic() >= last + _GRACE_SECONDS:
                     raise TimeoutError from None
                 if not sql.reads_elsewhere():
-                    silence.check()
+                    unresponsive.check()
                 if self.is_long and not self._slowed:
                     self._slow_down()
 
@@ -200,9 +200,9 @@ class Starter:
         process = f"simulation starter (process {self._process.pid})"
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
-        why, pause = deaths.reason(self._process.poll()), self._pauses.after(time.monotonic() - self._began)
+        why, pause = exits.reason(self._process.poll()), self._pauses.after(time.monotonic() - self._began)
         self._due = time.monotonic() + pause
-        deaths.record(process, why)
+        exits.record(process, why)
         log.error("process_died", process=process, reason=why, pause_s=round(pause))
 
     def _start(self) -> socket.socket:

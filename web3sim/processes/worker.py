@@ -26,7 +26,7 @@ from typing import Any, Self
 from mirror.core import logs
 from mirror.core.db.replicas import block_requirement
 from mirror.core.db.replicas.block_requirement import BlockNotAvailable
-from mirror.core.db.replicas.board import NO_BLOCK
+from mirror.core.db.replicas.shared_state import NO_BLOCK
 from mirror.core.processes import process_table, signals
 from web3sim.engine.interface import DeadlinePassed
 from web3sim.processes.channel import receive, send
@@ -116,15 +116,15 @@ class _Ends:
 
 def _collect() -> None:
     """Reap workers that have ended, and log those that died."""
-    from mirror.core.processes import deaths
+    from mirror.core.processes import exits
     from web3sim.processes.starter import ENDED_ON_PURPOSE
 
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             pid, status = ended
             if os.WIFSIGNALED(status) and os.WTERMSIG(status) != ENDED_ON_PURPOSE:
-                process, why = f"simulation worker (process {pid})", deaths.reason(-os.WTERMSIG(status))
-                deaths.record(process, why)
+                process, why = f"simulation worker (process {pid})", exits.reason(-os.WTERMSIG(status))
+                exits.record(process, why)
                 log.error("process_died", process=process, reason=why)
 
 

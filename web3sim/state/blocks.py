@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mirror.core.db.reading.sql import MAX_INT64, Row
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.calls.chain import chain_id
+from web3sim.calls.chain_id import chain_id
 from web3sim.engine.interface import BlockEnvironment, NotSupported
 from web3sim.state.cache import Absent, caches
 from web3sim.state.database import Reading

@@ -14,7 +14,7 @@ from web3sim.engine.versions import V070
 from web3sim.state import blocks
 from web3sim.state.blocks import BlockHashes, SelectedBlock
 from web3sim.state.database import Reading
-from web3sim.state.proxies import TOKEN_SERVICE, proxy_code
+from web3sim.state.proxy_code import TOKEN_SERVICE, proxy_code
 from web3sim.state.tables.cached import CachedTables, EntityKey
 from web3sim.state.tables.current import CurrentTables
 from web3sim.state.tables.distributed import DistributedHistoricalTables

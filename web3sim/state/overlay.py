@@ -11,7 +11,7 @@ from typing import Any, TypeVar, TypeVarTuple
 from mirror.core.values import entity_id
 from web3sim.engine.interface import AccountKind, AccountRecord, Address, Journal
 from web3sim.state.ledger import LedgerState
-from web3sim.state.proxies import proxy_code
+from web3sim.state.proxy_code import proxy_code
 from web3sim.state.tables.interface import (
     AirdropKey,
     Associations,

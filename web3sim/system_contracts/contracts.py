@@ -16,7 +16,7 @@ from web3sim.operations.prices import WITHOUT_FILES, Prices
 from web3sim.operations.refusals import Refusal, Refused
 from web3sim.state.ledger import LedgerState
 from web3sim.state.overlay import Overlay
-from web3sim.state.proxies import (
+from web3sim.state.proxy_code import (
     ACCOUNT_SERVICE,
     REDIRECT_FOR_ACCOUNT,
     REDIRECT_FOR_SCHEDULE,

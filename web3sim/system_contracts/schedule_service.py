@@ -8,7 +8,7 @@ from typing import Any
 
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ContractID, DecodeError, SchedulableTransactionBody
-from web3sim.calls.chain import chain_id
+from web3sim.calls.chain_id import chain_id
 from web3sim.engine.interface import Address
 from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.operations import prices, schedules
@@ -16,7 +16,7 @@ from web3sim.operations.refusals import Refusal, Refused, refuse_if
 from web3sim.operations.schedules import NewSchedule
 from web3sim.operations.signatures import SIGNATURE_LENGTH, contract_key
 from web3sim.operations.tokens.create import scheduled_token
-from web3sim.state.proxies import TOKEN_SERVICE
+from web3sim.state.proxy_code import TOKEN_SERVICE
 from web3sim.state.tables.interface import Entity, Schedule, Token
 from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, decoded
 from web3sim.system_contracts.account_service import signature_pairs

@@ -6,7 +6,7 @@ Results are with their contract, Ethereum transactions with their payer, and blo
 from collections.abc import Sequence
 
 from contracts.queries import ethereum
-from contracts.queries.distributed import belongings
+from contracts.queries.distributed import related_rows
 from contracts.queries.result_rows import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders, result_columns
 from contracts.queries.searches import Search
 from mirror.core.db.partitions.reading import also
@@ -97,15 +97,15 @@ def _times_with_results(query: Query, times: Sequence[int]) -> set[int]:
 
 
 def _with_addresses(results: Sequence[Result]) -> list[Result]:
-    addresses = belongings.evm_addresses(result.contract_id for result in results)
+    addresses = related_rows.evm_addresses(result.contract_id for result in results)
     return [result._replace(evm_address=addresses.get(result.contract_id)) for result in results]
 
 
 def _with_the_rest(results: Sequence[Result], times: Bounds, longest_block: int) -> list[Result]:
     """Return results with their Ethereum transactions and blocks."""
     keys = [(result.consensus_timestamp, result.payer_account_id) for result in results]
-    transactions = belongings.ethereum_transactions(keys, times)
-    blocks = belongings.blocks([at for at, _ in keys], longest_block)
+    transactions = related_rows.ethereum_transactions(keys, times)
+    blocks = related_rows.blocks([at for at, _ in keys], longest_block)
     return [
         _full(result, blocks.get(result.consensus_timestamp), transactions.get(result.consensus_timestamp))
         for result in results
@@ -146,5 +146,5 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
     if row is None:
         return None
     (result,) = _with_addresses([Result(*row)])
-    wrapped = belongings.ethereum_transactions([(at, payer)], search.times, one=True)
-    return _full(result, belongings.blocks([at]).get(at), wrapped.get(at)), contract_ids
+    wrapped = related_rows.ethereum_transactions([(at, payer)], search.times, one=True)
+    return _full(result, related_rows.blocks([at]).get(at), wrapped.get(at)), contract_ids

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ledger.ingest.balances.start import LONGEST_FILE, Start
-from ledger.ingest.coverage import begins_network
-from ledger.ingest.trust import Trust
+from ledger.ingest.loaded_ranges import begins_network
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.balance.balance_file import BalanceFile
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.errors import StreamFileError

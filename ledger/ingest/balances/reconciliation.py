@@ -14,11 +14,11 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.balances.start import offset_of, stage
 from ledger.ingest.computed.balance_snapshots import TREASURY_NUM
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
 from ledger.stream.source.balances import BalanceDownload, PublishedBalances
 from mirror.core import config
-from mirror.core.db import coverage
+from mirror.core.db import loaded_ranges
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 from mirror.models import LoadedRange
@@ -170,7 +170,7 @@ def _between(cursor: CursorWrapper, file: BalanceFile) -> dict[str, int | str]:
     cursor.execute(_OFFSET, [at])
     stored = cursor.fetchone()
     last = at + (stored[0] if stored else offset_of(at))
-    loaded = coverage.read()
+    loaded = loaded_ranges.read()
     if not loaded.is_known:
         raise NotComparable(
             f"{file.name}: what is loaded is not known until `manage.py upgrade` has listed it."
@@ -207,7 +207,7 @@ def is_comparable() -> bool:
 
     Otherwise every balance of the network might differ at every file, or all transfers be summed.
     """
-    intervals = coverage.read().intervals
+    intervals = loaded_ranges.read().intervals
     if not intervals or not config.value(_SNAPSHOTS):
         return False
     return intervals[-1].rests_on in _BASES and not intervals[-1].filters
@@ -227,7 +227,7 @@ def compare_newest(download: BalanceDownload, trust: Trust, *, again: bool = Fal
 
 
 def _newest(download: BalanceDownload, trust: Trust, *, after: int) -> PublishedBalances | None:
-    intervals = coverage.read().intervals
+    intervals = loaded_ranges.read().intervals
     if not intervals:
         return None
     start, end = intervals[-1].start, intervals[-1].end

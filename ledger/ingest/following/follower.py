@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from ledger.ingest.chain import NO_HASH, Position, block_number, chained
 from ledger.ingest.errors import IngestError
 from ledger.ingest.following.retry_state import RetryState
+from ledger.ingest.hash_chain import NO_HASH, Position, block_number, chained
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.record import names
 from ledger.stream.signature.quorum import Quorum

@@ -23,7 +23,7 @@ from ledger.ingest.rows.registry import load_handlers
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config, logs
 from mirror.core.metrics import files
-from mirror.core.processes import deaths, signals
+from mirror.core.processes import exits, signals
 
 log = logs.logger(__name__)
 
@@ -177,7 +177,7 @@ class Readers:
         reason = reader.reason_of_end()
         reader.stop()
         process = f"a reader of stream files (process {reader.pid})"
-        deaths.record(process, reason)
+        exits.record(process, reason)
         log.error("process_died", process=process, reason=reason)
         if none_left:
             self._give_back()
@@ -220,7 +220,7 @@ class _ReaderProcess:
     def reason_of_end(self) -> str:
         """Say why the process, whose connection has ended, has ended itself."""
         self._process.join(_STOP_SECONDS)
-        return deaths.reason(self._process.exitcode)
+        return exits.reason(self._process.exitcode)
 
     def stop(self) -> None:
         self._process.terminate()

@@ -24,7 +24,7 @@ from ledger.ingest.prefetch.deferred_lookups import (
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.file_rows import FileRows
 from ledger.ingest.rows.persist import Persist
-from ledger.ingest.trust import changes_nodes
+from ledger.ingest.trusted_nodes import changes_nodes
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.stream_file import StreamFile

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ledger import models
 from ledger.archive.originals import ArchiveSelection
-from ledger.ingest.chain import Position
 from ledger.ingest.computed.balance_snapshots import Snapshots
-from ledger.ingest.coverage import Coverage, Range
 from ledger.ingest.errors import IngestError
+from ledger.ingest.hash_chain import Position
+from ledger.ingest.loaded_ranges import Coverage, Range
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.prefetch.deferred_lookups import DirtyKeys, OrderedEntities, OrderedFileContents
@@ -22,7 +22,7 @@ from ledger.ingest.rows.file_rows import FileRows, previous_hashes
 from ledger.ingest.rows.persist import Persist
 from ledger.ingest.stages.options import LoadOptions, Progress
 from ledger.ingest.stages.verify import NextFile
-from ledger.ingest.trust import changes_nodes
+from ledger.ingest.trusted_nodes import changes_nodes
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import logs

@@ -7,7 +7,7 @@ from ledger.ingest.prefetch.deferred_lookups import DirtyKeys
 from ledger.ingest.prefetch.processes import Arrival, Readers
 from ledger.ingest.prefetch.reading import PrefetchedFile, PrefetchRequest
 from ledger.ingest.stages.options import Progress
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.source.stream_file import StreamFile
 
 

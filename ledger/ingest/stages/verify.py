@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, replace
 
-from ledger.ingest.chain import (
+from ledger.ingest.hash_chain import (
     ChainedFile,
     LoadedFiles,
     Position,
@@ -13,7 +13,7 @@ from ledger.ingest.chain import (
 )
 from ledger.ingest.prefetch.reading import PrefetchedFile
 from ledger.ingest.stages.options import LoadOptions, Progress
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.metrics import ingest

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from django.db import connection, transaction
 
-from ledger.ingest import coverage, stored_network
+from ledger.ingest import loaded_ranges, stored_network
 from ledger.ingest.errors import TableSwapRequested
 from ledger.ingest.rows.registry import start_work
 from ledger.ingest.stages.build import FileBatch, LoadedFile
@@ -74,7 +74,7 @@ def _write(batch: FileBatch, table: int) -> None:
         if cursor.fetchone() != (table,):
             raise TableSwapRequested
         batch.rows.write(cursor)
-        coverage.write(cursor, batch.ranges.values())
+        loaded_ranges.write(cursor, batch.ranges.values())
         if batch.archive:
             # Not before COPY: small files are archived in the time that this takes.
             batch.archive.finish()

@@ -11,20 +11,20 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from ledger.ingest.chain import Position, block_number
 from ledger.ingest.errors import IngestError
+from ledger.ingest.hash_chain import Position, block_number
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.file_rows import FileRows
 from ledger.ingest.rows.persist import Persist
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.ingest.verify.comparison import differences
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.stream_file import StreamFile
-from mirror.core.db import coverage
+from mirror.core.db import loaded_ranges
 from mirror.core.values import timestamp
 from mirror.core.values.timestamp import MAX, instant
 
@@ -142,7 +142,7 @@ class Verification:
         self._last: Position | None = None
         self._group: list[_ReadFile] = []
         self._stopping = False
-        self._loaded = coverage.NOBODY_KNOWS
+        self._loaded = loaded_ranges.NOBODY_KNOWS
         # Whether the file before was not loaded either.
         self._outside = False
 
@@ -151,7 +151,7 @@ class Verification:
         self._stopping = True
 
     def run(self, files: Iterable[StreamFile]) -> Checked:
-        items, self._loaded = 0, coverage.read()
+        items, self._loaded = 0, loaded_ranges.read()
         for source in files:
             if self._stopping:
                 break

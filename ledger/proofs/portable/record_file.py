@@ -11,8 +11,8 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from ledger.proofs.portable.document import FORM, NotProved, read
-from ledger.proofs.portable.shape import RecordFileProofJson
-from ledger.proofs.portable.verdict import Expected, Transaction, Trusted, Verdict
+from ledger.proofs.portable.documents import RecordFileProofJson
+from ledger.proofs.portable.result import Expected, Transaction, Trusted, Verdict
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
 from ledger.stream.record.formats import V5, V6, VERSIONS, read_record_file

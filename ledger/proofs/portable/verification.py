@@ -1,7 +1,7 @@
 """Verifying the proof of a transaction, of whatever kind, with nothing but what its reader trusts."""
 
 from ledger.proofs.portable.document import FORM, NotProved, parsed
-from ledger.proofs.portable.verdict import Expected, Trusted, Verdict
+from ledger.proofs.portable.result import Expected, Trusted, Verdict
 from ledger.stream.block.names import BLOCK_VERSION
 from mirror.core.values import timestamp
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ledger.archive.location import block_path
 from ledger.proofs.portable.block.compose import Unprovable, compose
-from ledger.proofs.portable.shape import BlockProofJson
+from ledger.proofs.portable.documents import BlockProofJson
 from ledger.proofs.state import fetching, locations
 from ledger.proofs.state.errors import NotFetched
 from ledger.queries import ledgers

@@ -12,7 +12,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from ledger.proofs.portable.document import base64
-from ledger.proofs.portable.shape import CompactRecordFileJson
+from ledger.proofs.portable.documents import CompactRecordFileJson
 from ledger.proofs.state import blocks, fetching, locations
 from ledger.proofs.state.errors import NotFetched, NotStored
 from ledger.queries import state_proofs as queries

@@ -1,6 +1,6 @@
 """Metrics of the database and of the connections to it."""
 
-from mirror.core.metrics.kinds import Counter, Gauge
+from mirror.core.metrics.types import Counter, Gauge
 
 UP = Gauge("mirror_database_up", "1 while the database answers, else 0.")
 BYTES = Gauge("mirror_database_bytes", "Size of the database.")

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 # The modules that declare metrics: all are shown, also those that nothing in this process counts.
 from mirror.core.metrics import files
 from mirror.core.metrics import grpc as grpc
-from mirror.core.metrics.kinds import METRICS, Counter, Histogram, Labels, Metric
+from mirror.core.metrics.types import METRICS, Counter, Histogram, Labels, Metric
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

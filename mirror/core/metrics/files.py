@@ -19,7 +19,7 @@ import orjson
 from django.conf import settings
 
 from mirror.core import logs
-from mirror.core.metrics.kinds import METRICS, Gauge, Labels
+from mirror.core.metrics.types import METRICS, Gauge, Labels
 from mirror.core.processes import process_table
 from mirror.core.processes.file_lock import locked
 

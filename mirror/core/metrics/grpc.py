@@ -1,6 +1,6 @@
 """Metrics of the gRPC API, under the names of the original and of its dashboards."""
 
-from mirror.core.metrics.kinds import Counter, Gauge, Histogram
+from mirror.core.metrics.types import Counter, Gauge, Histogram
 
 SUBSCRIBERS = Gauge("hiero_mirror_grpc_subscribers", "Subscriptions of topics that are open.", ("type",))
 CONSENSUS_LATENCY = Histogram(

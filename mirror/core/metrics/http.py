@@ -1,6 +1,6 @@
 """Metrics of requests and of the response cache."""
 
-from mirror.core.metrics.kinds import Counter, Gauge, Histogram
+from mirror.core.metrics.types import Counter, Gauge, Histogram
 
 REQUESTS = Histogram(
     "mirror_http_request_seconds",

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mirror.core.metrics.kinds import Counter
+from mirror.core.metrics.types import Counter
 
 FILES = Counter("mirror_ingest_files_total", "Stream files that were loaded and committed.")
 TRANSACTIONS = Counter("mirror_ingest_transactions_total", "Transactions that were loaded and committed.")

@@ -1,6 +1,6 @@
 """Metrics of the node as a whole: what it is, how well it is, and what its processes and its disk take."""
 
-from mirror.core.metrics.kinds import Gauge
+from mirror.core.metrics.types import Gauge
 
 BUILD = Gauge("mirror_build_info", "Always 1; the labels say what runs.", ("version", "python", "network"))
 READY = Gauge("mirror_ready", "1 while /health/readiness answers 200, else 0.")

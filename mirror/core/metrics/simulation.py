@@ -1,6 +1,6 @@
 """Metrics of simulated contract calls and opcode traces, and of the processes that run them."""
 
-from mirror.core.metrics.kinds import Counter, Gauge, Histogram
+from mirror.core.metrics.types import Counter, Gauge, Histogram
 
 SECONDS = Histogram(
     "mirror_simulation_seconds",

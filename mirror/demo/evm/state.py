@@ -21,7 +21,7 @@ from mirror.demo.world.contracts import Contract, Hook
 from mirror.demo.world.tokens import Token
 from mirror.demo.world.world import World
 from web3sim.engine.interface import AccountKind
-from web3sim.state.proxies import proxy_code
+from web3sim.state.proxy_code import proxy_code
 
 CHAIN_ID = 298
 # The system contract as which hooks run.

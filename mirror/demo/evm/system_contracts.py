@@ -14,7 +14,7 @@ from eth_abi.abi import decode
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ResponseCodeEnum
 from mirror.core.values.hashes import keccak256
-from web3sim.state.proxies import REDIRECT_FOR_TOKEN
+from web3sim.state.proxy_code import REDIRECT_FOR_TOKEN
 
 SERVICES = TOKENS, RATE, RANDOM, SCHEDULES = 0x167, 0x168, 0x169, 0x16B
 _SUCCEEDED: bytes = ResponseCodeEnum.Value("SUCCESS").to_bytes(32, "big")

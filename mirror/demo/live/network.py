@@ -10,7 +10,7 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.loader_lock import loader_lock
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.config.errors import OperatorError

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ledger.ingest.chain import Position
+from ledger.ingest.hash_chain import Position
 from ledger.proofs import threshold as block_proof
 from ledger.stream.block import names as block_names
 from ledger.stream.record import names

@@ -9,7 +9,7 @@ from ledger.ingest import filters, pipeline
 from ledger.ingest.estimate import Estimate, estimate
 from ledger.ingest.following.configured_bucket import is_paid
 from ledger.ingest.prefetch.processes import readers_for
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror.core import config

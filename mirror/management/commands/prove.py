@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from ledger.proofs.portable.document import NotProved
-from ledger.proofs.portable.verdict import Expected, Trusted
+from ledger.proofs.portable.result import Expected, Trusted
 from ledger.proofs.portable.verification import verify
 from ledger.proofs.state import state_proof
 from ledger.proofs.state.errors import NoProof, NotFetched

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 
 from ledger.ingest.balances.reconciliation import NotComparable, Outcome, compare_newest, reconcile
 from ledger.ingest.following.configured_bucket import open_balance_download
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.errors import StreamFileError
 from mirror.core.db.reading import timeouts

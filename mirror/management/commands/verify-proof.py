@@ -54,7 +54,7 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from ledger.proofs.portable.document import NotProved, printable
-        from ledger.proofs.portable.verdict import Trusted
+        from ledger.proofs.portable.result import Trusted
         from ledger.proofs.portable.verification import verify
 
         expected = _expected(options["id"], options["nonce"], options["scheduled"])
@@ -94,7 +94,7 @@ def _ledger_id(text: str) -> bytes:
 
 def _expected(text: str | None, nonce: int, scheduled: bool) -> Any:
     """Return the transaction that has to be proved, its id in the spelling with dashes; None for any."""
-    from ledger.proofs.portable.verdict import Expected
+    from ledger.proofs.portable.result import Expected
     from mirror.core.values import transaction_id
 
     if text is None:

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from ledger.ingest import filters
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.ingest.verify.ranges import time_of, within
 from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.errors import StreamFileError

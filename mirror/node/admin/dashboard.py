@@ -14,7 +14,7 @@ from typing import Any
 
 from mirror.core.config import clock
 from mirror.core.db import statements
-from mirror.core.processes import deaths
+from mirror.core.processes import exits
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import result_codes, transaction_types
 from mirror.core.values.human_readable import duration
@@ -199,7 +199,7 @@ def incidents(status: Status) -> Iterator[Incident]:
             f"The block node {node['name']} is set aside: {node['last_failure']}",
             f"In {duration(seconds)} it is asked again like the others.",
         )
-    for death in islice(deaths.recent(_DEATHS_SECONDS), _MOST_INCIDENTS):
+    for death in islice(exits.recent(_DEATHS_SECONDS), _MOST_INCIDENTS):
         ago = duration(round(max(time.time() - death.at, 0)))
         yield Incident(f"{ago} ago", f"The {death.process} {death.why}", "It is started again.")
     for row in status.skipped_transaction[:_MOST_INCIDENTS]:

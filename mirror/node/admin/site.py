@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from mirror.core.admin.site import MirrorAdminSite
 from mirror.node.admin import dashboard
 from mirror.node.health import inventory, replicas, status
-from mirror.node.health.coverage import loaded_text, supply_text
+from mirror.node.health.loaded_ranges import loaded_text, supply_text
 from mirror.web.pages.answer import marked
 
 

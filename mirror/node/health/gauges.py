@@ -21,17 +21,17 @@ from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.backfill import TITLES
 from mirror.core.db.reading import bounded_query
-from mirror.core.db.replicas.board import State
+from mirror.core.db.replicas.shared_state import State
 from mirror.core.metrics import database, files, node
-from mirror.core.metrics.kinds import Gauge, Labels
-from mirror.core.processes import deaths
+from mirror.core.metrics.types import Gauge, Labels
+from mirror.core.processes import exits
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
 from mirror.node.health import block_nodes, checks, inventory, replicas
 from mirror.node.health.checks import Health
 from mirror.node.health.processes import of_node
 from mirror.node.health.status import Status
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 
 Reading = tuple[Gauge, Labels, float]
 
@@ -81,7 +81,7 @@ class Readings:
         yield from _of_replicas()
         yield from _of_processes()
         yield from _of_disks()
-        for kind, count in Counter(_kind(each.process) for each in deaths.recent(_HOUR)).items():
+        for kind, count in Counter(_kind(each.process) for each in exits.recent(_HOUR)).items():
             yield node.DEATHS, (kind,), count
         yield node.BUILD, (settings.VERSION, platform.python_version(), config.value("network")), 1
 

@@ -20,14 +20,14 @@ from ledger.archive.location import BLOCKS, PERIOD, archive_location, archived_k
 from mirror.core import compiled, config
 from mirror.core.db import statements
 from mirror.core.db.distribution import is_distributed, shards
-from mirror.core.processes.deaths import Death, recent
+from mirror.core.processes.exits import Death, recent
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.human_readable import byte_size, duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
 from mirror.node.health import checks, ledger_id, replicas
-from mirror.node.health.coverage import loaded_text, supply_text
 from mirror.node.health.facts import State
+from mirror.node.health.loaded_ranges import loaded_text, supply_text
 from mirror.node.health.replicas import Replica
 from mirror.node.health.status import Status, process_of
 from mirror.operations.retention import plan

@@ -12,8 +12,8 @@ from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.replicas import block_requirement, servers, watching
-from mirror.core.db.replicas.board import NO_BLOCK, State
 from mirror.core.db.replicas.servers import Server
+from mirror.core.db.replicas.shared_state import NO_BLOCK, State
 from mirror.core.db.replicas.watching import MOST_LAG, ServerState
 from mirror.core.values.human_readable import duration
 

@@ -12,15 +12,15 @@ from ledger.archive.location import archived_kinds
 from ledger.stream.source.incidents import LASTS_SECONDS
 from mirror.core import config
 from mirror.core.config import clock
-from mirror.core.db import coverage, statements
+from mirror.core.db import loaded_ranges, statements
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import transaction_types
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LOADER_LOCK, LoaderState
 from mirror.node.health import block_nodes, facts
-from mirror.node.health.coverage import loaded_json
 from mirror.node.health.facts import Block, Facts, MissingArchiveFile, State, seconds
+from mirror.node.health.loaded_ranges import loaded_json
 from mirror.operations.upgrade import remaining
 
 # A clock so far behind the last block is wrong.
@@ -274,7 +274,7 @@ def read() -> Status:
         archive_failure=missing,
         upgrade=remaining.read(),
         standby=standby,
-        loaded=coverage.read(),
+        loaded=loaded_ranges.read(),
         difference=difference or "",
     )
 

@@ -12,7 +12,7 @@ from ledger.archive import retention
 from ledger.archive.originals import ArchiveSelection
 from ledger.archive.repair import RepairSource, repair
 from ledger.archive.store import ArchiveStore, ArchiveUnavailable, open_archive
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.blocks import BlockSource
 from mirror.core import config, logs

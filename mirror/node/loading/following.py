@@ -19,7 +19,7 @@ from ledger.ingest.following.cutover import Choice, CutoverFollower, LastFile, S
 from ledger.ingest.following.follower import BlockFollower, Follower, Span
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.source.local import find_record_files

@@ -19,7 +19,7 @@ from ledger.ingest.balances.reconciliation import (
 )
 from ledger.ingest.errors import IngestError
 from ledger.ingest.following.configured_bucket import open_balance_download
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.balances import BalanceDownload
 from mirror.core import config, logs

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ledger.ingest.balances import choosing
 from ledger.ingest.balances.start import Start
-from ledger.ingest.chain import Position
 from ledger.ingest.following.configured_bucket import open_balance_download
-from ledger.ingest.trust import Trust
+from ledger.ingest.hash_chain import Position
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.record.names import shortest_time
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.balances import LONGEST_BEFORE

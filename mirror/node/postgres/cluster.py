@@ -22,7 +22,7 @@ from pathlib import Path
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes import signals
 from mirror.node.postgres import replication
-from mirror.node.postgres.place import PORT, Place, wheel_folder
+from mirror.node.postgres.installation import PORT, Place, wheel_folder
 
 DATABASE = ROLE = "mirror_node"
 #: The role that only reads, if there is one: see mirror.node.start.reader_role.

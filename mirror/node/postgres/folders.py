@@ -5,7 +5,7 @@ import pwd
 from pathlib import Path
 
 from mirror.node.postgres.cluster import ServerError
-from mirror.node.postgres.place import Place
+from mirror.node.postgres.installation import Place
 
 
 def make_home(place: Place) -> None:

@@ -13,9 +13,9 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from mirror.core import config
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.node.admin.access import write_secret
-from mirror.node.postgres.place import Place
+from mirror.node.postgres.installation import Place
 
 SETTING = "db.replicas"
 ROLE = "mirror_replica"
@@ -46,7 +46,7 @@ def access() -> str:
     """Return the lines of pg_hba.conf for replicas. Errors: InvalidSetting."""
     if not is_on():
         return ""
-    proxies.check(SETTING)
+    reverse_proxies.check(SETTING)
     lines = ["local replication all peer map=node"]
     for address in config.value(SETTING):
         # pg_hba.conf wants the length of a network, also for a single address.

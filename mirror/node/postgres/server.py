@@ -22,7 +22,7 @@ from typing import IO
 from mirror.core.processes import process_table, signals
 from mirror.node.postgres import cluster, folders
 from mirror.node.postgres.cluster import ServerError
-from mirror.node.postgres.place import PORT, Place, place
+from mirror.node.postgres.installation import PORT, Place, place
 
 Say = Callable[[str], None]
 

@@ -22,7 +22,7 @@ from mirror.core.values.human_readable import duration
 from mirror.node.postgres import replication
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 
 OLDEST_VERSION = 15
 

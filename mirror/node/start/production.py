@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error
 
 from mirror.core import config
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.core.config.errors import OperatorError
 from mirror.node.admin import access
 
@@ -51,17 +51,15 @@ def problems() -> Iterator[str]:
                 f"{_variable('web.adminOrigins')} names {origin}: passwords would travel in plain text, so "
                 "name an address that begins with https://."
             )
-    if not config.value(proxies.SETTING):
+    proxies = _variable(reverse_proxies.SETTING)
+    if not config.value(reverse_proxies.SETTING):
         yield (
-            f"{_variable(proxies.SETTING)} is empty: HTTPS needs a proxy in front, and all clients would "
-            "have its address, for limits, for failed sign-ins and for /metrics. List the addresses of your "
-            "proxies."
+            f"{proxies} is empty: HTTPS needs a proxy in front, and all clients would have its address, for "
+            "limits, for failed sign-ins and for /metrics. List the addresses of your proxies."
         )
-    for text in config.value(proxies.SETTING):
+    for text in config.value(reverse_proxies.SETTING):
         if ip_network(text).prefixlen == 0:
-            yield (
-                f"{_variable(proxies.SETTING)} trusts everybody ({text}): list the addresses of your proxies."
-            )
+            yield f"{proxies} trusts all addresses ({text}): list those of your proxies."
     key = config.value("web.secretKey")
     if key and (len(key) < _LEAST_CHARACTERS or len(set(key)) < _LEAST_DIFFERENT):
         yield (

@@ -14,7 +14,7 @@ from multiprocessing.context import ForkProcess as Process
 
 from mirror.core import logs
 from mirror.core.config.errors import OperatorError
-from mirror.core.processes import deaths, process_table, signals
+from mirror.core.processes import exits, process_table, signals
 from mirror.core.processes.backoff import Pauses
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.server import Server
@@ -47,7 +47,7 @@ class _Watched:
         pause = self._pauses.after(time.monotonic() - self._began)
         self._due = time.monotonic() + pause
         when = f"in {pause:.0f} s" if pause else "now"
-        deaths.record(process, why)
+        exits.record(process, why)
         # The sentence is for people who look on, the line for what reads the log.
         log.error("process_died", process=process, reason=why, pause_s=round(pause))
         self._say(f"{process[0].upper()}{process[1:]} {why}. It is started again {when}.")
@@ -71,7 +71,7 @@ class Part(_Watched):
         elif process.exitcode not in self._fine:
             self._process = None
             self.deaths += 1
-            self._died(f"{self.name} (process {process.pid})", deaths.reason(process.exitcode))
+            self._died(f"{self.name} (process {process.pid})", exits.reason(process.exitcode))
 
     def _start(self) -> None:
         context = multiprocessing.get_context("fork")
@@ -119,7 +119,7 @@ class Database(_Watched):
                 self._revive()
         elif not self._server.alive():
             self._away = True
-            why = deaths.reason(self._server.exit_code)
+            why = exits.reason(self._server.exit_code)
             self._died(
                 f"{self.name} (process {self._pid})", f"{why}, and its log is {self._server.place.log}"
             )
@@ -154,8 +154,8 @@ class Database(_Watched):
         self._read = size
         for kind, pid, number in _KILLED.findall(text):
             process = f"PostgreSQL's {kind} (process {pid})"
-            why = deaths.reason(-int(number))
-            deaths.record(process, why)
+            why = exits.reason(-int(number))
+            exits.record(process, why)
             log.error("process_died", process=process, reason=why)
             self._say(f"{process} {why}; PostgreSQL ends all its sessions and repairs itself.")
 

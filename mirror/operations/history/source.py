@@ -5,10 +5,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ledger.ingest.chain import Position
 from ledger.ingest.following.configured_bucket import open_download
 from ledger.ingest.following.follower import Follower, Span
-from ledger.ingest.trust import Trust
+from ledger.ingest.hash_chain import Position
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.block.names import is_block
 from ledger.stream.source.local import FileOnDisk, find_record_files
 from ledger.stream.source.stream_file import StreamFile

@@ -1,13 +1,13 @@
 """All backfills by name, in the order in which they run."""
 
 from contracts.backfills import allowances, indexes, logs, weibars
-from ledger.backfills import blocks, coverage, rewards
+from ledger.backfills import blocks, loaded_ranges, rewards
 from mirror.core.db.backfill import INDEX_BUILDS, TITLES, Backfill, Division, IndexBuild
 
 _OF_ROWS = (
     allowances.SPENT_BY_CONTRACTS,
     blocks.TIMES,
-    coverage.RANGES,
+    loaded_ranges.RANGES,
     indexes.POSITIONS,
     logs.DUPLICATES,
     logs.HASHES,

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from grpc import StatusCode
 
 from mirror.core import config
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.web.grpc.requests import Refusal
 from mirror.web.requests import rate_limits
 
@@ -20,8 +20,8 @@ def address(context: Any) -> str:
     environment = {"REMOTE_ADDR": peer}
     forwarded = [text for name, text in context.invocation_metadata() or () if name == "x-forwarded-for"]
     if forwarded:
-        environment[proxies.FORWARDED_FOR] = ",".join(forwarded)
-    return proxies.client(environment)
+        environment[reverse_proxies.FORWARDED_FOR] = ",".join(forwarded)
+    return reverse_proxies.client(environment)
 
 
 class Limiter:
@@ -34,7 +34,7 @@ class Limiter:
 
     def check(self, client: str) -> None:
         """Count a call. Errors: Refusal."""
-        if self._exempt and proxies.is_within(client, self._exempt):
+        if self._exempt and reverse_proxies.is_within(client, self._exempt):
             return
         if not self._limits.take(client).admitted:
             text = f"Too many requests: a client may make {self._rate} calls a second. Please retry later"

@@ -9,7 +9,7 @@ from typing import Any
 
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.availability import silence
+from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import timeouts
 from mirror.core.db.replicas import reading, watching
 from mirror.core.db.scheduling import repeated
@@ -80,7 +80,7 @@ async def _serve() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     server = Server()
-    checks: list[repeated.Check] = [partial(silence.look, server.threads.is_at_work), *watching.checks()]
+    checks: list[repeated.Check] = [partial(unresponsive.look, server.threads.is_at_work), *watching.checks()]
     for check in checks:
         repeated.start(check)
     try:

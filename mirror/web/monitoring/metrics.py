@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from mirror.core import config
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.node.health.gauges import Readings
 
 ALLOWED = "metrics.allowed"
@@ -17,13 +17,13 @@ _readings = Readings()
 
 def is_allowed(request: HttpRequest) -> bool:
     """Return whether a request comes from a client that may know how the node is."""
-    return proxies.is_within(proxies.client(request.META), config.value(ALLOWED))
+    return reverse_proxies.is_within(reverse_proxies.client(request.META), config.value(ALLOWED))
 
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     if not is_allowed(request):
-        client = proxies.client(request.META)
+        client = reverse_proxies.client(request.META)
         return HttpResponse(
             f"The metrics of this node are not for {client}: the setting {ALLOWED} says for whom they are.\n",
             status=403,

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.html import escape
 from django.views.decorators.http import require_safe
 
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.web.pages import answer
 
 FOLDER = Path(__file__).parents[2] / "docs"
@@ -25,7 +25,7 @@ _LONG_SECTIONS = 3
 @require_safe
 def documentation(request: HttpRequest, name: str = "") -> HttpResponse:
     """Show a page; the index without `name`. Errors: Http404."""
-    address = f"{request.scheme}://{request.get_host()}{proxies.prefix(request.META)}"
+    address = f"{request.scheme}://{request.get_host()}{reverse_proxies.prefix(request.META)}"
     return answer.page(escape(address).join(_html(name)), max_age=_MAX_AGE_SECONDS)
 
 

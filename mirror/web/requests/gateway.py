@@ -17,7 +17,7 @@ from typing import Any, cast
 from granian.server import mp
 
 from mirror.core import config, logs
-from mirror.core.db.availability import silence
+from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import budget, statements
 from mirror.core.db.replicas import watching
 from mirror.core.db.scheduling import repeated, request_scheduler
@@ -83,7 +83,7 @@ def started(
         Disconnections(scheduler).look,
         *(partial(scheduler.serve_slot, slot) for slot in slots),
         Minutes().record,
-        partial(silence.look, gateway.open.older_than),
+        partial(unresponsive.look, gateway.open.older_than),
         *watching.checks(),
     ]
     for check in alone:

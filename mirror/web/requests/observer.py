@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from django.urls import Resolver404
 
 from mirror.core import config
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.core.db.reading.statements import Noted
 from mirror.core.logs import access
 from mirror.core.metrics import http
@@ -98,7 +98,7 @@ class Observer:
                 ms=milliseconds(now - arrived),
                 waited_ms=milliseconds(began - arrived),
                 bytes=size or 0,
-                client=proxies.client(environment),
+                client=reverse_proxies.client(environment),
             )
 
     def sent(
@@ -119,7 +119,7 @@ class Observer:
             round((time.monotonic() - arrived) * 1000, 2),
             sum(rows or 0 for *_, rows in noted),
             size,
-            proxies.client(environment),
+            reverse_proxies.client(environment),
             environment[ENVIRONMENT_ID],
         )
 

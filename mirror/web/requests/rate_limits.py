@@ -18,7 +18,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any, NamedTuple
 
 from mirror.core import config
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.web.requests.paths import is_of_api
 
 RATE, BURST, EXEMPT = (f"rest.rateLimit.{name}" for name in ("requestsPerSecond", "burst", "exempt"))
@@ -112,8 +112,8 @@ class Limiter:
         """Count a request; None for one that no limit is for."""
         if not is_of_api(environment["PATH_INFO"]) or environment["REQUEST_METHOD"] == "OPTIONS":
             return None
-        client = proxies.client(environment)
-        if self._exempt and proxies.is_within(client, self._exempt):
+        client = reverse_proxies.client(environment)
+        if self._exempt and reverse_proxies.is_within(client, self._exempt):
             return None
         return self.limits.take(client)
 

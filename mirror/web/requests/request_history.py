@@ -19,7 +19,7 @@ from mirror.core.config import clock
 from mirror.core.db.availability import outage
 from mirror.core.db.reading import bounded_query
 from mirror.core.metrics import files, http, ingest
-from mirror.core.metrics.kinds import Histogram
+from mirror.core.metrics.types import Histogram
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger("mirror.web")

@@ -18,7 +18,7 @@ from mirror.demo.publish.history import History
 from mirror.demo.streams.record_files import Composer
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.node.postgres import server as embedded
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 from tests.benchmarks.backfill import arguments, environment
 from tests.node import ROOT
 

@@ -17,7 +17,7 @@ from mirror.demo.streams.blocks.frame import NativeBlock
 from mirror.demo.streams.record_files import Block, Composer
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.place import PORT, place
+from mirror.node.postgres.installation import PORT, place
 from mirror.node.postgres.server import in_use
 from tests.benchmarks import streams
 from tests.signing import signing_nodes

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 from mirror.node.postgres.server import in_use
 
 ROOT = Path(__file__).resolve().parents[3]

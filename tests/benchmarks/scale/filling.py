@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 from mirror.node.postgres.server import Server
 from tests.benchmarks.scale.databases import ROOT
 from tests.benchmarks.scale.rows import FUNCTIONS, IN_ORDER, SECOND, STEPS, Shape

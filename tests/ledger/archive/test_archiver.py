@@ -20,7 +20,7 @@ from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.configured_bucket import open_download
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.prefetch.processes import Readers
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block.names import in_bucket
 from ledger.stream.record.names import signature_name

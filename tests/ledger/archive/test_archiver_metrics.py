@@ -8,7 +8,7 @@ from django.db import DatabaseError, connection
 from ledger.archive.archiver import ArchivingFailed
 from ledger.ingest.pipeline import Pipeline
 from mirror.core.metrics import ingest
-from mirror.core.metrics.kinds import Counter
+from mirror.core.metrics.types import Counter
 from tests.ledger.archive.test_archiver import load
 from tests.ledger.ingest.following.network import follow
 

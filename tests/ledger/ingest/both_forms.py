@@ -12,7 +12,7 @@ from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.prefetch.processes import Readers
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import ContractFunctionResult
 from mirror.demo.keys.nodes import nodes

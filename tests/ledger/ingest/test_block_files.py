@@ -9,7 +9,7 @@ from django.db import connection
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.block.names import parse
 from ledger.stream.signature.quorum import NoQuorum
 from ledger.stream.source.blocks import local_block

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.block import names
 from ledger.stream.record.formats import read_record_file

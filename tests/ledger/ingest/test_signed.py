@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import NoAddressBook, Quorum
 from ledger.stream.source.local import LocalRecordFile, find_record_files

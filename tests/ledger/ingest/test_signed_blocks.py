@@ -7,7 +7,7 @@ import pytest
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import KNOWN_NETWORKS, Trust
+from ledger.ingest.trusted_nodes import KNOWN_NETWORKS, Trust
 from ledger.ingest.verify.verification import Finding, Verification
 from ledger.proofs.threshold import identity
 from ledger.proofs.threshold.identity import FIRST_LEDGER

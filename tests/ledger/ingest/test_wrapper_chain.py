@@ -6,7 +6,7 @@ import pytest
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.ingest.verify.verification import Finding, Verification
 from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.source.blocks import local_block

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.proofs.portable.record_file import verify
-from ledger.proofs.portable.verdict import Expected, Trusted
+from ledger.proofs.portable.result import Expected, Trusted
 from ledger.stream.record.formats import read_record_file
 from mirror.core.values import timestamp, transaction_id
 from tests.api import Api

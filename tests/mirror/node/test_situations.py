@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 
 from mirror.core.db.backfill import TITLES
-from mirror.core.processes.deaths import Death
+from mirror.core.processes.exits import Death
 from mirror.management.commands.status import Command
 from mirror.node.health import checks
 from mirror.node.health.facts import Block, MissingArchiveFile, State

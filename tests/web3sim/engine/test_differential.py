@@ -12,7 +12,7 @@ import pytest
 from tests.web3sim.engine.programs import program
 from tests.web3sim.engine.world import BLOCK
 from web3sim.engine.interface import Status
-from web3sim.engine.plain import ENGINE as PLAIN
+from web3sim.engine.pyevm import ENGINE as PLAIN
 from web3sim.engine.translation.engine import TranslatedEngine
 
 PROGRAMS = int(os.environ.get("MIRROR_TEST_PROGRAMS", "1500"))

@@ -16,7 +16,7 @@ from mirror.core.values.hashes import keccak256
 from tests.web3sim.engine.world import BLOCK, SENDER, World, long_zero
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.interface import CallRequest, CallResult, Halt, Profile, Status
-from web3sim.engine.plain import PlainEngine
+from web3sim.engine.pyevm import PlainEngine
 
 ECRECOVER, SHA256, RIPEMD160, IDENTITY, MODEXP, ADD, MULTIPLY, PAIRING, BLAKE2F, KZG = range(1, 11)
 # Its names are not declared.

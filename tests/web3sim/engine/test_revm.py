@@ -14,7 +14,7 @@ from tests.web3sim.engine.programs import program
 from tests.web3sim.engine.world import BLOCK as LATER
 from tests.web3sim.engine.world import World
 from web3sim.engine.interface import CallRequest, CallResult, Log, Profile, Status
-from web3sim.engine.plain import ENGINE
+from web3sim.engine.pyevm import ENGINE
 
 # Not all that it takes is declared.
 pyrevm: Any = _pyrevm

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.core.db.availability import outage, silence
+from mirror.core.db.availability import outage, unresponsive
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 from tests.build import Build
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -450,7 +450,7 @@ def test_silent_database_ends_the_process_of_pieces(pool, monkeypatch):
     silent = threading.Event()
     silent.set()
     monkeypatch.setattr(outage, "silent", silent)
-    with theirs, pytest.raises(silence.ServerSilent):
+    with theirs, pytest.raises(unresponsive.ServerSilent):
         next(Pieces(pool, WorkerProcess(ours, process.pid), soon()))
     assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
 

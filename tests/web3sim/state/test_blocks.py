@@ -3,7 +3,7 @@ import hashlib
 import pytest
 
 from tests.build import SECOND, START
-from web3sim.calls.chain import chain_id
+from web3sim.calls.chain_id import chain_id
 from web3sim.engine.interface import BlockEnvironment
 from web3sim.state.blocks import (
     BlockSelector,

@@ -5,7 +5,7 @@ import pytest
 from tests.web3sim.state.states import current, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, run
 from web3sim.engine.interface import AccountKind, Halt, Status
-from web3sim.state.proxies import TOKEN_SERVICE, proxy_code
+from web3sim.state.proxy_code import TOKEN_SERVICE, proxy_code
 from web3sim.system_contracts.contracts import NetworkContracts
 from web3sim.system_contracts.token_service.functions import CREATION_SELECTORS, FUNCTIONS
 

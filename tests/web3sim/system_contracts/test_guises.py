@@ -11,7 +11,7 @@ from tests.web3sim.rows import contract
 from tests.web3sim.state.states import current, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, run, words
 from web3sim.engine.interface import AccountKind, Halt, Status
-from web3sim.state.proxies import SCHEDULE_SERVICE, TOKEN_SERVICE, proxy_code
+from web3sim.state.proxy_code import SCHEDULE_SERVICE, TOKEN_SERVICE, proxy_code
 from web3sim.system_contracts.contracts import SERVICES
 from web3sim.system_contracts.signatures import parameters_of, selector_of
 

@@ -13,7 +13,7 @@ from tests.web3sim.system_contracts.calls import CALLER, CODES, run, words
 from tests.web3sim.system_contracts.scripts import Outcome, Step, outcomes, script
 from web3sim.engine.interface import Address, Halt, Status, SystemAnswer, SystemCall
 from web3sim.operations.refusals import Refusal
-from web3sim.state.proxies import TOKEN_SERVICE
+from web3sim.state.proxy_code import TOKEN_SERVICE
 from web3sim.system_contracts.contracts import SERVICES, NetworkContracts, Service
 from web3sim.system_contracts.functions import Function
 

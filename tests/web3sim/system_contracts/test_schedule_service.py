@@ -19,7 +19,7 @@ from tests.web3sim.system_contracts.calls import BLOCK, CODES, Calls, run, words
 from tests.web3sim.system_contracts.scripts import Step, outcomes, script
 from web3sim.engine import registry
 from web3sim.engine.interface import AccountKind, CallRequest, Halt, ScheduledCall, SystemAnswer
-from web3sim.state.proxies import REDIRECT_FOR_SCHEDULE, SCHEDULE_SERVICE, TOKEN_SERVICE
+from web3sim.state.proxy_code import REDIRECT_FOR_SCHEDULE, SCHEDULE_SERVICE, TOKEN_SERVICE
 from web3sim.state.tables.interface import Schedule
 from web3sim.system_contracts.contracts import SERVICES, NetworkContracts
 from web3sim.system_contracts.signatures import parameters_of, selector_of

@@ -11,7 +11,7 @@ from typing import Any
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import DecodeError, Key
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.calls.chain import MAINNET_CHAIN_ID, chain_id
+from web3sim.calls.chain_id import MAINNET_CHAIN_ID, chain_id
 from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations.holdings import KYC_GRANTED
 from web3sim.state.overlay import Overlay

@@ -10,7 +10,7 @@ from typing import Any
 from ledger.proofs.portable.block import items as reading
 from ledger.proofs.portable.block.items import CHANGES, HEADER, OUTPUT, RESULT, SIGNED
 from ledger.proofs.portable.document import base64
-from ledger.proofs.portable.shape import (
+from ledger.proofs.portable.documents import (
     BlockProofJson,
     ContributionJson,
     ItemsBeforeJson,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, compress
 from typing import Any
 
-from ledger.proofs.portable.verdict import Transaction
+from ledger.proofs.portable.result import Transaction
 from mirror.core.values import entity_id, timestamp, transaction_id
 from mirror.core.values.hapi import messages, result_codes, transaction_types, wire
 from mirror.core.values.hapi.messages import BlockItem, SignedTransaction, TransactionBody

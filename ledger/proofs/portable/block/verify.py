@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 from ledger.proofs.portable.block import items as reading
 from ledger.proofs.portable.block.items import CHANGES, HEADER, OUTPUT, RESULT, SIGNED
 from ledger.proofs.portable.document import FORM, NotProved, read
-from ledger.proofs.portable.shape import BlockProofJson
-from ledger.proofs.portable.verdict import Transaction, Trusted, Verdict
+from ledger.proofs.portable.documents import BlockProofJson
+from ledger.proofs.portable.result import Transaction, Trusted, Verdict
 from ledger.proofs.threshold import hints, threshold
 from ledger.proofs.threshold.encoding import WrongSignature
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity

@@ -23,7 +23,7 @@ from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
 
 from mirror.core import logs
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.core.processes.file_lock import locked
 
 log = logs.logger("mirror.admin")
@@ -82,7 +82,7 @@ def name_of(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
 
 def address_of(request: HttpRequest) -> str:
     """Return the client's address: a header could name any, unless a trusted proxy sends it."""
-    return proxies.client(request.META)
+    return reverse_proxies.client(request.META)
 
 
 class LoginMiddleware:

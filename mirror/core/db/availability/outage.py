@@ -36,7 +36,7 @@ ERRORS = (DjangoError, psycopg.Error)
 _STATES = ("08", "57P01", "57P02", "57P03", "53300", "57P05", "25P03")
 _LOOK_SECONDS, _REMIND_SECONDS = 0.5, 60.0
 #: Set while the database is silent, in a process that watches for that
-#: (`mirror.core.db.availability.silence`).
+#: (`mirror.core.db.availability.unresponsive`).
 silent = threading.Event()
 # A server that does not answer for so long does not answer.
 _ANSWER_SECONDS = 5.0

@@ -5,7 +5,7 @@ import psycopg
 from django.db import models
 from django.db.backends.postgresql import base, features, schema
 
-from mirror.core.db.availability import silence, stopped_server
+from mirror.core.db.availability import stopped_server, unresponsive
 from mirror.core.db.reading import statements, timeouts
 from mirror.core.db.reading.prepared import PreparedStatements
 from mirror.core.db.schema.tables import KeylessTable, PartitionedTable
@@ -50,7 +50,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().__init__(*args, **options)
         self.execute_wrappers.append(statements.noted_by_django)
 
-    #: Whether its statements end in time without the watch of `mirror.core.db.availability.silence`.
+    #: Whether its statements end in time without the watch of `mirror.core.db.availability.unresponsive`.
     is_bounded = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:
@@ -58,9 +58,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.is_bounded:
             opened = super().get_new_connection(conn_params)
             return opened
-        silence.check()
-        opened = super().get_new_connection(silence.connect_options() | conn_params)
-        silence.note(opened)
+        unresponsive.check()
+        opened = super().get_new_connection(unresponsive.connect_options() | conn_params)
+        unresponsive.note(opened)
         return opened
 
     def init_connection_state(self) -> None:

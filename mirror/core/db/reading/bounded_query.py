@@ -73,7 +73,7 @@ def ask(question: Callable[[], Answer], seconds: float, settings: Mapping[str, A
 def new_connection(settings: Mapping[str, Any] | None = None, **limits: int) -> Any:
     """Return another connection of Django's, for any thread and not opened yet, with these limits of libpq.
 
-    Whoever uses it sees to the end of its statements, not `mirror.core.db.availability.silence`.
+    Whoever uses it sees to the end of its statements, not `mirror.core.db.availability.unresponsive`.
     """
     wrapper: Any = connections.create_connection(DEFAULT_DB_ALIAS)
     settings = dict(wrapper.settings_dict if settings is None else settings)

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from mirror.core import config
 from mirror.core.db.reading import sql
-from mirror.core.db.replicas.board import NO_BLOCK, Board
 from mirror.core.db.replicas.servers import Server
+from mirror.core.db.replicas.shared_state import NO_BLOCK, Board
 from mirror.core.db.scheduling import request_scheduler
 
 PATIENCE = "db.readPatience"

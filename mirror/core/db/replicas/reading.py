@@ -19,9 +19,9 @@ from django.db import Error as DjangoError
 from mirror.core.db.availability import outage
 from mirror.core.db.reading import sql, statements
 from mirror.core.db.reading.prepared import PreparedStatements
-from mirror.core.db.replicas import block_requirement, board, servers, watermark
-from mirror.core.db.replicas.board import NO_BLOCK, Board, State
+from mirror.core.db.replicas import block_requirement, servers, shared_state, watermark
 from mirror.core.db.replicas.servers import Server
+from mirror.core.db.replicas.shared_state import NO_BLOCK, Board, State
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import database
 
@@ -244,7 +244,7 @@ class Reader:
 
 def made() -> int:
     """Make the memory that processes share, in the one that starts the others. Errors: InvalidSetting."""
-    return board.made(len(servers.configured()))
+    return shared_state.made(len(servers.configured()))
 
 
 def use(file: int | None) -> None:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from mirror.core import config, logs
 from mirror.core.db.availability import outage
 from mirror.core.db.replicas import block_requirement, servers
-from mirror.core.db.replicas.board import NO_BLOCK, Board, State
 from mirror.core.db.replicas.servers import Server
+from mirror.core.db.replicas.shared_state import NO_BLOCK, Board, State
 from mirror.core.db.scheduling.repeated import Check
 
 log = logs.logger("mirror.db")

@@ -6,7 +6,7 @@ Computed answers need it only as the least that they rest on, so one request in 
 
 from mirror.core.db.availability import outage
 from mirror.core.db.replicas import block_requirement
-from mirror.core.db.replicas.board import NO_BLOCK, Board
+from mirror.core.db.replicas.shared_state import NO_BLOCK, Board
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, TooManySlowRequests
 

@@ -13,8 +13,8 @@ from django.db import models
 
 from mirror.core.db.schema.tables import GrowingTable
 from mirror.core.db.writing.copy import EncodedRows, columns_of
-from mirror.core.db.writing.fitting import Encoder
 from mirror.core.db.writing.merge import Change, MergeRule, Moves
+from mirror.core.db.writing.rejected_rows import Encoder
 from mirror.core.db.writing.rows import Part, Recorded, Rows, row_values, time_position
 from mirror.core.values.timestamp import NANOS_PER_DAY
 

@@ -22,8 +22,8 @@ from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.catalogue import TIME
 from mirror.core.db.schema.tables import GrowingTable
 from mirror.core.db.writing.copy import AddedRow, Column, EncodedRows, Row, columns_of, names_of
-from mirror.core.db.writing.fitting import REFUSED, copy_fitting
 from mirror.core.db.writing.merge import Change, Merge, MergeRule, Moved, Pending
+from mirror.core.db.writing.rejected_rows import REFUSED, copy_fitting
 from mirror.core.metrics import ingest
 from mirror.core.values.timestamp import NANOS_PER_DAY
 

@@ -16,7 +16,7 @@ from django.urls import Resolver404, resolve
 from django.utils.http import parse_etags
 
 from mirror.core import config
-from mirror.core.db import coverage
+from mirror.core.db import loaded_ranges
 from mirror.core.db.replicas import servers, watermark
 from mirror.core.metrics import http
 from mirror.core.rest import users
@@ -37,7 +37,7 @@ _UNCHANGED = (
     *("link", "mirror-loaded", mirror_block.HEADER),
 )
 # Headers that scripts of other sites may read, besides those that browsers allow anyway.
-_EXPOSED = (mirror_block.NAME, coverage.HEADER)
+_EXPOSED = (mirror_block.NAME, loaded_ranges.HEADER)
 
 
 class ApiMiddleware:

@@ -16,7 +16,7 @@ from mirror.core.db.availability import outage
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.db.replicas import block_requirement
 from mirror.core.db.replicas.block_requirement import BlockNotAvailable
-from mirror.core.db.replicas.board import NO_BLOCK
+from mirror.core.db.replicas.shared_state import NO_BLOCK
 from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, TooManySlowRequests
 from mirror.core.rest.answers import errors
 from mirror.core.rest.cache.responses import CachedResponse

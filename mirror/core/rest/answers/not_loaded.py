@@ -4,8 +4,8 @@ The texts are details of 404s. There is none where everything from the network's
 where the range is unknown.
 """
 
-from mirror.core.db import coverage
-from mirror.core.db.coverage import Interval, Loaded, gap_text
+from mirror.core.db import loaded_ranges
+from mirror.core.db.loaded_ranges import Interval, Loaded, gap_text
 from mirror.core.values.timestamp import NANOS_PER_SECOND, instant
 
 # A transaction is agreed on at most so long after its valid start (ns); one that is scheduled even later.
@@ -23,7 +23,7 @@ _OF_TABLE = {
 
 def _part() -> Loaded | None:
     """Return what is loaded; None where nothing is missing, and where that is unknown."""
-    loaded = coverage.loaded()
+    loaded = loaded_ranges.loaded()
     return loaded if loaded.is_known and not loaded.is_whole else None
 
 

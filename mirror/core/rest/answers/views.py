@@ -26,7 +26,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from mirror.core.db.coverage import HEADER, loaded
+from mirror.core.db.loaded_ranges import HEADER, loaded
 from mirror.core.db.reading import budget
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import (

@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from mirror.core import config
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.core.rest import users
 from mirror.core.rest.answers import compression
 from mirror.core.rest.cache.memory import MemoryCache
@@ -79,7 +79,7 @@ class ResponseCache:
             or environ["REQUEST_METHOD"] not in _METHODS
             or not (path.startswith(_API) and path.isascii())
             or "HTTP_AUTHORIZATION" in environ
-            or proxies.FORWARDED_PREFIX in environ
+            or reverse_proxies.FORWARDED_PREFIX in environ
         ):
             return None
         return self.find(self._key(environ["QUERY_STRING"], "", path, None))

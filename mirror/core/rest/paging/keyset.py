@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.core.rest.answers.response import ApiResponse
 from mirror.core.rest.paging import links
 from mirror.core.rest.parameters.parameter_set import ParameterSet
@@ -57,7 +57,7 @@ class SpringPagination(KeysetPagination):
 
     def base(self, request: Request) -> str:
         """Return a proxy's prefix alone: the setting for hosts in links is for classic endpoints."""
-        return proxies.prefix(request.META)
+        return reverse_proxies.prefix(request.META)
 
     def is_full(self, rows: int, limit: int) -> bool:
         return rows >= limit

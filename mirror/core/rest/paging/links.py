@@ -12,7 +12,7 @@ from urllib.parse import quote
 from django.http import HttpRequest
 
 from mirror.core import config
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.parameters import spring
@@ -162,19 +162,18 @@ def base(request: HttpRequest) -> str:
     configured one.
     """
     if not config.value("rest.response.includeHostInLink"):
-        return proxies.prefix(request.META)
+        return reverse_proxies.prefix(request.META)
     sent = request.META
-    if config.value(proxies.SETTING) or config.value("profile") == "production":
-        scheme, host = proxies.scheme(sent), proxies.host(sent)
+    if config.value(reverse_proxies.SETTING) or config.value("profile") == "production":
+        scheme, host = reverse_proxies.scheme(sent), reverse_proxies.host(sent)
     else:
         scheme, host = (
-            _first(sent.get(proxies.FORWARDED_PROTO, "")),
-            _first(sent.get(proxies.FORWARDED_HOST, "")),
+            _first(sent.get(reverse_proxies.FORWARDED_PROTO, "")),
+            _first(sent.get(reverse_proxies.FORWARDED_HOST, "")),
         )
     host = host or sent.get("HTTP_HOST") or sent["SERVER_NAME"]
-    return (
-        f"{scheme or request.scheme}://{_PORT.sub('', host)}:{config.value('web.port')}{proxies.prefix(sent)}"
-    )
+    prefix = reverse_proxies.prefix(sent)
+    return f"{scheme or request.scheme}://{_PORT.sub('', host)}:{config.value('web.port')}{prefix}"
 
 
 def _first(text: str) -> str:

@@ -9,7 +9,7 @@ from django.db import connection
 
 from ledger.ingest.balances.reconciliation import NotComparable, Outcome, reconcile
 from ledger.ingest.pipeline import LoadOptions, Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.balance.balance_file import BalanceFile, read_balance_file
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.source.local import find_record_files

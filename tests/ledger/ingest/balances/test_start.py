@@ -9,7 +9,7 @@ import pytest
 from ledger.ingest.balances import choosing
 from ledger.ingest.balances.start import Start
 from ledger.ingest.pipeline import LoadOptions, Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.source.local import find_record_files
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter

@@ -10,7 +10,7 @@ from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.cutover import Choice, CutoverFollower, LastFile, Stream
 from ledger.ingest.following.follower import BlockFollower, Follower
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.block import names
 from ledger.stream.block.tree import EMPTY_PREFIXED as EMPTY
 from mirror.core.values.hapi.messages import Block as BlockMessage

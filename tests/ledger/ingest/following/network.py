@@ -8,7 +8,7 @@ from typing import Any
 from ledger.ingest.following.follower import Follower, Span
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.record.names import signature_name
 from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Download, PathType

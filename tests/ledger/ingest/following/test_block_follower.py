@@ -10,7 +10,7 @@ import pytest
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.pipeline import Pipeline, Progress
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.block import names
 from ledger.stream.source.blocks import BlockSource
 from mirror.demo.publish.block_node import BlockNodeServer

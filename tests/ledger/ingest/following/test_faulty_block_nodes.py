@@ -12,7 +12,7 @@ import zstandard
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.block import names
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse

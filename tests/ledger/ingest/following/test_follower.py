@@ -14,7 +14,7 @@ from ledger.ingest.following.configured_bucket import names_public_bucket
 from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.names import signature_name
 from ledger.stream.signature.quorum import NoAddressBook

@@ -8,7 +8,7 @@ import pytest
 
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.follower import BlockFollower
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from tests.ledger.ingest.following.going_over import RECORDS, Network
 from tests.ledger.ingest.load import stored
 

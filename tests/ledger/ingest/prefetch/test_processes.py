@@ -14,10 +14,10 @@ from pytest_django import DjangoDbBlocker
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.prefetch.processes import Readers
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
-from mirror.core.processes import deaths
+from mirror.core.processes import exits
 from mirror.core.values.hapi.messages import (
     CryptoCreateTransactionBody,
     Key,
@@ -178,7 +178,7 @@ def test_a_reader_that_is_killed_costs_no_file(
     assert not victims
     assert contents() == expected
     assert done.prefetched < done.files
-    assert "a reader of stream files" in next(deaths.recent(600)).process
+    assert "a reader of stream files" in next(exits.recent(600)).process
 
 
 def load_with_readers(folder: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.ingest.verify.ranges import InvalidRange, time_of, within
 from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.source.blocks import FetchedBlock

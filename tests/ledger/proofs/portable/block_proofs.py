@@ -5,7 +5,7 @@ from base64 import b64encode
 from typing import Any
 
 from ledger.proofs.portable.block.compose import compose
-from ledger.proofs.portable.verdict import Trusted
+from ledger.proofs.portable.result import Trusted
 from ledger.stream.block.items import read_items
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.build import Build, insert

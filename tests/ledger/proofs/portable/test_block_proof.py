@@ -13,8 +13,8 @@ import pytest
 from ledger.proofs.portable.block.compose import Unprovable
 from ledger.proofs.portable.block.verify import ledger_of, verify
 from ledger.proofs.portable.document import NotProved, read
-from ledger.proofs.portable.shape import ProvingLedgerJson
-from ledger.proofs.portable.verdict import Trusted, Verdict
+from ledger.proofs.portable.documents import ProvingLedgerJson
+from ledger.proofs.portable.result import Trusted, Verdict
 from ledger.proofs.threshold import threshold
 from ledger.stream.block.items import read_items
 from ledger.stream.block.tree import Section

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ledger.proofs.portable.document import NotProved
-from ledger.proofs.portable.verdict import Trusted, Verdict
+from ledger.proofs.portable.result import Trusted, Verdict
 from ledger.proofs.portable.verification import verify
 from ledger.stream.record.running_hash import after_hashes, hash_object
 from mirror.core.values.hapi import wire

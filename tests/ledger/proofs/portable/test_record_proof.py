@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ledger.proofs.portable.document import NotProved
-from ledger.proofs.portable.verdict import Expected, Transaction, Trusted, Verdict
+from ledger.proofs.portable.result import Expected, Transaction, Trusted, Verdict
 from ledger.proofs.portable.verification import verify
 from ledger.stream.content import content_of
 from ledger.stream.record import names

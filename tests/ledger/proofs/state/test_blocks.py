@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from ledger.proofs.portable.block.verify import verify
-from ledger.proofs.portable.verdict import Trusted
+from ledger.proofs.portable.result import Trusted
 from ledger.proofs.state import blocks, fetching, locations, state_proof
 from ledger.proofs.state.errors import NotFetched
 from ledger.stream.block import names

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ledger.proofs.portable.document import read
-from ledger.proofs.portable.shape import CompactRecordFileJson
+from ledger.proofs.portable.documents import CompactRecordFileJson
 from ledger.proofs.state.errors import NotFetched
 from ledger.proofs.state.record_files import can_be_compact, compact
 from ledger.stream.record.running_hash import after_hashes

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.proofs.portable.record_file import verify
-from ledger.proofs.portable.verdict import Expected, Trusted
+from ledger.proofs.portable.result import Expected, Trusted
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.record import names
 from ledger.stream.record.record_file import RecordFile

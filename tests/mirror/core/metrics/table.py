@@ -8,7 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from mirror.core import metrics
-from mirror.core.metrics.kinds import METRICS
+from mirror.core.metrics.types import METRICS
 
 HEADING = "## Every metric"
 

@@ -12,7 +12,7 @@ import yaml
 from django.conf import settings
 
 from mirror.core.metrics import exposition as exposition
-from mirror.core.metrics.kinds import METRICS, Histogram
+from mirror.core.metrics.types import METRICS, Histogram
 from tests.mirror.core.metrics import table
 
 ROOT = Path(settings.BASE_DIR)

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from mirror.core.metrics import exposition, files
-from mirror.core.metrics.kinds import METRICS, Counter, Gauge, Histogram
+from mirror.core.metrics.types import METRICS, Counter, Gauge, Histogram
 
 _APART = """
 import os, sys, django
 from django.conf import settings
 settings.configure(DATA_DIR=sys.argv[1])
 from mirror.core.metrics import files
-from mirror.core.metrics.kinds import Counter, Gauge, Histogram
+from mirror.core.metrics.types import Counter, Gauge, Histogram
 eaten, hungry = Counter("test_eaten_total", "", ("what",)), Gauge("test_hungry", "")
 bites = Histogram("test_bites", "", (), (1.0, 2.0))
 eaten.add("apples", by=2)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from ledger.ingest.chain import Position
+from ledger.ingest.hash_chain import Position
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.config.errors import OperatorError
 from mirror.demo import run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.ingest.chain import Position
+from ledger.ingest.hash_chain import Position
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.local import FileOnDisk, find_record_files
 from mirror.demo.actions.network.files import FEE_SCHEDULE

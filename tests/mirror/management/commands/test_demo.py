@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.block.names import in_bucket
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint

@@ -16,7 +16,7 @@ import pytest
 from mirror.core.processes import process_table
 from mirror.core.values.hapi import messages as hapi
 from mirror.node.postgres.cluster import DATABASE
-from mirror.node.postgres.place import PORT
+from mirror.node.postgres.installation import PORT
 from tests.mirror.web.grpc.serving import GET_NODES, Client, Stream
 from tests.node import Node, free_port
 from tests.waiting import wait_until

@@ -13,7 +13,7 @@ import pytest
 
 from mirror.core.processes import process_table as running
 from mirror.node.postgres.cluster import DATABASE
-from mirror.node.postgres.place import PORT
+from mirror.node.postgres.installation import PORT
 from tests.node import BLOCKS, Node, children
 from tests.waiting import wait_until
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from mirror.core.processes import deaths
+from mirror.core.processes import exits
 from mirror.models import LoaderState, NodeMinute
 from mirror.node.admin import dashboard
 from mirror.node.health import status
@@ -131,7 +131,7 @@ def test_charts_take_few_statements(build: Build) -> None:
 def test_what_went_wrong_says_what_is_done() -> None:
     loader("stuck", problem=PROBLEM)
     for number in range(9):
-        deaths.record(f"web worker {number}", "was killed by SIGKILL")
+        exits.record(f"web worker {number}", "was killed by SIGKILL")
 
     first, *others = dashboard.incidents(status.read())
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.proofs.threshold import identity
 from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.source.local import find_record_files

@@ -12,8 +12,8 @@ from psycopg import sql
 from manage import WRITING, writes
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.replicas import block_requirement
-from mirror.core.db.replicas.board import State
 from mirror.core.db.replicas.reading import Reader
+from mirror.core.db.replicas.shared_state import State
 from mirror.node.health import checks, replicas
 from mirror.node.health.replicas import Replica
 from mirror.node.start import database

@@ -13,7 +13,7 @@ from ledger.archive import archiver, repair
 from ledger.archive.location import block_path
 from ledger.archive.store import ArchiveUnavailable, open_archive
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.record import names
 from ledger.stream.source.local import find_record_files
 from mirror.core.metrics import ingest

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from ledger.ingest.chain import Position
+from ledger.ingest.hash_chain import Position
 from ledger.ingest.pipeline import Progress
 from ledger.ingest.reporting import Reporting
 from mirror.core.processes import progress

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.record.names import shortest_time
 from ledger.stream.source.local import find_record_files
 from mirror.demo.keys.nodes import nodes

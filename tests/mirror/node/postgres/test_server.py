@@ -13,7 +13,7 @@ import pytest
 from mirror.core.processes import process_table
 from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import ServerError
-from mirror.node.postgres.place import Account, place
+from mirror.node.postgres.installation import Account, place
 from mirror.node.postgres.server import Server
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
@@ -24,7 +24,7 @@ USER_OF_THE_SERVER = """
 import sys
 from pathlib import Path
 from mirror.node.postgres.server import Server
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 with Server(place(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use() as server:
     print(server.pid(), flush=True)
     sys.stdin.read()
@@ -36,7 +36,7 @@ INTERRUPTED_USER = """
 import os, signal, sys
 from pathlib import Path
 from mirror.node.postgres import server
-from mirror.node.postgres.place import place
+from mirror.node.postgres.installation import place
 
 def interrupt(frame, event, called):
     if event == "c_return" and called.__name__ == "fork_exec":

@@ -53,7 +53,7 @@ def test_node_whose_settings_are_safe_may_start():
         ),
         (
             {"web.trustedProxies": ("10.0.0.0/8", "0.0.0.0/0")},
-            "SVC_MIRROR_WEB_TRUSTEDPROXIES trusts everybody (0.0.0.0/0): list the addresses of your proxies.",
+            "SVC_MIRROR_WEB_TRUSTEDPROXIES trusts all addresses (0.0.0.0/0): list those of your proxies.",
         ),
         (
             {"web.secretKey": "swordfish" * 9},

@@ -13,7 +13,7 @@ from django.db import connection
 
 from ledger.ingest.errors import TableSwapRequested
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.source.local import find_record_files
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.config.errors import OperatorError

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from mirror.core.metrics import files
-from mirror.core.processes import deaths
+from mirror.core.processes import exits
 from mirror.models import LoaderState
 from mirror.node.health.gauges import Readings
 from mirror.web.monitoring import metrics
@@ -112,9 +112,9 @@ def test_without_a_database_that_answers_there_are_all_other_metrics(read, silen
 
 def test_processes_that_count_and_those_that_died_are_there(read):
     files.Writer("web worker").write()
-    deaths.record("web worker 1 (process 77)", "ended")
-    deaths.record("web worker 2 (process 78)", "ended")
-    deaths.record("PostgreSQL's client backend (process 79)", "ended")
+    exits.record("web worker 1 (process 77)", "ended")
+    exits.record("web worker 2 (process 78)", "ended")
+    exits.record("PostgreSQL's client backend (process 79)", "ended")
 
     said = read()
 

@@ -8,7 +8,7 @@ import pytest
 
 from mirror.core.db.reading import bounded_query
 from mirror.core.metrics import files, http, ingest
-from mirror.core.metrics.kinds import METRICS
+from mirror.core.metrics.types import METRICS
 from mirror.models import NodeMinute
 from mirror.web.requests.request_history import Minutes
 from tests.build import SECOND, START

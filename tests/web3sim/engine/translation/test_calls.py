@@ -11,7 +11,7 @@ import pytest
 from tests.benchmarks.evm_traps import Trap, rounds, traps
 from tests.web3sim.engine.world import BLOCK, CONTRACT, ENGINES, NOBODY, OTHER, SENDER, World, code, long_zero
 from web3sim.engine.interface import AccountRecord, CallRequest, CallResult, Profile, Status
-from web3sim.engine.plain import PlainEngine
+from web3sim.engine.pyevm import PlainEngine
 from web3sim.engine.translation.engine import TranslatedEngine
 
 MEGABYTE = 2**20

@@ -9,7 +9,7 @@ from web3sim.state import cache
 from web3sim.state.blocks import SelectedBlock, StoredBlock
 from web3sim.state.database import Reading
 from web3sim.state.ledger import LedgerState
-from web3sim.state.proxies import proxy_code
+from web3sim.state.proxy_code import proxy_code
 
 pytestmark = pytest.mark.usefixtures("each_form")
 

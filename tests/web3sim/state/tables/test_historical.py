@@ -4,7 +4,7 @@ from mirror.core.values.ethereum import created_address
 from tests.build import SECOND, START, insert
 from tests.web3sim.state.states import account, at, current, long_zero
 from web3sim.engine.interface import AccountKind, AccountRecord
-from web3sim.state.proxies import proxy_code
+from web3sim.state.proxy_code import proxy_code
 
 pytestmark = pytest.mark.usefixtures("each_form")
 

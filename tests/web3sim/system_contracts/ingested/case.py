@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from tests.tokens.compose import TokenStream
 from tests.web3sim.state.states import long_zero
 from tests.web3sim.system_contracts.ingested.numbers import HOLDER
-from web3sim.state.proxies import TOKEN_SERVICE
+from web3sim.state.proxy_code import TOKEN_SERVICE
 
 Happening = Callable[[TokenStream], Any]
 

@@ -34,7 +34,7 @@ from web3sim.engine.interface import SystemAnswer, SystemCall
 from web3sim.state import cache
 from web3sim.state.ledger import LedgerState
 from web3sim.state.overlay import Overlay
-from web3sim.state.proxies import (
+from web3sim.state.proxy_code import (
     ACCOUNT_SERVICE,
     REDIRECT_FOR_ACCOUNT,
     REDIRECT_FOR_SCHEDULE,

@@ -18,7 +18,7 @@ from tests.web3sim.system_contracts.ingested.numbers import (
     STRANGER,
     UNITS,
 )
-from web3sim.state.proxies import ACCOUNT_SERVICE, SCHEDULE_SERVICE
+from web3sim.state.proxy_code import ACCOUNT_SERVICE, SCHEDULE_SERVICE
 
 UNKNOWN = T(99_999_999)
 CODE, WORD, TEXT = "a code", "a revert with a code as a word", "a revert with the name of a code"

@@ -19,7 +19,7 @@ from web3sim.calls.call import answer
 from web3sim.engine import registry
 from web3sim.engine.interface import AccountKind, AccountRecord, CallRequest, Status
 from web3sim.state.ledger import LedgerState
-from web3sim.state.proxies import ACCOUNT_SERVICE
+from web3sim.state.proxy_code import ACCOUNT_SERVICE
 from web3sim.system_contracts.contracts import SERVICES, NetworkContracts
 
 _GAS = 10**10

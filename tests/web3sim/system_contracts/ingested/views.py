@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.web3sim.system_contracts.ingested.case import A, Case, T
 from tests.web3sim.system_contracts.ingested.numbers import HOLDER, OTHER, OWNER, SERIALS, UNITS
-from web3sim.state.proxies import ACCOUNT_SERVICE, SCHEDULE_SERVICE
+from web3sim.state.proxy_code import ACCOUNT_SERVICE, SCHEDULE_SERVICE
 
 EXCHANGE_RATE, PSEUDORANDOM = (number.to_bytes(20) for number in (0x168, 0x169))
 

@@ -14,7 +14,7 @@ from web3sim.engine import registry
 from web3sim.engine.interface import CallRequest, CallResult, Journal, SystemAnswer, SystemCall
 from web3sim.state.ledger import LedgerState
 from web3sim.state.overlay import Overlay
-from web3sim.state.proxies import ACCOUNT_SERVICE, SCHEDULE_SERVICE, TOKEN_SERVICE
+from web3sim.state.proxy_code import ACCOUNT_SERVICE, SCHEDULE_SERVICE, TOKEN_SERVICE
 from web3sim.system_contracts.contracts import SERVICES, NetworkContracts
 from web3sim.system_contracts.functions import Function
 

@@ -14,8 +14,8 @@ from mirror.core.db.availability import outage
 from mirror.core.db.reading import sql
 from mirror.core.db.replicas import block_requirement
 from mirror.core.db.replicas.block_requirement import BlockNotAvailable
-from mirror.core.db.replicas.board import State
 from mirror.core.db.replicas.reading import Reader
+from mirror.core.db.replicas.shared_state import State
 from tests.replicated import PRIMARY, REPLICA, Replicated
 from tests.waiting import PATIENCE_SECONDS, wait_until
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from mirror.core.db.replicas import board, watching
-from mirror.core.db.replicas.board import Board, State
+from mirror.core.db.replicas import shared_state, watching
 from mirror.core.db.replicas.servers import Server
+from mirror.core.db.replicas.shared_state import Board, State
 from mirror.core.db.replicas.watching import Lags, ServerState, Watcher
 
 REPLICA, PRIMARY = 0, 1
@@ -15,7 +15,7 @@ SERVERS = [Server(REPLICA, "replica", {}, False), Server(PRIMARY, "primary", {},
 
 @pytest.fixture
 def known() -> Board:
-    return Board(board.made(2), 2)
+    return Board(shared_state.made(2), 2)
 
 
 def judged(watcher: Watcher, replica: ServerState | None, primary: ServerState | None) -> None:
@@ -86,4 +86,4 @@ def test_processes_share_what_they_know(known: Board) -> None:
     known.answer_from(12)
     known.judge(REPLICA, State.BEHIND, 1.5)
     assert other.answered == 12
-    assert other.of(REPLICA) == (State.BEHIND, board.NO_BLOCK, 1.5)
+    assert other.of(REPLICA) == (State.BEHIND, shared_state.NO_BLOCK, 1.5)

@@ -4,8 +4,8 @@ import orjson
 import pytest
 from django.core.cache import caches
 
-from mirror.core.db.replicas import board, watermark
-from mirror.core.db.replicas.board import NO_BLOCK, Board
+from mirror.core.db.replicas import shared_state, watermark
+from mirror.core.db.replicas.shared_state import NO_BLOCK, Board
 from tests.api import Api
 from tests.build import SECOND, START, Build
 from tests.web3sim.serving import ServingNode, serving_node
@@ -23,7 +23,7 @@ def _fresh() -> None:
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watermark, "board", Board(board.made(0), 0))
+    monkeypatch.setattr(watermark, "board", Board(shared_state.made(0), 0))
 
 
 @pytest.mark.usefixtures("shared", "db")

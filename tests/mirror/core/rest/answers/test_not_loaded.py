@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mirror.core.db import coverage
+from mirror.core.db import loaded_ranges
 from mirror.core.db.reading import sql
-from mirror.node.health.coverage import loaded_text
+from mirror.node.health.loaded_ranges import loaded_text
 from tests.api import Api
 from tests.build import SECOND, START, insert
 from tests.upgrading import put_ahead
@@ -43,7 +43,7 @@ def load(first: int, last: int, **columns: Any) -> None:
         }
         | columns,
     )
-    coverage.forget()
+    loaded_ranges.forget()
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_a_snapshot_of_some_entities_is_no_setting(api: Api, db: None, filters: 
     (message,) = api.get("/api/v1/accounts/7777").json()["_status"]["messages"]
 
     assert message["detail"] == f"The node stores a part of the ledger only, {reason}."
-    assert loaded_text(coverage.read()).endswith(f"; only a part is stored, {reason}")
+    assert loaded_text(loaded_ranges.read()).endswith(f"; only a part is stored, {reason}")
 
 
 def test_filters_and_dropped_rows_are_told(api: Api, db: None) -> None:
@@ -189,7 +189,7 @@ def test_the_header_tells_filters_and_leaves_out_old_ranges(api: Api, db: None) 
     for first in range(0, 230, 10):
         load(first, first + 4, filters='{"importer.parser.include": []}')
     insert("dropped_rows", table_name="transaction", before=block(50))
-    coverage.forget()
+    loaded_ranges.forget()
 
     named = ",".join(f"{first}-{first + 4}" for first in range(30, 220, 10))
     assert api.get("/api/v1/blocks").headers["mirror-loaded"] == (

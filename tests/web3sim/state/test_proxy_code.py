@@ -1,6 +1,6 @@
 from tests.web3sim.state.states import long_zero
 from web3sim.engine.interface import AccountKind
-from web3sim.state.proxies import proxy_code
+from web3sim.state.proxy_code import proxy_code
 
 BEFORE, AFTER = (
     "6080604052348015600f57600080fd5b506000610167905077618dc65e",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.core.config import proxies
+from mirror.core.config import reverse_proxies
 from mirror.core.config.setting import InvalidSetting
 
 TRUSTED = ("10.0.0.0/8", "127.0.0.1", "2001:db8::/32")
@@ -33,16 +33,19 @@ def test_the_client_is_the_last_address_that_is_no_trusted_proxy(settings_of, pe
     settings_of({"web.trustedProxies": TRUSTED})
     sent = {} if forwarded is None else {"HTTP_X_FORWARDED_FOR": forwarded}
 
-    assert proxies.client({"REMOTE_ADDR": peer, **sent}) == client
+    assert reverse_proxies.client({"REMOTE_ADDR": peer, **sent}) == client
 
 
 def test_without_trusted_proxies_a_client_has_the_address_of_its_connection():
     environment = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "192.0.2.7"}
 
-    assert proxies.client(environment) == "127.0.0.1"
-    assert proxies.client(environment | {"REMOTE_ADDR": "::ffff:192.0.2.9"}) == "192.0.2.9"
-    assert proxies.client(environment | {"REMOTE_ADDR": "2001:db8::9"}) == "2001:db8::9"
-    assert proxies.believed(environment | {"HTTP_X_FORWARDED_PROTO": "https"})["REMOTE_ADDR"] == "127.0.0.1"
+    assert reverse_proxies.client(environment) == "127.0.0.1"
+    assert reverse_proxies.client(environment | {"REMOTE_ADDR": "::ffff:192.0.2.9"}) == "192.0.2.9"
+    assert reverse_proxies.client(environment | {"REMOTE_ADDR": "2001:db8::9"}) == "2001:db8::9"
+    assert (
+        reverse_proxies.believed(environment | {"HTTP_X_FORWARDED_PROTO": "https"})["REMOTE_ADDR"]
+        == "127.0.0.1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,7 +60,7 @@ def test_without_trusted_proxies_a_client_has_the_address_of_its_connection():
 )
 def test_scheme_and_host_are_those_that_a_trusted_proxy_names(settings_of, peer, proto, host, believed):
     settings_of({"web.trustedProxies": TRUSTED})
-    environment = proxies.believed(
+    environment = reverse_proxies.believed(
         {
             "REMOTE_ADDR": peer,
             "HTTP_HOST": "inner",
@@ -74,7 +77,7 @@ def test_something_that_is_no_network_is_an_error_in_words(settings_of):
     settings_of({"web.trustedProxies": ("10.0.0.1/8",)})
 
     with pytest.raises(InvalidSetting) as raised:
-        proxies.check()
+        reverse_proxies.check()
     assert str(raised.value) == (
         "SVC_MIRROR_WEB_TRUSTEDPROXIES='10.0.0.1/8' is no address and no network such as 10.0.0.0/8: "
         "10.0.0.1/8 has host bits set."

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.balances.start import Start
-from ledger.ingest.chain import NO_HASH, ChainedFile, Position
+from ledger.ingest.hash_chain import NO_HASH, ChainedFile, Position
 from ledger.stream.record.record_file import RecordFile
 from mirror.core import config
 from mirror.core.config.settings import SETTINGS

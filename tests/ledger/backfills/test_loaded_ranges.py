@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.backfills import coverage
+from ledger.backfills import loaded_ranges
 from ledger.ingest.pipeline import Pipeline
 from mirror.core.db.backfill import Piece
 from mirror.models import LoadedRange
 from tests.build import START, Build
-from tests.ledger.ingest.test_coverage import stream
+from tests.ledger.ingest.test_loaded_ranges import stream
 from tests.upgrading import ALL_TIME, put_ahead, upgrade
 
 
@@ -39,7 +39,7 @@ def test_pieces_from_the_newest_file_down_are_put_together(build: Build) -> None
 
     with connection.cursor() as cursor:
         for piece in (Piece(ends[6], ALL_TIME), Piece(ends[1], ends[6]), Piece(0, ends[1])):
-            coverage.add_ranges(cursor, piece)
+            loaded_ranges.add_ranges(cursor, piece)
 
     assert ranges() == [(3, 11, 9, 9, "unknown")]
     assert ranges("consensus_end") == [(ends[-1],)]

@@ -26,7 +26,7 @@ from web3sim.engine.interface import (
 )
 from web3sim.engine.ledger.computation import LedgerComputation
 from web3sim.engine.ledger.intrinsic_gas import floor_gas, intrinsic_gas
-from web3sim.engine.ledger.older import computation_of
+from web3sim.engine.ledger.older_versions import computation_of
 from web3sim.engine.ledger.prague import VERSIONS, prague
 from web3sim.engine.messages import KnownMessage
 from web3sim.engine.state import EngineState

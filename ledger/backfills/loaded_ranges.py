@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest import coverage
-from ledger.ingest.chain import NO_HASH
-from ledger.ingest.coverage import Range, RestsOn
+from ledger.ingest import loaded_ranges
+from ledger.ingest.hash_chain import NO_HASH
+from ledger.ingest.loaded_ranges import Range, RestsOn
 from mirror.core.db.backfill import Backfill, Piece
 
 # A loader that gives the blocks other numbers changes the ranges after the blocks: it finds these ranges.
@@ -64,7 +64,7 @@ def add_ranges(cursor: CursorWrapper, piece: Piece) -> int:
             runs[-1].append(file)
         else:
             runs.append([file])
-    coverage.write(cursor, [_joined(cursor, run, _range(cursor, run)) for run in runs])
+    loaded_ranges.write(cursor, [_joined(cursor, run, _range(cursor, run)) for run in runs])
     return len(files)
 
 

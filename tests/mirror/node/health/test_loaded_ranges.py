@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from mirror.core.db import coverage
+from mirror.core.db import loaded_ranges
 from mirror.node.health import checks as judging
 from mirror.node.health import gauges, inventory, status
-from mirror.node.health.coverage import loaded_text
+from mirror.node.health.loaded_ranges import loaded_text
 from mirror.web.monitoring import health
 from tests.build import SECOND, START, Build, insert
 from tests.mirror.core.rest.answers.test_not_loaded import block, load
@@ -58,7 +58,7 @@ def test_loaded_ranges_are_described(name: str) -> None:
     for first, last, columns in ranges:
         load(first, last, **columns)
 
-    assert loaded_text(coverage.read()) == words
+    assert loaded_text(loaded_ranges.read()) == words
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_dropped_rows_are_described() -> None:
     for table, before in (("transaction", 10), ("contract_log", 20), ("crypto_transfer", 10)):
         insert("dropped_rows", table_name=table, before=block(before))
 
-    assert loaded_text(coverage.read()).endswith(
+    assert loaded_text(loaded_ranges.read()).endswith(
         "; rows from before 2023-11-14T22:13:30Z were dropped (crypto_transfer, transaction); "
         "rows from before 2023-11-14T22:13:40Z were dropped (contract_log)"
     )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline
-from ledger.ingest.trust import Trust
+from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.values import timestamp

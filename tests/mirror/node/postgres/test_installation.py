@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from mirror.node.postgres import cluster
-from mirror.node.postgres import place as places
-from mirror.node.postgres.place import Account, place, wheel_folder
+from mirror.node.postgres import installation as places
+from mirror.node.postgres.installation import Account, place, wheel_folder
 from mirror.node.postgres.server import Server
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server by another account")
@@ -91,10 +91,10 @@ def test_user_without_a_name_learns_why_postgresql_does_not_run():
         pytest.skip("only root can become a user without a name")
     ran = subprocess.run(
         [sys.executable, "-c", "import os\n"
-         "from mirror.node.postgres import place\n"
+         "from mirror.node.postgres import installation\n"
          "os.setuid(54321)\n"
-         "try: place.server_account()\n"
-         "except place.PlaceError as error: print(error)"],
+         "try: installation.server_account()\n"
+         "except installation.PlaceError as error: print(error)"],
         capture_output=True,
         text=True,
     )  # fmt: skip
