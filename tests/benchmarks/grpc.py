@@ -4,16 +4,21 @@
 
 starts `manage.py serve-grpc` with a database of its own, fills a topic, and prints of each case the messages
 a second, the processor time of the server for each delivery, and the delay from a commit to its deliveries.
-The clients run in this process, on the same machine: the processor time says more than the rate.
+The clients run in this process, on the same machine: the processor time says more than the rate. `--faults`
+loads 1,000 messages a second for a minute to 100 topics with 1,000 subscribers, kills the server five times
+and PostgreSQL once, and ends once every subscriber has had every message, once and in order.
 """
 
 import argparse
+import asyncio
 import os
 import shutil
 import signal
 import tempfile
 import threading
 import time
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +51,21 @@ class Server:
         self.node.start(
             "serve-grpc", SVC_MIRROR_GRPC_PORT=str(self.port), SVC_MIRROR_GRPC_MAXSUBSCRIPTIONS="5000"
         )
-        self.session = psycopg.connect(
+        self.session = self.connect()
+
+    def connect(self) -> "psycopg.Connection[Any]":
+        return psycopg.connect(
             host=str(self.node.server.place.socket),
             port=PORT,
             user="mirror_node",
             dbname=DATABASE,
             autocommit=True,
         )
-        (self.pid,) = [pid for pid in self.node.processes() if b"gRPC server" in _command(pid)]
+
+    @property
+    def pid(self) -> int:
+        """The process of the gRPC server; 0 while it starts again."""
+        return next((pid for pid in self.node.processes() if b"gRPC server" in _command(pid)), 0)
 
     def add_topic(self, topic: int) -> None:
         self.session.execute(
@@ -82,55 +94,66 @@ class Server:
 
 
 class Subscribers:
-    """Subscriptions that count what they get, five of a connection, each read by a thread."""
+    """Subscriptions that count what they get, five of a connection, in one event loop in a thread.
+
+    Without a thread of each, and without decoding, clients take less of the machine than the server does.
+    """
 
     def __init__(self, port: int, topics: list[int], start: int, limit: int = 0) -> None:
         self.counts = [0] * len(topics)
         self.delays: list[float] = []
+        # When the message of a number was committed, which is also its place in each subscription.
         self.committed: dict[int, float] = {}
-        self._calls: list[Any] = []
-        self._channels = []
-        threading.stack_size(1 << 18)
-        self.threads = []
-        for place, topic in enumerate(topics):
-            if place % 5 == 0:
-                options = [("grpc.use_local_subchannel_pool", 1)]
-                self._channels.append(grpc.insecure_channel(f"127.0.0.1:{port}", options))
-            query = hapi.ConsensusTopicQuery(topicID=hapi.TopicID(topicNum=topic), limit=limit)
-            query.consensusStartTime.seconds = start
-            call = self._channels[-1].unary_stream(_SUBSCRIBE)(query.SerializeToString())
-            self._calls.append(call)
-            self.threads.append(threading.Thread(target=self._read, args=(place, call), daemon=True))
-            self.threads[-1].start()
+        self._loop = asyncio.new_event_loop()
+        self._all = self._loop.create_task(self._read_all(port, topics, start, limit))
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
 
-    def _read(self, place: int, call: Any) -> None:
+    def _run(self) -> None:
+        with suppress(asyncio.CancelledError):
+            self._loop.run_until_complete(self._all)
+
+    async def _read_all(self, port: int, topics: list[int], start: int, limit: int) -> None:
+        options = [("grpc.use_local_subchannel_pool", 1)]
+        channels = [grpc.aio.insecure_channel(f"127.0.0.1:{port}", options) for _ in topics[::5]]
         try:
-            for data in call:
+            await asyncio.gather(
+                *(
+                    self._read(place, channels[place // 5], self._query(topic, start, limit))
+                    for place, topic in enumerate(topics)
+                )
+            )
+        finally:
+            for channel in channels:
+                await channel.close()
+
+    def _query(self, topic: int, start: int, limit: int) -> bytes:
+        query = hapi.ConsensusTopicQuery(topicID=hapi.TopicID(topicNum=topic), limit=limit)
+        query.consensusStartTime.seconds = start
+        return bytes(query.SerializeToString())
+
+    async def _read(self, place: int, channel: Any, query: bytes) -> None:
+        try:
+            async for _ in channel.unary_stream(_SUBSCRIBE)(query):
                 self.counts[place] += 1
-                if self.committed:
-                    number = hapi.ConsensusTopicResponse.FromString(data).sequenceNumber
-                    if number in self.committed:
-                        self.delays.append(time.monotonic() - self.committed[number])
+                if at := self.committed.get(self.counts[place]):
+                    self.delays.append(time.monotonic() - at)
         except grpc.RpcError as error:
-            if error.code() is not grpc.StatusCode.CANCELLED:
-                print("  a subscription ended:", error.code(), error.details())
+            print("  a subscription ended:", error.code(), error.details())
 
     def wait(self, each: int) -> None:
         while min(self.counts) < each:
             time.sleep(0.02)
 
     def close(self) -> None:
-        for call in self._calls:
-            call.cancel()
-        for channel in self._channels:
-            channel.close()
+        self._loop.call_soon_threadsafe(self._all.cancel)
+        self.thread.join()
 
 
 def stored(server: Server, subscribers: int, each: int) -> None:
     before, began = server.seconds, time.monotonic()
     reading = Subscribers(server.port, [_TOPIC] * subscribers, 0, each)
-    for thread in reading.threads:
-        thread.join()
+    reading.thread.join()
     took, deliveries = time.monotonic() - began, subscribers * each
     assert reading.counts == [each] * subscribers, reading.counts
     processor = (server.seconds - before) / deliveries * 1e6
@@ -138,7 +161,6 @@ def stored(server: Server, subscribers: int, each: int) -> None:
         f"{each:,} stored to each of {subscribers}: {deliveries / took:,.0f}/s, {processor:.0f} µs of "
         f"processor time a delivery, {server.megabytes:.0f} MB"
     )
-    reading.close()
 
 
 def live(server: Server, subscribers: int, topics: int, messages: int, pause: float) -> None:
@@ -171,6 +193,76 @@ def live(server: Server, subscribers: int, topics: int, messages: int, pause: fl
         f"{memory:.0f} MB with all streams open, {server.megabytes:.0f} MB after it"
     )
     reading.close()
+
+
+class Resuming(Subscribers):
+    """Subscriptions that go on after an error from the last message they have, as those of SDKs do."""
+
+    async def _read(self, place: int, channel: Any, query: bytes) -> None:
+        wanted = hapi.ConsensusTopicQuery.FromString(query)
+        while True:
+            try:
+                async for data in channel.unary_stream(_SUBSCRIBE)(wanted.SerializeToString()):
+                    message = hapi.ConsensusTopicResponse.FromString(data)
+                    self.counts[place] += 1
+                    assert message.sequenceNumber == self.counts[place], "not once and in order"
+                    wanted.consensusStartTime.CopyFrom(message.consensusTimestamp)
+                    wanted.consensusStartTime.nanos += 1
+                    if at := self.committed.get(message.sequenceNumber):
+                        self.delays.append(time.monotonic() - at)
+            except grpc.RpcError:
+                await asyncio.sleep(0.5)
+
+
+def faults(server: Server, subscribers: int, topics: int, rate: int, seconds: int, kills: int) -> None:
+    """New messages while the server is killed, `kills` times, and PostgreSQL once in the middle."""
+    numbers = list(range(20_000, 20_000 + topics))
+    for topic in numbers:
+        server.add_topic(topic)
+    reading = Resuming(
+        server.port, [numbers[each % topics] for each in range(subscribers)], int(time.time()) - 60
+    )
+    first, batch, at = time.time_ns(), rate // topics, time.monotonic()
+    victims = {round(seconds * (kill + 0.5) / kills): "gRPC" for kill in range(kills)}
+    victims[seconds // 2 + 1] = "PostgreSQL"
+    killed = Counter[str]()
+    for second in range(seconds):
+        last = (second + 1) * batch
+        reading.committed |= dict.fromkeys(range(last - batch + 1, last + 1), time.monotonic())
+        _commit(server, numbers, first, last - batch + 1, last)
+        victim = victims.get(second, "")
+        pid = {"gRPC": lambda: server.pid, "PostgreSQL": server.node.server.pid}.get(victim, int)()
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            killed[victim] += 1
+        time.sleep(max(0.0, at + second + 1 - time.monotonic()))
+    reading.wait(seconds * batch)
+    delays = sorted(reading.delays)
+    print(
+        f"{rate} new a second in {topics} topics for {seconds} s to {subscribers} subscribers, killed: "
+        f"{dict(killed)}; each once and in order, p50 {delays[len(delays) // 2] * 1e3:.0f} ms, p99 "
+        f"{delays[len(delays) * 99 // 100] * 1e3:.0f} ms, {server.megabytes:.0f} MB, all sent "
+        f"{time.monotonic() - at - seconds:.1f} s after the last"
+    )
+    reading.close()
+
+
+def _commit(server: Server, topics: list[int], first: int, start: int, end: int) -> None:
+    """Commit messages of all topics at once; again where PostgreSQL was killed before that."""
+    while True:
+        try:
+            with server.session.transaction():
+                for topic in topics:
+                    values = {"topic": topic, "first": first, "message": b"x" * 100, "from": start, "to": end}
+                    server.session.execute(_INSERT, values)
+                server.session.execute("notify mirror_commit")
+            return
+        except psycopg.OperationalError:
+            time.sleep(0.2)
+            with suppress(psycopg.OperationalError):
+                server.session = server.connect()
+        except psycopg.errors.UniqueViolation:
+            return
 
 
 def slow(server: Server, stored_messages: int) -> None:
@@ -211,6 +303,9 @@ def main() -> None:
     parser.add_argument("--live", type=int, default=100)
     parser.add_argument("--subscribers", type=int, default=200)
     parser.add_argument("--most", type=int, default=1000)
+    parser.add_argument(
+        "--faults", action="store_true", help="kill the server and PostgreSQL meanwhile, only"
+    )
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="ledger-mirror-grpc-"))
     folder.chmod(0o755)
@@ -218,14 +313,17 @@ def main() -> None:
     try:
         server.add_topic(_TOPIC)
         server.add(_TOPIC, 1, options.stored, 0)
+        if options.faults:
+            faults(server, options.most, 100, 1000, 60, 5)
+            return
         print(f"{server.megabytes:.0f} MB without subscribers, load {os.getloadavg()[0]:.1f}")
         stored(server, 1, min(options.stored, 1000))
         stored(server, 1, options.stored)
         stored(server, 50, min(options.stored, 1000))
+        slow(server, options.stored)
         live(server, 1, 1, options.live, 0.1)
         live(server, options.subscribers, 1, options.live, 0.2)
         live(server, options.most, 100, options.live // 2, 1.0)
-        slow(server, options.stored)
     finally:
         server.session.close()
         server.node.stop(signal.SIGTERM)
