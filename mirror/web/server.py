@@ -63,8 +63,8 @@ def url() -> str:
 
 def check_settings() -> None:
     """Raise InvalidSetting if a setting that is JSON, or a list of networks, can't be used."""
-    from web3sim.calls import evm_version
     from web3sim.limits import filters
+    from web3sim.state import evm_version
 
     filters.configured()
     evm_version.configured()

@@ -240,7 +240,7 @@ class SystemCall(NamedTuple):
 
 
 class ScheduledCall(NamedTuple):
-    """A call of a contract that a payer makes beside the one that runs: with gas of its own."""
+    """A call of a contract that a payer makes in addition to the running one, with gas of its own."""
 
     payer: Address
     to: Address

@@ -1,4 +1,4 @@
-"""The execution of schedules: who has to sign one, and what it does once all of them have.
+"""Execution of schedules: the required signers, and the scheduled transaction.
 
 Executed are calls of contracts, and creations and changes of tokens. Who has to sign other transactions is
 not known here: their schedules only collect signatures.
@@ -8,18 +8,24 @@ from dataclasses import replace
 from typing import Any
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import DecodeError, Key, SchedulableTransactionBody
+from mirror.core.values.hapi.messages import (
+    DecodeError,
+    Key,
+    KeyList,
+    SchedulableTransactionBody,
+    ThresholdKey,
+)
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.engine.interface import ScheduledCall
+from web3sim.engine.interface import ZERO_ADDRESS, ScheduledCall
 from web3sim.operations.refusals import Refused
-from web3sim.operations.signatures import contract_key, key_of, satisfied
-from web3sim.operations.tokens.create import create_token
-from web3sim.operations.tokens.update import update_token
+from web3sim.operations.signatures import key_of, satisfied, signing_key
+from web3sim.operations.tokens.create import create_token, keys_of
+from web3sim.operations.tokens.update import needs_admin_key, update_token
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Schedule
+from web3sim.state.tables.interface import Schedule, Token
 
 _MOST_GAS = 15_000_000
-#: A key that nobody has.
+#: A key that no signature satisfies.
 _NO_KEY = Key()
 
 
@@ -37,8 +43,7 @@ def required_keys(ledger: Overlay, schedule: Schedule) -> list[Any]:
     if body.HasField("adminKey"):
         keys.append(body.adminKey)
     if kind == "tokenUpdate":
-        token = ledger.token(entity_id.of_token(body.token))
-        keys.append(None if token is None else key_of(token.admin_key) or _NO_KEY)
+        keys += _keys_of_token(ledger.token(entity_id.of_token(body.token)), body)
     return keys
 
 
@@ -64,17 +69,16 @@ def execute(ledger: Overlay, schedule: Schedule, now: int) -> ScheduledCall | No
         if message.WhichOneof("data") == "tokenCreation":
             create_token(ledger, message.tokenCreation, now, schedule.payer_account_id)
         else:
-            address = entity_id.long_zero(entity_id.of_token(message.tokenUpdate.token))
-            update_token(ledger, address, message.tokenUpdate, schedule.payer_account_id)
+            update_token(ledger, message.tokenUpdate, now, schedule.payer_account_id)
     except Refused:
         ledger.journal.go_back(checkpoint)
     return None
 
 
 def _call(ledger: Overlay, schedule: Schedule, body: Any) -> ScheduledCall | None:
-    if body.gas > _MOST_GAS:
-        return None
     to = body.contractID.evm_address or ledger.address_of(entity_id.of_contract(body.contractID))
+    if body.gas > _MOST_GAS or body.amount < 0 or len(to) != len(ZERO_ADDRESS):
+        return None
     payer = ledger.address_of(schedule.payer_account_id)
     return ScheduledCall(payer, to, body.amount, body.functionParameters, body.gas)
 
@@ -87,12 +91,20 @@ def _message(schedule: Schedule) -> Any:
 
 
 def _key_of_account(ledger: Overlay, account_id: int) -> Any:
-    """A contract without a key of its own signs by its id."""
     entity = ledger.entity(account_id)
-    if entity is None:
-        return None
-    by_id = contract_key(entity.id, delegated=False) if entity.type == "CONTRACT" else None
-    return key_of(entity.key or by_id) or _NO_KEY
+    return None if entity is None else signing_key(entity) or _NO_KEY
+
+
+def _keys_of_token(token: Token | None, body: Any) -> list[Any]:
+    """The keys of a token that must sign an update: its admin key, or each of those that are changed."""
+    if token is None:
+        return [None]
+    admin = key_of(token.admin_key) or _NO_KEY
+    if needs_admin_key(body):
+        return [admin]
+    own = (key_of(getattr(token, column)) or _NO_KEY for column in keys_of(body))
+    either = [ThresholdKey(threshold=1, keys=KeyList(keys=[admin, key])) for key in own]
+    return [Key(thresholdKey=each) for each in either]
 
 
 def _has_signed(key: Any, prefixes: tuple[bytes, ...]) -> bool:

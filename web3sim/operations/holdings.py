@@ -5,12 +5,11 @@ that look first raise Refused.
 """
 
 from dataclasses import replace
-from typing import Any
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import DecodeError, Key
 from web3sim.engine.interface import Address
 from web3sim.operations.refusals import Refusal, Refused, refuse_if, required
+from web3sim.operations.signatures import usable_key
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Nft, Relationship, Token
 
@@ -83,16 +82,6 @@ def account_number(ledger: Overlay, address: Address) -> int | None:
 def existing_account(ledger: Overlay, address: Address, code: str = "INVALID_ACCOUNT_ID") -> Entity:
     """Errors: Refused."""
     return required(ledger.account_at(address), code)
-
-
-def usable_key(account: Entity) -> Any:
-    """Return the Key message of an account; None if it is missing, can't be read or has nothing in it."""
-    try:
-        key: Any = Key.FromString(account.key or b"")
-    except DecodeError:
-        return None
-    members = {"keyList": key.keyList.keys, "thresholdKey": key.thresholdKey.keys.keys, None: ()}
-    return key if members.get(key.WhichOneof("key"), True) else None
 
 
 def check_signs(account: Entity, code: str = "INVALID_ACCOUNT_ID") -> None:

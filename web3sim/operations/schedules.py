@@ -10,7 +10,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind, ScheduledCall
 from web3sim.operations.execution import execute, is_executable, required_keys
 from web3sim.operations.refusals import refuse_if, required
-from web3sim.operations.signatures import is_signed_by_ecdsa, is_signed_by_ed25519
+from web3sim.operations.signatures import verifies
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Schedule
 
@@ -35,7 +35,7 @@ class NewSchedule:
 
 
 def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedule, ScheduledCall | None]:
-    """Create a schedule, signed by whoever calls, and execute it if that is enough. Errors: Refused.
+    """Create a schedule, signed by the caller, and execute it if that is enough. Errors: Refused.
 
     `now` is in seconds. Also returned is the call that the execution makes.
 
@@ -103,11 +103,11 @@ def sign_schedule(
     """
     refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
     refuse_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")
-    required = required_keys(ledger, schedule)
-    refuse_if(None in required, "UNRESOLVABLE_REQUIRED_SIGNERS")
+    needed = required_keys(ledger, schedule)
+    refuse_if(None in needed, "UNRESOLVABLE_REQUIRED_SIGNERS")
     signatories = ledger.signatories(schedule.id)
     prefixes = tuple(filter(None, signatories))
-    executes = is_executable(schedule, required, signatories | keys)
+    executes = is_executable(schedule, needed, signatories | keys)
     refuse_if(not executes and all(key.startswith(prefixes) for key in keys), "NO_NEW_VALID_SIGNATURES")
     ledger.put_signatories(schedule.id, signatories | keys)
     return execute(ledger, schedule, now) if executes else None
@@ -124,10 +124,7 @@ def keys_that_signed(ledger: Overlay, schedule: Schedule, pairs: Iterable[Any]) 
     for pair in pairs:
         ledger.state.check_deadline()
         key, kind = bytes(pair.pubKeyPrefix), pair.WhichOneof("signature")
-        is_signed = (kind == "ed25519" and is_signed_by_ed25519(key, message, pair.ed25519)) or (
-            kind == "ECDSA_secp256k1" and is_signed_by_ecdsa(key, digest, pair.ECDSA_secp256k1)
-        )
-        if is_signed:
+        if verifies(kind, key, message, digest, getattr(pair, kind) if kind else b""):
             keys.add(key)
     return frozenset(keys)
 

@@ -1,12 +1,13 @@
 """Signatures of messages by keys, as the network verifies them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from coincurve import PublicKey
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import ContractID, DecodeError, Key
+from mirror.core.values.hapi.messages import ContractID, DecodeError, Key, SignatureMap
+from web3sim.state.tables.interface import Entity
 
 SIGNATURE_LENGTH = 64
 
@@ -29,6 +30,22 @@ def contract_key(contract_id: int, *, delegated: bool) -> bytes:
     named: Any = ContractID(shardNum=shard, realmNum=realm, contractNum=num)
     key: Any = Key(delegatable_contract_id=named) if delegated else Key(contractID=named)
     return bytes(key.SerializeToString())
+
+
+def signing_key(entity: Entity) -> Any:
+    """Return the key of an account as a message; a contract without a usable one signs by its id."""
+    key = usable_key(entity)
+    if key is None and entity.type == "CONTRACT":
+        key = key_of(contract_key(entity.id, delegated=False))
+    return key
+
+
+def usable_key(entity: Entity) -> Any:
+    """Return the same without an id; None if it is missing, can't be read or has nothing in it."""
+    key = key_of(entity.key)
+    if key is None or key.WhichOneof("key") not in ("keyList", "thresholdKey"):
+        return key
+    return key if members_of(key) else None
 
 
 def is_signed_by_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:
@@ -62,14 +79,28 @@ def is_signed_by_ecdsa(key: bytes, digest: bytes, signature: bytes) -> bool:
 
 
 def simple_keys(key: Any) -> Iterator[Any]:
-    """Yield the keys of people in a Key message: itself, or those in its lists."""
-    kind = key.WhichOneof("key")
-    if kind in ("keyList", "thresholdKey"):
-        members = (key.keyList if kind == "keyList" else key.thresholdKey.keys).keys
-        for member in members:
-            yield from simple_keys(member)
-    elif kind in ("ed25519", "ECDSA_secp256k1"):
+    """Yield the public keys in a Key message: itself, or those in its lists."""
+    for member in members_of(key):
+        yield from simple_keys(member)
+    if key.WhichOneof("key") in ("ed25519", "ECDSA_secp256k1"):
         yield key
+
+
+def members_of(key: Any) -> Sequence[Any]:
+    """Return the keys of a key list or threshold key; none of another one."""
+    members: Sequence[Any] = (key.keyList if key.HasField("keyList") else key.thresholdKey.keys).keys
+    return members
+
+
+def signature_pairs(serialized: bytes) -> Any:
+    """Return the pairs of a serialized SignatureMap; None if it is none, or has unknown fields."""
+    try:
+        message: Any = SignatureMap.FromString(serialized)
+    except DecodeError:
+        return None
+    size = message.ByteSize()
+    message.DiscardUnknownFields()
+    return message.sigPair if message.ByteSize() == size else None
 
 
 def signatures_of(pairs: Iterable[Any]) -> Signatures:
@@ -92,25 +123,29 @@ def is_signed(key: Any, message: bytes, digest: bytes, signatures: Signatures) -
 
 def satisfied(key: Any, has_signed: Callable[[Any], bool]) -> bool:
     """Return whether enough of the keys in a Key message have signed."""
-    kind = key.WhichOneof("key")
+    kind, members = key.WhichOneof("key"), members_of(key)
     if kind == "keyList":
-        members = key.keyList.keys
         return bool(members) and all(satisfied(member, has_signed) for member in members)
     if kind == "thresholdKey":
-        signed = sum(satisfied(member, has_signed) for member in key.thresholdKey.keys.keys)
+        signed = sum(satisfied(member, has_signed) for member in members)
         return bool(signed >= max(key.thresholdKey.threshold, 1))
     return has_signed(key)
 
 
+def verifies(kind: str | None, key: bytes, message: bytes, digest: bytes, signature: bytes) -> bool:
+    """Return whether a signature of this kind is by a public key; ECDSA signs the digest."""
+    if kind == "ed25519":
+        return is_signed_by_ed25519(key, message, signature)
+    return kind == "ECDSA_secp256k1" and is_signed_by_ecdsa(key, digest, signature)
+
+
 def _is_verified(key: Any, message: bytes, digest: bytes, signatures: Signatures) -> bool:
     kind = key.WhichOneof("key")
-    if kind == "ed25519":
-        signature = _signature(key.ed25519, signatures, "ed25519")
-        return signature is not None and is_signed_by_ed25519(key.ed25519, message, signature)
-    if kind == "ECDSA_secp256k1":
-        signature = _signature(key.ECDSA_secp256k1, signatures, "ECDSA_secp256k1")
-        return signature is not None and is_signed_by_ecdsa(key.ECDSA_secp256k1, digest, signature)
-    return False
+    if kind not in ("ed25519", "ECDSA_secp256k1"):
+        return False
+    public = getattr(key, kind)
+    signature = _signature(public, signatures, kind)
+    return signature is not None and verifies(kind, public, message, digest, signature)
 
 
 def _signature(key: bytes, signatures: Signatures, kind: str) -> bytes | None:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from mirror.core.db.reading.sql import MAX_INT64, Row
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.calls.chain_id import chain_id
 from web3sim.engine.interface import BlockEnvironment, NotSupported
 from web3sim.state.cache import Absent, caches
+from web3sim.state.chain_id import chain_id
 from web3sim.state.database import Reading
 
 WORD = 32

@@ -8,12 +8,12 @@ from mirror.core import config
 from mirror.core.db.distribution import is_distributed
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.calls.evm_version import evm_version
 from web3sim.engine.interface import AccountKind, AccountRecord, Address, delegation_to
 from web3sim.engine.versions import V070
 from web3sim.state import blocks
 from web3sim.state.blocks import BlockHashes, SelectedBlock
 from web3sim.state.database import Reading
+from web3sim.state.evm_version import evm_version
 from web3sim.state.proxy_code import TOKEN_SERVICE, proxy_code
 from web3sim.state.tables.cached import CachedTables, EntityKey
 from web3sim.state.tables.current import CurrentTables

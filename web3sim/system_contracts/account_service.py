@@ -5,11 +5,11 @@ Functions that only read halt in a static frame all the same, but for allowances
 
 from typing import Any
 
+from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import DecodeError, SignatureMap
 from mirror.core.values.hashes import keccak256
 from web3sim.operations import crypto
-from web3sim.operations.holdings import UNLIMITED
+from web3sim.operations.holdings import UNLIMITED, account_of
 from web3sim.operations.prices import APPROVE, UPDATE_ACCOUNT
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
 from web3sim.operations.signatures import (
@@ -18,6 +18,7 @@ from web3sim.operations.signatures import (
     is_signed_by_ecdsa,
     is_signed_by_ed25519,
     key_of,
+    signature_pairs,
     signatures_of,
     simple_keys,
 )
@@ -29,7 +30,6 @@ from web3sim.system_contracts.functions import Function, Invocation, by_selector
 _VERIFICATION_GAS = 3_000
 _MOST_ECDSA_LENGTH = SIGNATURE_LENGTH + 8
 _DIGEST_LENGTH = 32
-_MOST_INT64 = 2**63 - 1
 
 # ADDRESSES
 
@@ -56,8 +56,7 @@ def _any_account(invocation: Invocation, address: bytes) -> Entity | None:
     ledger, num = invocation.ledger, entity_id.num_of_long_zero(address)
     if num is None:
         return ledger.account_at(address)
-    account = ledger.entity(ledger.state.encoded(num))
-    return account if account is not None and account.type in ("ACCOUNT", "CONTRACT") else None
+    return account_of(ledger, ledger.state.encoded(num))
 
 
 # ALLOWANCES AND ASSOCIATIONS
@@ -84,7 +83,7 @@ def _own_approve(invocation: Invocation, spender: bytes, tinybars: int) -> None:
 
 
 def _approve(invocation: Invocation, owner: bytes, spender: bytes, tinybars: int) -> None:
-    if not -_MOST_INT64 - 1 <= tinybars <= _MOST_INT64:
+    if not MIN_INT64 <= tinybars <= MAX_INT64:
         raise InvalidArguments(f"{tinybars} are more tinybars than a transaction can name")
     crypto.approve_hbar(invocation.ledger, owner, spender, tinybars)
 
@@ -127,17 +126,6 @@ def _is_authorized(invocation: Invocation, address: bytes, message: bytes, signa
         raise Refused("INVALID_TRANSACTION_BODY")
     invocation.more_gas = sum(1 for _ in simple_keys(key)) * _VERIFICATION_GAS
     return is_signed(key, message, keccak256(message), signatures_of(pairs))
-
-
-def signature_pairs(serialized: bytes) -> Any:
-    """Return the pairs of a serialized SignatureMap; None if it is none, or has unknown fields."""
-    try:
-        message: Any = SignatureMap.FromString(serialized)
-    except DecodeError:
-        return None
-    size = message.ByteSize()
-    message.DiscardUnknownFields()
-    return message.sigPair if message.ByteSize() == size else None
 
 
 _NO_STATIC: Any = {"static": False}

@@ -110,7 +110,7 @@ class NetworkContracts:
         return SERVICES[address].proxied
 
     def takes_value(self, address: Address, selector: bytes) -> bool:
-        """Of the token service, and of those that succeed at functions they don't have."""
+        """Return whether a call may carry value: creations of tokens, to services that redirect."""
         return SERVICES[address].redirect is not None and selector in token_functions.CREATION_SELECTORS
 
     def account_code(self, address: Address, data: bytes) -> bytes:
@@ -176,8 +176,7 @@ def _answer(invocation: Invocation) -> SystemAnswer:
         return SystemAnswer(halt=Halt.NO_SCHEDULING)
     checkpoint = journal.checkpoint()
     try:
-        if function.limits is not None:
-            function.limits(invocation, *invocation.arguments)
+        _check_limits(invocation)
         if call.static and (function.writes or not function.static):
             return _HALTED
         output = function.output(function.operation(invocation, *invocation.arguments))
@@ -195,6 +194,15 @@ def _answer(invocation: Invocation) -> SystemAnswer:
         return SystemAnswer(halt=Halt.OUT_OF_GAS, child="INSUFFICIENT_GAS")
     child, logs = invocation.child("SUCCESS"), tuple(invocation.logs)
     return SystemAnswer(output, gas, logs=logs, child=child, scheduled=invocation.scheduled)
+
+
+def _check_limits(invocation: Invocation) -> None:
+    """Errors: Refused, with a text, for all gas; InvalidArguments, UnknownFunction."""
+    if invocation.function.limits is not None:
+        try:
+            invocation.function.limits(invocation, *invocation.arguments)
+        except Refused as refused:
+            raise Refused(refused.code, Refusal.COSTLY_TEXT) from None
 
 
 def _return_value(call: SystemCall, journal: Journal) -> None:

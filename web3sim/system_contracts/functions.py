@@ -110,7 +110,7 @@ class Function:
     the operation doesn't return. `refusal` is what becomes of a rejected operation, `static_refusal` the same
     in a static frame. Of a rejected operation that answers its code the other results are `nothing`, or
     empty. A static frame halts what `writes`, and views that are not `static`, once `limits` has checked the
-    arguments.
+    arguments: what that refuses reverts with its name, for all gas.
 
     Of the functions of a token, account or schedule those that `need_target` halt elsewhere; those of the
     contract itself that are `only_direct` are unknown there. A call that `leaves_child` is recorded as a

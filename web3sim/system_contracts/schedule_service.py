@@ -6,20 +6,20 @@ one that is executed on the signature of its payer, and the creation or change o
 
 from typing import Any
 
+from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ContractID, DecodeError, SchedulableTransactionBody
-from web3sim.calls.chain_id import chain_id
-from web3sim.engine.interface import Address
+from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.operations import prices, schedules
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
 from web3sim.operations.schedules import NewSchedule
-from web3sim.operations.signatures import SIGNATURE_LENGTH, contract_key
+from web3sim.operations.signatures import SIGNATURE_LENGTH, contract_key, signature_pairs
 from web3sim.operations.tokens.create import scheduled_token
+from web3sim.state.chain_id import chain_id
 from web3sim.state.proxy_code import TOKEN_SERVICE
 from web3sim.state.tables.interface import Entity, Schedule, Token
 from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, decoded
-from web3sim.system_contracts.account_service import signature_pairs
 from web3sim.system_contracts.functions import (
     Function,
     Invocation,
@@ -34,8 +34,6 @@ from web3sim.system_contracts.token_service.functions import CHANGES, CREATION_S
 from web3sim.system_contracts.token_service.functions import FUNCTIONS as TOKEN_FUNCTIONS
 from web3sim.system_contracts.token_service.info import info_struct
 
-_MOST_INT64 = 2**63 - 1
-_NO_ADDRESS = bytes(20)
 #: What makes the transaction of a call of the token service, by selector.
 _MESSAGES = {selector_of(signature): message_of for signature, message_of in (CREATIONS | CHANGES).items()}
 # The least recovery id that names a chain (EIP-155).
@@ -58,7 +56,7 @@ def _numbered(address: Address) -> Address:
 
 def _check_native(invocation: Invocation, service: Address, data: bytes, payer: Address) -> None:
     """Errors: Refused, InvalidArguments, UnknownFunction."""
-    refuse_if(service != TOKEN_SERVICE, "INVALID_CONTRACT_ID", Refusal.COSTLY_TEXT)
+    refuse_if(service != TOKEN_SERVICE, "INVALID_CONTRACT_ID")
     if len(data) < SELECTOR_LENGTH:
         raise InvalidArguments("the data names no function")
     if data[:SELECTOR_LENGTH] not in _MESSAGES:
@@ -76,29 +74,30 @@ def _native(invocation: Invocation, service: Address, data: bytes, payer: Addres
     return _scheduled(invocation, NewSchedule(body, creator, invocation.account(payer), key, expires))
 
 
-def _call(invocation: Invocation, to: Address, *others: Any) -> Address:
-    return _call_with_payer(invocation, to, invocation.call.sender, *others)
+def _call(invocation: Invocation, to: Address, *terms: Any) -> Address:
+    return _call_with_payer(invocation, to, invocation.call.sender, *terms)
 
 
-def _call_on_signature(invocation: Invocation, to: Address, payer: Address, *others: Any) -> Address:
-    return _call_with_payer(invocation, to, payer, *others, waits=False)
+def _call_on_signature(invocation: Invocation, to: Address, payer: Address, *terms: Any) -> Address:
+    return _call_with_payer(invocation, to, payer, *terms, waits=False)
 
 
 def _call_with_payer(
     invocation: Invocation,
     to: Address,
     payer_address: Address,
-    *others: Any,
+    *terms: Any,
     waits: bool = True,
 ) -> Address:
+    """`terms` are the seconds of the expiry, gas, value and data of the call."""
     payer = invocation.ledger.account_at(payer_address)
     if payer is None:
         raise InvalidArguments("there is no such payer")
-    *numbers, data = others
-    expires, gas, value = (min(number, _MOST_INT64) for number in numbers)
+    *numbers, data = terms
+    expires, gas, value = (min(number, MAX_INT64) for number in numbers)
     schedules.check_expiry(expires, _now(invocation))
     refuse_if(gas < intrinsic_gas(data, creates=False), "INSUFFICIENT_GAS")
-    refuse_if(to == _NO_ADDRESS, "INVALID_CONTRACT_ID")
+    refuse_if(to == ZERO_ADDRESS, "INVALID_CONTRACT_ID")
     message: Any = SchedulableTransactionBody()
     body = message.contractCall
     body.contractID.CopyFrom(_contract_id(invocation, to))
@@ -110,7 +109,7 @@ def _call_with_payer(
 
 def _contract_id(invocation: Invocation, address: Address) -> Any:
     num = entity_id.num_of_long_zero(address)
-    if num is None or num > _MOST_INT64:
+    if num is None or num > MAX_INT64:
         return ContractID(evm_address=address)
     shard, realm, _ = entity_id.decode(invocation.ledger.state.encoded(0))
     return ContractID(shardNum=shard, realmNum=realm, contractNum=num)
@@ -196,10 +195,7 @@ def _add_signatures(invocation: Invocation, schedule: Schedule, keys: frozenset[
 
 def _check_exists(invocation: Invocation, address: Address, *signatures: bytes) -> None:
     """Errors: Refused."""
-    try:
-        schedules.schedule_at(invocation.ledger, address)
-    except Refused as refused:
-        raise Refused(refused.code, Refusal.COSTLY_TEXT) from None
+    schedules.schedule_at(invocation.ledger, address)
 
 
 def _delete(invocation: Invocation, address: Address) -> None:

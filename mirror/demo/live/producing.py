@@ -36,7 +36,7 @@ def next_blocks(network: "Network", stopping: threading.Event) -> Iterator[Block
             return
         # A block holds the transactions of the two seconds before it.
         yield from wait(network, clock.now_ns() - BLOCK_SECONDS * NANOS_PER_SECOND)
-        # So that whoever subscribes to that topic soon gets something.
+        # A new subscriber of that topic gets a message within one block.
         topics.submit_to_oldest(network)
         block = next_block(network, TPS)
         if block.number % BLOCKS_REMEMBERED == 0:

@@ -3,7 +3,6 @@ import hashlib
 import pytest
 
 from tests.build import SECOND, START
-from web3sim.calls.chain_id import chain_id
 from web3sim.engine.interface import BlockEnvironment
 from web3sim.state.blocks import (
     BlockSelector,
@@ -15,6 +14,7 @@ from web3sim.state.blocks import (
     find_block,
     parse_block,
 )
+from web3sim.state.chain_id import chain_id
 from web3sim.state.database import Reading
 
 

@@ -8,83 +8,42 @@ from coincurve import PrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from eth_abi.abi import decode, encode
 
-from mirror.core.values.hapi.messages import ContractID, Key, SchedulableTransactionBody, SignatureMap
+from mirror.core.values.hapi.messages import SchedulableTransactionBody, SignatureMap
 from mirror.core.values.hapi.result_codes import NAMES
 from mirror.core.values.hashes import keccak256
 from tests.build import insert
-from tests.web3sim.engine.world import code
-from tests.web3sim.rows import contract
-from tests.web3sim.state.states import current, long_zero
-from tests.web3sim.system_contracts.calls import BLOCK, CODES, Calls, run, words
-from tests.web3sim.system_contracts.scripts import Step, outcomes, script
-from web3sim.engine import registry
-from web3sim.engine.interface import AccountKind, CallRequest, Halt, ScheduledCall, SystemAnswer
+from tests.web3sim.state.states import long_zero
+from tests.web3sim.system_contracts.calls import CODES, Calls, words
+from tests.web3sim.system_contracts.schedules import (
+    BY_CONTRACT,
+    CALL,
+    CONTRACT,
+    DELETED,
+    EXECUTED,
+    NATIVE,
+    NOBODY,
+    ON_SIGNATURE,
+    OURS,
+    PERSON,
+    SCHEDULE,
+    SIGN,
+    TOKEN,
+    WITH_PAYER,
+    body_of,
+    calls,
+    creation,
+    ledger,
+    made,
+    message_of,
+    public,
+)
+from web3sim.engine.interface import Halt, SystemAnswer
 from web3sim.state.proxy_code import REDIRECT_FOR_SCHEDULE, SCHEDULE_SERVICE, TOKEN_SERVICE
 from web3sim.state.tables.interface import Schedule
-from web3sim.system_contracts.contracts import SERVICES, NetworkContracts
+from web3sim.system_contracts.contracts import SERVICES
 from web3sim.system_contracts.signatures import parameters_of, selector_of
 
-PERSON, CONTRACT, TOKEN, SCHEDULE, EXECUTED, DELETED, OURS = 1001, 1002, 3001, 4001, 4002, 4003, 4004
-NOBODY = bytes(20)
-ADMIN = Key(ed25519=bytes(range(32))).SerializeToString()
-BY_CONTRACT = Key(contractID=ContractID(contractNum=CONTRACT)).SerializeToString()
-TIMED = "uint256,uint256,uint64,bytes"
-CALL, WITH_PAYER = f"scheduleCall(address,{TIMED})", f"scheduleCallWithPayer(address,address,{TIMED})"
-ON_SIGNATURE = f"executeCallOnPayerSignature(address,address,{TIMED})"
-NATIVE = "scheduleNative(address,bytes,address)"
-SIGN = "signSchedule(address,bytes)"
-CREATE = "createFungibleToken(HederaTokenV3,int64,int32)"
-
-
-@pytest.fixture
-def ledger(build):
-    build.entity(PERSON, key=ADMIN)
-    build.entity(CONTRACT, type="CONTRACT")
-    build.entity(TOKEN, type="TOKEN", key=ADMIN)
-    build.token(TOKEN)
-    for number, key in ((SCHEDULE, ADMIN), (EXECUTED, ADMIN), (DELETED, None), (OURS, None)):
-        build.entity(number, type="SCHEDULE", key=key, deleted=number == DELETED)
-        insert(
-            "schedule",
-            schedule_id=number,
-            consensus_timestamp=number,
-            creator_account_id=PERSON,
-            payer_account_id=PERSON,
-            transaction_body=b"",
-            executed_timestamp=5000 if number == EXECUTED else None,
-        )
-    return build
-
-
-@pytest.fixture
-def calls(ledger):
-    return Calls(SCHEDULE_SERVICE, sender=CONTRACT)
-
-
-def made(calls: Calls, signature: str, *arguments: Any) -> Schedule:
-    """The schedule that a call makes."""
-    answer = calls(signature, *arguments)
-    assert answer.output[:32] == words(CODES["SUCCESS"]), answer
-    record = calls.journal.present(answer.output[-20:])
-    assert record is not None
-    assert record.kind is AccountKind.SCHEDULE
-    assert record.code
-    assert record.entity_id is not None
-    schedule = calls.overlay.schedule(record.entity_id)
-    assert schedule is not None
-    return schedule
-
-
-def body_of(schedule: Schedule) -> Any:
-    return SchedulableTransactionBody.FromString(schedule.transaction_body)
-
-
-def creation(**changes: Any) -> bytes:
-    members: dict[str, Any] = {"name": "Gold", "symbol": "GLD", "treasury": long_zero(PERSON)}
-    members = members | {"memo": "", "finite": True, "max_supply": 9, "freeze_default": False, "keys": []}
-    members["expiry"] = (0, long_zero(PERSON), 7_776_000)
-    arguments = (tuple((members | changes).values()), 5, 2)
-    return selector_of(CREATE) + encode(parameters_of(CREATE), arguments)
+__all__ = ["calls", "ledger"]
 
 
 # CALLS OF CONTRACTS
@@ -346,10 +305,6 @@ def test_scheduled_token_may_exceed_the_limits_of_tokens(ledger, calls):
 # SIGNATURES OF PEOPLE
 
 
-def message_of(number: int) -> bytes:
-    return b"".join(part.to_bytes(8, "big") for part in (0, 0, number))
-
-
 def test_people_sign_by_their_signatures(calls):
     ours, other = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
     ecdsa = PrivateKey()
@@ -387,155 +342,3 @@ def test_a_signature_for_another_chain_halts(calls, recovery_id, expected):
     pair = {"pubKeyPrefix": key.public_key.format(), "ECDSA_secp256k1": signature}
     answer = calls(SIGN, long_zero(SCHEDULE), SignatureMap(sigPair=[pair]).SerializeToString())
     assert (answer.halt, answer.child) == ((None, expected) if expected else (Halt.PRECOMPILE, None))
-
-
-def public(key: Ed25519PrivateKey) -> bytes:
-    return key.public_key().public_bytes_raw()
-
-
-# EXECUTING
-
-
-CALLED, SCRIPT, SIGNER = 5001, 5002, 1003
-#: Answers how often it was called before.
-COUNTS = code(0, "SLOAD", 0, "MSTORE", 1, 0, "SLOAD", "ADD", 0, "SSTORE", 32, 0, "RETURN")
-SCHEDULED = SchedulableTransactionBody(contractCall={"contractID": {"contractNum": CALLED}, "gas": 100_000})
-
-
-def encoded(signature: str, *arguments: Any) -> bytes:
-    return selector_of(signature) + encode(parameters_of(signature), arguments)
-
-
-def scheduling(payer: int = SCRIPT, *, to: int = CALLED, gas: int = 100_000) -> bytes:
-    return encoded(ON_SIGNATURE, long_zero(to), long_zero(payer), 100, gas, 0, b"")
-
-
-@pytest.mark.parametrize("engine", ["pyevm", "pyevm-blocks"])
-@pytest.mark.parametrize(
-    ("called", "data", "runs"),
-    [
-        (COUNTS, scheduling(), 1),
-        # The code of the schedule's creation is the same whatever comes of the call.
-        (code(1, 0, "SSTORE", 0, 0, "REVERT"), scheduling(), 0),
-        (COUNTS, scheduling(gas=21_000), 0),
-        (COUNTS, scheduling(gas=15_000_001), 0),
-        (COUNTS, scheduling(payer=PERSON), 0),
-        (COUNTS, encoded(CALL, long_zero(CALLED), 100, 100_000, 0, b""), 0),
-    ],
-    ids=["runs", "reverts", "out of gas", "too much gas", "payer has not signed", "waits"],
-)
-def test_a_call_that_needs_no_other_signature_runs_at_once(ledger, engine, called, data, runs):
-    contract(ledger, CALLED, called)
-    steps = (Step(SCHEDULE_SERVICE, data), Step(long_zero(CALLED), b""))
-    contract(ledger, SCRIPT, script(*steps))
-    state = current()
-    request = CallRequest(long_zero(PERSON), long_zero(SCRIPT), b"", 10_000_000)
-    result = registry.engine(engine).execute(request, BLOCK, state, NetworkContracts(state))
-    made, counted = outcomes(result)
-    assert made == (True, words(CODES["SUCCESS"], state.next_contract_address()))
-    assert counted == ((True, words(runs)) if called == COUNTS else (False, b""))
-    assert result.execution_gas < 2_000_000
-
-
-def test_what_a_scheduled_call_did_is_undone_with_its_frame(ledger):
-    contract(ledger, CALLED, COUNTS)
-    contract(ledger, 5003, script(Step(SCHEDULE_SERVICE, scheduling(payer=5003)), reverts=True))
-    contract(ledger, SCRIPT, script(Step(long_zero(5003), b"", gas=3_000_000), Step(long_zero(CALLED), b"")))
-    result = run(current(), long_zero(SCRIPT), b"", gas=10_000_000)
-    assert outcomes(result)[1] == (True, words(0))
-
-
-def test_a_scheduled_call_runs_no_other_one(ledger):
-    contract(ledger, SCRIPT, script(Step(SCHEDULE_SERVICE, scheduling(to=SCRIPT, gas=10_000_000))))
-    result = run(current(), long_zero(SCRIPT), b"", gas=10_000_000)
-    assert outcomes(result)[0].succeeded
-
-
-def test_what_was_executed_is_not_signed_or_deleted(ledger):
-    contract(ledger, CALLED, COUNTS)
-    contract(ledger, SCRIPT, b"\0")
-    calls = Calls(SCHEDULE_SERVICE, sender=SCRIPT)
-    answer = calls(ON_SIGNATURE, long_zero(CALLED), long_zero(SCRIPT), 100, 100_000, 0, b"data")
-    call = ScheduledCall(long_zero(SCRIPT), long_zero(CALLED), 0, b"data", 100_000)
-    assert answer.scheduled == call
-    for signature in ("authorizeSchedule(address)", "deleteSchedule(address)"):
-        assert calls.code(signature, answer.output[-20:]) == "SCHEDULE_ALREADY_EXECUTED"
-
-
-@pytest.mark.parametrize(
-    ("changes", "executed"),
-    [
-        ({}, True),
-        ({"treasury": long_zero(PERSON)}, False),
-        ({"keys": [(1, (False, NOBODY, bytes(32), b"", NOBODY))]}, False),
-    ],
-    ids=["its own", "another treasury", "another admin key"],
-)
-def test_a_contract_creates_its_own_token_at_once(calls, changes, executed):
-    own = {"treasury": long_zero(CONTRACT), "expiry": (0, long_zero(CONTRACT), 7_776_000)} | changes
-    schedule = made(calls, NATIVE, TOKEN_SERVICE, creation(**own), long_zero(CONTRACT))
-    token = calls.overlay.token(schedule.id + 1)
-    assert (token is not None, schedule.executed_timestamp is not None) == (executed, executed)
-
-
-def stored(ledger: Any, body: Any = SCHEDULED, **columns: Any) -> Ed25519PrivateKey:
-    """A schedule that its payer has to sign."""
-    key = Ed25519PrivateKey.generate()
-    ledger.entity(SIGNER, key=Key(ed25519=public(key)).SerializeToString())
-    ledger.entity(4005, type="SCHEDULE", key=ADMIN)
-    ledger.schedule(4005, transaction_body=body.SerializeToString(), **{"payer": SIGNER} | columns)
-    return key
-
-
-def signed(key: Ed25519PrivateKey) -> bytes:
-    pair = {"pubKeyPrefix": public(key), "ed25519": key.sign(message_of(4005))}
-    return bytes(SignatureMap(sigPair=[pair]).SerializeToString())
-
-
-@pytest.mark.parametrize(
-    ("columns", "executed"), [({}, True), ({"wait_for_expiry": True}, False)], ids=["at once", "later"]
-)
-def test_the_last_signature_executes_a_schedule(ledger, columns, executed):
-    signatures = signed(stored(ledger, **columns))
-    calls = Calls(SCHEDULE_SERVICE, sender=CONTRACT)
-    assert calls("authorizeSchedule(address)", long_zero(4005)).scheduled is None
-    answer = calls(SIGN, long_zero(4005), signatures)
-    assert (answer.child, answer.scheduled is not None) == ("SUCCESS", executed)
-    again = "SCHEDULE_ALREADY_EXECUTED" if executed else "NO_NEW_VALID_SIGNATURES"
-    assert calls.code(SIGN, long_zero(4005), signatures) == again
-
-
-def test_a_deleted_schedule_is_not_signed(ledger):
-    signatures = signed(stored(ledger))
-    calls = Calls(SCHEDULE_SERVICE, sender=CONTRACT)
-    assert calls.code("deleteSchedule(address)", long_zero(4005)) == "SUCCESS"
-    assert calls.code(SIGN, long_zero(4005), signatures) == "SCHEDULE_ALREADY_DELETED"
-
-
-@pytest.mark.parametrize(
-    ("body", "columns"),
-    [
-        (SCHEDULED, {"payer": 999_999}),
-        (SchedulableTransactionBody(tokenCreation={"treasury": {"accountNum": 999_999}}), {}),
-        (SchedulableTransactionBody(tokenCreation={"treasury": {"shardNum": 2**62, "accountNum": -1}}), {}),
-        (SchedulableTransactionBody(tokenUpdate={"token": {"tokenNum": 999_999}}), {}),
-    ],
-    ids=["payer", "treasury", "impossible treasury", "token"],
-)
-def test_whoever_has_to_sign_must_exist(ledger, body, columns):
-    signatures = signed(stored(ledger, body, **columns))
-    calls = Calls(SCHEDULE_SERVICE, sender=CONTRACT)
-    assert calls.code(SIGN, long_zero(4005), signatures) == "UNRESOLVABLE_REQUIRED_SIGNERS"
-
-
-def test_a_schedule_changes_a_token_once_its_keys_have_signed(ledger):
-    body = SchedulableTransactionBody(tokenUpdate={"token": {"tokenNum": 3003}, "name": "New"})
-    key = stored(ledger, body)
-    admin = Key(keyList={"keys": [Key(ed25519=public(key)), Key.FromString(BY_CONTRACT)]})
-    ledger.entity(3003, type="TOKEN", key=admin.SerializeToString())
-    ledger.token(3003)
-    calls = Calls(SCHEDULE_SERVICE, sender=CONTRACT)
-    assert calls.code(SIGN, long_zero(4005), signed(key)) == "SUCCESS"
-    assert calls.token(3003).name != "New"
-    assert calls.code("authorizeSchedule(address)", long_zero(4005)) == "SUCCESS"
-    assert calls.token(3003).name == "New"

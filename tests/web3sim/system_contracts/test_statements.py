@@ -13,9 +13,9 @@ from mirror.demo.keys.wallet import Ed25519Wallet
 from tests.build import START
 from tests.web3sim.state.states import at, current, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, run
-from web3sim.calls.chain_id import chain_id
 from web3sim.engine.interface import Status
 from web3sim.state import cache
+from web3sim.state.chain_id import chain_id
 from web3sim.system_contracts.contracts import SERVICES
 from web3sim.system_contracts.signatures import parameters_of, selector_of
 

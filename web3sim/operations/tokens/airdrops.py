@@ -17,10 +17,10 @@ from web3sim.operations.holdings import (
     owner_of,
     slots_used_up,
     unfrozen_relationship,
-    usable_key,
     usable_token,
 )
 from web3sim.operations.refusals import Refused, refuse_if, required
+from web3sim.operations.signatures import members_of, usable_key
 from web3sim.operations.transfers.body import (
     Adjustment,
     NftTransfer,
@@ -133,12 +133,11 @@ def _can_claim(account: Entity) -> bool:
 
 
 def _key_can_claim(key: Any) -> bool:
-    kind = key.WhichOneof("key")
+    kind, able = key.WhichOneof("key"), list(map(_key_can_claim, members_of(key)))
     if kind == "keyList":
-        return all(map(_key_can_claim, key.keyList.keys))
+        return all(able)
     if kind == "thresholdKey":
-        able = sum(map(_key_can_claim, key.thresholdKey.keys.keys))
-        return bool(able >= key.thresholdKey.threshold)
+        return bool(sum(able) >= key.thresholdKey.threshold)
     return kind in _KEYS_THAT_CLAIM
 
 

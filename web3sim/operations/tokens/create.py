@@ -1,4 +1,4 @@
-"""TokenCreate: a new token, its treasury and whoever collects fees in it."""
+"""TokenCreate: a new token, its treasury and its fee collectors."""
 
 from typing import Any
 

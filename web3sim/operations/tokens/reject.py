@@ -10,10 +10,10 @@ from web3sim.operations.holdings import (
     named_token,
     token_address,
     unfrozen_relationship,
-    usable_key,
     usable_token_at,
 )
 from web3sim.operations.refusals import refuse_if, required
+from web3sim.operations.signatures import usable_key
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, TokenTransfers
 from web3sim.operations.transfers.moves import Moves
 from web3sim.state.overlay import Overlay

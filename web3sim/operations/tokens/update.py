@@ -6,7 +6,7 @@ from typing import Any
 
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.engine.interface import ZERO_ADDRESS, Address
+from web3sim.engine.interface import Address
 from web3sim.operations.holdings import (
     account_of,
     add_relationship,
@@ -17,7 +17,6 @@ from web3sim.operations.holdings import (
     new_relationship,
     require_signature,
     slots_used_up,
-    token_address,
     unfrozen_relationship,
 )
 from web3sim.operations.refusals import Refused, refuse_if, required
@@ -43,19 +42,21 @@ _MISSING_KEYS = {
     "supply_key": "TOKEN_HAS_NO_SUPPLY_KEY",
     "fee_schedule_key": "TOKEN_HAS_NO_FEE_SCHEDULE_KEY",
     "pause_key": "TOKEN_HAS_NO_PAUSE_KEY",
+    "metadata_key": "TOKEN_HAS_NO_METADATA_KEY",
 }
 
 
-def update_token(ledger: Overlay, address: Address, body: Any, payer: int | None) -> None:
-    """Change a token by a TokenUpdate body; what is empty or 0 in it stays. Every key counts as having
-    signed.
+def update_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> None:
+    """Change a token by a TokenUpdate body; what is empty or 0 in it stays. `now` is in seconds.
+
+    Every key counts as having signed.
 
     Checks, in this order: the keys; the token, and what it needs keys for; it is not deleted, not paused;
     memo, symbol and name; expiry; the new treasury. Errors: Refused.
     """
-    refuse_if(token_address(address) == ZERO_ADDRESS, "INVALID_TOKEN_ID")
+    refuse_if(not body.token.tokenNum, "INVALID_TOKEN_ID")
     check_keys(body)
-    token = named_token(ledger, address)
+    token = required(ledger.known_token(entity_id.of_token(body.token)), "INVALID_TOKEN_ID")
     _check_changeable(ledger, token, body, payer)
     check_usable(ledger, token)
     check_memo(body.memo.value)
@@ -63,7 +64,6 @@ def update_token(ledger: Overlay, address: Address, body: Any, payer: int | None
         check_text(body.symbol, "MISSING_TOKEN_SYMBOL", "TOKEN_SYMBOL_TOO_LONG")
     if body.name:
         check_text(body.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG")
-    now = ledger.state.block.consensus_start // NANOS_PER_SECOND
     if body.HasField("expiry"):
         refuse_if(not is_valid_expiry(body, now), "INVALID_EXPIRATION_TIME")
         reduced = body.expiry.seconds * NANOS_PER_SECOND < (token.expiration_timestamp or 0)
@@ -77,19 +77,24 @@ def update_token(ledger: Overlay, address: Address, body: Any, payer: int | None
     _put(ledger, token, treasury, body)
 
 
+def needs_admin_key(body: Any) -> bool:
+    """Return whether a TokenUpdate body changes more than the expiry and keys other than the admin key.
+
+    Those change with the admin key, or each by itself (HIP-540).
+    """
+    named = ("treasury", "autoRenewAccount", "adminKey", "memo", "autoRenewPeriod")
+    return bool(body.name or body.symbol) or any(map(body.HasField, named))
+
+
 def _check_changeable(ledger: Overlay, token: Token, body: Any, payer: int | None) -> None:
-    """Only the expiry may change without an admin key, and other keys, each by itself (HIP-540)."""
     immutable = "" if token.admin_key else "TOKEN_IS_IMMUTABLE"
+    refuse_if(immutable and needs_admin_key(body), immutable)
     if body.HasField("treasury"):
-        refuse_if(immutable, immutable)
         treasury = entity_id.of_account(body.treasury)
         required(account_of(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
         require_signature(ledger, treasury, payer, "INVALID_ACCOUNT_ID")
     if body.HasField("autoRenewAccount"):
-        refuse_if(immutable, immutable)
         check_renewer(ledger, body, payer)
-    of_admin = body.HasField("adminKey") or body.name or body.symbol or body.HasField("memo")
-    refuse_if(immutable and (of_admin or body.HasField("autoRenewPeriod")), immutable)
     keys = keys_of(body)
     for column, code in _MISSING_KEYS.items():
         refuse_if(column in keys and not getattr(token, column), immutable or code)

@@ -134,7 +134,7 @@ def _check_adjustment(ledger: Overlay, adjustment: Adjustment, *, hbar: bool) ->
 def _check_party(ledger: Overlay, number: int, *, gives: bool, approved: bool = False) -> None:
     account = required(account_of(ledger, number), "INVALID_ACCOUNT_ID")
     if entity_id.decode(number)[2] in holdings.REWARD_ACCOUNTS:
-        # Contracts get another code than people for a missing signature.
+        # A system contract answers this code instead of INVALID_SIGNATURE.
         raise Refused("INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE" if gives else "INVALID_ACCOUNT_ID")
     if gives and not approved:
         holdings.check_signs(account)

@@ -21,8 +21,9 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations import prices
-from web3sim.operations.holdings import FEE_COLLECTOR_NUM, account_number, token_address, usable_key
+from web3sim.operations.holdings import FEE_COLLECTOR_NUM, account_number, token_address
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
+from web3sim.operations.signatures import signing_key
 from web3sim.operations.tokens.create import KEYS, create_token
 from web3sim.operations.tokens.update import update_fees, update_token
 from web3sim.state.overlay import Overlay
@@ -56,11 +57,14 @@ def create(message: Any, invocation: Invocation, struct: tuple[Any, ...]) -> byt
     body, ledger = message.tokenCreation, invocation.ledger
     _take_fee(invocation, prices.TOKEN_CREATE_WITH_FEES if body.custom_fees else prices.TOKEN_CREATE)
     check_creation(invocation, struct)
-    now = ledger.state.block.consensus_start // NANOS_PER_SECOND
     try:
-        return ledger.address_of(create_token(ledger, body, now, invocation.sender_id).id)
+        return ledger.address_of(create_token(ledger, body, _seconds(ledger), invocation.sender_id).id)
     except Refused as refused:
         raise Refused(refused.code, refused.refusal or Refusal.WORD) from None
+
+
+def _seconds(ledger: Overlay) -> int:
+    return ledger.state.block.consensus_start // NANOS_PER_SECOND
 
 
 def check_creation(invocation: Invocation, struct: tuple[Any, ...]) -> None:
@@ -118,9 +122,10 @@ def _creation(
 # CHANGES
 
 
-def update(message: Any, invocation: Invocation, token: bytes) -> None:
-    """Change a token by a message. Errors: Refused."""
-    update_token(invocation.ledger, token, message.tokenUpdate, invocation.sender_id)
+def update(message: Any, invocation: Invocation, _token: bytes) -> None:
+    """Change the token of a message. Errors: Refused."""
+    ledger = invocation.ledger
+    update_token(ledger, message.tokenUpdate, _seconds(ledger), invocation.sender_id)
 
 
 def change_of_info(invocation: Invocation, token: bytes, struct: Any) -> Any:
@@ -152,7 +157,7 @@ def change_of_keys(invocation: Invocation, token: bytes, token_keys: Any) -> Any
 
 def fee_limits(invocation: Invocation, token: bytes, first: Sequence[Any], second: Sequence[Any]) -> None:
     too_many = len(first) + len(second) > 10
-    refuse_if(too_many, "CUSTOM_FEES_LIST_TOO_LONG", Refusal.COSTLY_TEXT)
+    refuse_if(too_many, "CUSTOM_FEES_LIST_TOO_LONG")
 
 
 def update_fungible_fees(invocation: Invocation, token: bytes, fixed: Any, fractional: Any) -> None:
@@ -221,12 +226,8 @@ def _key(
 
 
 def _key_of_sender(invocation: Invocation) -> Any:
-    """A contract without a key of its own is named by its id; a key that can't be read is none."""
-    sender = invocation.sender()
-    key = usable_key(sender)
-    if key is not None:
-        return key
-    return Key(contractID=_id(ContractID, "contractNum", sender.id)) if sender.type == "CONTRACT" else Key()
+    key = signing_key(invocation.sender())
+    return Key() if key is None else key
 
 
 # FEES

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mirror.core.values import entity_id
-from mirror.core.values.hapi.messages import DecodeError, Key
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.calls.chain_id import MAINNET_CHAIN_ID, chain_id
 from web3sim.engine.interface import ZERO_ADDRESS, Address
-from web3sim.operations.holdings import KYC_GRANTED
+from web3sim.operations.holdings import KYC_GRANTED, owner_of
+from web3sim.operations.signatures import key_of
+from web3sim.state.chain_id import MAINNET_CHAIN_ID, chain_id
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import CustomFees, Nft, Token
 from web3sim.system_contracts.token_service.bodies import KINDS
@@ -30,15 +30,10 @@ Fee = Mapping[str, Any]
 
 def key_value(key: bytes | None) -> tuple[Any, ...] | None:
     """Return the KeyValue of a serialized key; None without one. That of a list has nothing in it."""
-    if not key:
-        return None
-    try:
-        message = Key.FromString(key)
-    except DecodeError:
+    message = key_of(key)
+    if message is None:
         return None
     kind = message.WhichOneof("key")
-    if kind is None:
-        return None
     return (
         False,
         _contract(message.contractID) if kind == "contractID" else ZERO_ADDRESS,
@@ -102,7 +97,7 @@ def no_token_info() -> tuple[Any, ...]:
 
 def nft_info(ledger: Overlay, token: Token, serial_number: int, nft: Nft) -> tuple[Any, ...]:
     """Return what a NonFungibleTokenInfo has in addition to the TokenInfo."""
-    owner = nft.account_id or token.treasury_account_id
+    owner = owner_of(token, nft)
     return (
         serial_number,
         ledger.address_of(owner),
@@ -150,7 +145,7 @@ def accounts_of(token: Token | None, fees: CustomFees, nft: Nft | None = None) -
         if fee.get("collector_account_id")
     )
     if token is not None and nft is not None:
-        yield nft.account_id or token.treasury_account_id
+        yield owner_of(token, nft)
         if nft.spender:
             yield nft.spender
 

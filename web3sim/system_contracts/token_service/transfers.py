@@ -255,7 +255,7 @@ def airdrop_limits(invocation: Invocation, lists: Any) -> None:
     """Refuse too many units or serials, then receivers of the network itself or without a number."""
     units, nfts = (sum(len(each[kind]) for each in lists) for kind in (1, 2))
     too_many = units > MOST_UNIT_ADJUSTMENTS or nfts > MOST_NFTS
-    refuse_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED", Refusal.COSTLY_TEXT)
+    refuse_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
     credited = [
         *(address for _, units, _ in lists for address, amount, _ in units if amount > 0),
         *(receiver for _, _, nfts in lists for _, receiver, _, _ in nfts),
@@ -264,7 +264,7 @@ def airdrop_limits(invocation: Invocation, lists: Any) -> None:
     for address in credited:
         number = account_number(invocation.ledger, address)
         reserved = number is not None and entity_id.decode(number)[2] <= _LAST_RESERVED_ACCOUNT
-        refuse_if(reserved, "INVALID_RECEIVING_NODE_ACCOUNT", Refusal.COSTLY_TEXT)
+        refuse_if(reserved, "INVALID_RECEIVING_NODE_ACCOUNT")
 
 
 def airdrop_tokens(invocation: Invocation, lists: Any) -> None:
@@ -288,17 +288,9 @@ PendingOperation = Callable[[Overlay, Sequence[PendingId]], None]
 
 def pending_limits(invocation: Invocation, structs: Sequence[Any]) -> None:
     too_many = len(structs) > MOST_PENDING_IDS
-    refuse_if(too_many, "PENDING_AIRDROP_ID_LIST_TOO_LONG", Refusal.COSTLY_TEXT)
+    refuse_if(too_many, "PENDING_AIRDROP_ID_LIST_TOO_LONG")
     for _, _, token, _ in structs:
-        _token(invocation, token)
-
-
-def _token(invocation: Invocation, address: Address) -> Token:
-    """Errors: Refused, with a text, for all gas."""
-    try:
-        return invocation.token(token_address(address))
-    except Refused as refused:
-        raise Refused(refused.code, Refusal.COSTLY_TEXT) from None
+        invocation.token(token_address(token))
 
 
 def _numbers(ledger: Overlay) -> Callable[[Address], int]:
@@ -315,7 +307,7 @@ def of_pending(operation: PendingOperation) -> Callable[[Invocation, Any], None]
         number = _numbers(invocation.ledger)
         ids = []
         for sender, receiver, address, serial in structs:
-            token = _token(invocation, address)
+            token = invocation.token(token_address(address))
             ids.append(
                 PendingId(number(sender), number(receiver), token.id, serial if token.unique else None)
             )
@@ -326,7 +318,7 @@ def of_pending(operation: PendingOperation) -> Callable[[Invocation, Any], None]
 
 def called_limits(invocation: Invocation, *arguments: Any) -> None:
     assert invocation.target is not None
-    _token(invocation, invocation.target)
+    invocation.token(invocation.target)
 
 
 def of_called_pending(operation: PendingOperation, *, sends: bool) -> Callable[..., None]:
@@ -349,7 +341,7 @@ def of_called_pending(operation: PendingOperation, *, sends: bool) -> Callable[.
 
 def reject_limits(invocation: Invocation, owner: Address, tokens: Sequence[Any], nfts: Sequence[Any]) -> None:
     too_many = len(tokens) + len(nfts) > _MOST_REJECTIONS
-    refuse_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED", Refusal.COSTLY_TEXT)
+    refuse_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
 
 
 def reject_tokens(invocation: Invocation, owner: Address, tokens: Sequence[Any], nfts: Sequence[Any]) -> None:

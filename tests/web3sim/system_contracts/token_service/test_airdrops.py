@@ -1,11 +1,10 @@
-"""Airdrops, and tokens given back."""
+"""Airdrops: given, claimed, cancelled."""
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from mirror.core.values.hapi.messages import ContractID, Key, KeyList, ThresholdKey
-from mirror.core.values.hapi.result_codes import NAMES
 from tests.build import START, insert, time_range
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import at, current, long_zero
@@ -18,80 +17,44 @@ from tests.web3sim.system_contracts.simulation import (
     logged,
     outcomes,
 )
+from tests.web3sim.system_contracts.token_service.airdrops import (
+    AIRDROP,
+    ALICE,
+    BOB,
+    CALLER,
+    CANCEL,
+    CAROL,
+    CLAIM,
+    CODES,
+    COLLECTOR,
+    CONTRACT,
+    DAVE,
+    FRANK,
+    HBARS,
+    KNOWN,
+    NEW_ADDRESS,
+    OTHER_CONTRACT,
+    PAUSED,
+    PEOPLE,
+    REJECT,
+    ROYAL,
+    TOKEN,
+    TREASURY,
+    UNIQUE,
+    contract_key,
+    fee,
+    ledger,
+    pending,
+    serials,
+    units,
+    waiting,
+)
 from web3sim.engine.interface import Status
 from web3sim.operations.prices import WITHOUT_FILES
 from web3sim.state import cache
 from web3sim.state.tables.interface import AirdropKey
 
-TREASURY, ALICE, BOB, CAROL, DAVE, FRANK, COLLECTOR = 1001, 2001, 2002, 2003, 2004, 2006, 2010
-CALLER, CONTRACT, OTHER_CONTRACT = 2009, 5001, 5002
-TOKEN, UNIQUE, PAUSED, KNOWN, ROYAL = 3001, 3002, 3003, 3004, 3005
-PEOPLE = Key(ed25519=bytes(range(32)))
-KEY = PEOPLE.SerializeToString()
-CODES = {name: number for number, name in NAMES.items()}
-HBARS = 10**10
-NEW_ADDRESS = bytes.fromhex("830621be5815d8a1cd6f2a96d18013c6ad61c737")
-
-AIRDROP, CANCEL, CLAIM = (
-    "airdropTokens(TokenTransferListV2[])",
-    "cancelAirdrops(PendingAirdrop[])",
-    "claimAirdrops(PendingAirdrop[])",
-)
-REJECT = "rejectTokens(address,address[],NftID[])"
-
-
-def contract_key(number):
-    return Key(contractID=ContractID(contractNum=number))
-
-
-@pytest.fixture
-def ledger(build):
-    for number in (TREASURY, ALICE, BOB, CAROL, COLLECTOR):
-        build.entity(number, key=KEY, balance=1000)
-    build.entity(CALLER, key=KEY, balance=HBARS)
-    build.entity(DAVE, max_automatic_token_associations=-1)
-    other = contract_key(OTHER_CONTRACT).SerializeToString()
-    build.entity(FRANK, key=other, receiver_sig_required=True)
-    for number in (CONTRACT, OTHER_CONTRACT):
-        contract(build, number, b"", key=contract_key(number).SerializeToString(), balance=HBARS)
-    for number in (TOKEN, UNIQUE, PAUSED, KNOWN, ROYAL):
-        build.entity(number, type="TOKEN")
-    build.token(TOKEN, total_supply=100)
-    build.token(UNIQUE, type="NON_FUNGIBLE_UNIQUE", total_supply=3)
-    build.token(PAUSED, pause_status="PAUSED")
-    build.token(KNOWN, kyc_key=KEY, kyc_status=2)
-    build.token(ROYAL, type="NON_FUNGIBLE_UNIQUE")
-    for account, held in ((ALICE, 50), (BOB, 0), (FRANK, 0), (OTHER_CONTRACT, 10), (TREASURY, 40)):
-        build.holding(TOKEN, account=account, balance=held)
-    build.holding(PAUSED, account=ALICE, balance=5)
-    build.holding(KNOWN, account=ALICE, balance=5, kyc_status=1)
-    for token in (UNIQUE, ROYAL):
-        build.holding(token, account=ALICE, balance=2)
-        build.holding(token, account=BOB)
-        build.holding(token, account=TREASURY, balance=1)
-        build.nft(token, 1, account=ALICE)
-        build.nft(token, 2, account=ALICE)
-        build.nft(token, 3, account=TREASURY)
-    return build
-
-
-def units(token, *adjustments, approved=False):
-    return (long_zero(token), [(long_zero(number), amount, approved) for number, amount in adjustments], [])
-
-
-def serials(token, *moves):
-    return (long_zero(token), [], [(long_zero(a), long_zero(b), serial, False) for a, b, serial in moves])
-
-
-def pending(sender, receiver, token, serial_number=0):
-    return (*map(long_zero, (sender, receiver, token)), serial_number)
-
-
-def waiting(calls, sender, receiver, token, serial_number=0):
-    return calls.overlay.pending_airdrop(AirdropKey(sender, receiver, token, serial_number))
-
-
-# AIRDROP
+__all__ = ["ledger"]
 
 
 @pytest.mark.parametrize("state_of", [current, lambda: at(START + 100)], ids=["now", "then"])
@@ -131,10 +94,6 @@ def test_an_account_comes_into_being_by_an_airdrop(ledger):
     created = calls.overlay.account_id_at(NEW_ADDRESS)
     assert created is not None
     assert calls.balances(TOKEN, ALICE, created) == [48, 2]
-
-
-def fee(**columns):
-    return {"all_collectors_are_exempt": False, "collector_account_id": COLLECTOR} | columns
 
 
 def test_the_sender_pays_custom_fees_also_for_what_waits(ledger):
@@ -402,52 +361,6 @@ def test_paused_token_or_one_with_fallback_fee_is_not_claimed(ledger):
     assert calls.code(CLAIM, [pending(ALICE, CAROL, PAUSED)]) == "TOKEN_IS_PAUSED"
 
 
-# REJECT
-
-
-def test_tokens_are_given_back_to_their_treasuries_without_fees(ledger):
-    ledger.custom_fee(TOKEN, fixed_fees=[fee(amount=7, denominating_token_id=None)])
-    calls = Simulation()
-    answer = calls.ask(REJECT, long_zero(ALICE), [long_zero(TOKEN)], [(long_zero(UNIQUE), 1)])
-    assert answer.output == words(22)
-    assert calls.balances(TOKEN, ALICE, TREASURY) == [0, 90]
-    assert (calls.owner(UNIQUE, 1), calls.hbars(ALICE)) == (TREASURY, [1000])
-    assert calls.relationship(TOKEN, ALICE).balance == 0
-    assert answer.logs == ()
-
-
-@pytest.mark.parametrize(
-    ("owner", "tokens", "nfts", "code"),
-    [
-        (ALICE, [], [], "EMPTY_TOKEN_REFERENCE_LIST"),
-        (ALICE, [TOKEN, TOKEN], [], "TOKEN_REFERENCE_REPEATED"),
-        (ALICE, [], [(UNIQUE, 1), (UNIQUE, 1)], "TOKEN_REFERENCE_REPEATED"),
-        (ALICE, [TOKEN], [(UNIQUE, n) for n in range(1, 11)], "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED"),
-        (ALICE, [], [(UNIQUE, 0)], "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
-        (2999, [TOKEN], [], "INVALID_OWNER_ID"),
-        (0, [TOKEN, TOKEN], [], "INVALID_ACCOUNT_ID"),
-        (4000, [TOKEN], [], "INVALID_ACCOUNT_ID"),
-        (4001, [TOKEN], [], "ACCOUNT_IS_IMMUTABLE"),
-        (ALICE, [2999], [], "INVALID_TOKEN_ID"),
-        (ALICE, [PAUSED], [], "TOKEN_IS_PAUSED"),
-        (CAROL, [TOKEN], [], "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
-        (TREASURY, [TOKEN], [], "ACCOUNT_IS_TREASURY"),
-        (BOB, [TOKEN], [], "INSUFFICIENT_TOKEN_BALANCE"),
-        (ALICE, [UNIQUE], [], "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON"),
-        (ALICE, [], [(UNIQUE, 9)], "INVALID_NFT_ID"),
-        (TREASURY, [], [(UNIQUE, 3)], "ACCOUNT_IS_TREASURY"),
-        (BOB, [], [(UNIQUE, 1)], "INVALID_OWNER_ID"),
-    ],
-)
-def test_rejections_are_refused(ledger, owner, tokens, nfts, code):
-    ledger.entity(4000, evm_address=NEW_ADDRESS)
-    ledger.entity(4001, key=b"\x32\x00")
-    references = [(long_zero(token), number) for token, number in nfts]
-    calls = Simulation()
-    assert calls.code(REJECT, long_zero(owner), [*map(long_zero, tokens)], references) == code
-    assert calls.balances(TOKEN, ALICE) == [50]
-
-
 # AT THE TOKEN'S OWN ADDRESS
 
 
@@ -465,15 +378,6 @@ def test_the_sender_cancels_at_the_address_of_a_token(offers):
     assert offers.code("cancelAirdropFT(address)", long_zero(CAROL), token=TOKEN) == "SUCCESS"
     assert offers.code("cancelAirdropNFT(address,int64)", long_zero(CAROL), 1, token=UNIQUE) == "SUCCESS"
     assert waiting(offers, ALICE, CAROL, TOKEN) is waiting(offers, ALICE, CAROL, UNIQUE, 1) is None
-
-
-def test_the_owner_rejects_at_the_address_of_a_token(ledger):
-    calls = Simulation(sender=ALICE)
-    assert calls.code("rejectTokenFT()", token=TOKEN) == "SUCCESS"
-    assert calls.code("rejectTokenNFTs(int64[])", [1, 2], token=UNIQUE) == "SUCCESS"
-    assert calls.balances(TOKEN, ALICE) + calls.balances(UNIQUE, ALICE, TREASURY) == [0, 0, 3]
-    assert calls.code("rejectTokenFT()", token=TOKEN) == "INSUFFICIENT_TOKEN_BALANCE"
-    assert calls.code("rejectTokenNFTs(int64[])", [], token=UNIQUE) == "EMPTY_TOKEN_REFERENCE_LIST"
 
 
 # GAS AND CALLS BY CONTRACTS

@@ -9,9 +9,9 @@ from tests.build import SECOND, START
 from tests.web3sim.engine.world import RETURN_TOP, code
 from tests.web3sim.rows import asked, contract, long_zero, network
 from web3sim.calls.call import answer
-from web3sim.calls.evm_version import evm_version
 from web3sim.engine.versions import V030, V034, V038, V046, V050, V051, V065, V066, V067
 from web3sim.state.blocks import SelectedBlock, StoredBlock, parse_block
+from web3sim.state.evm_version import evm_version
 
 #: Pushes nothing and returns it: there since 0.38.
 NOTHING = bytes.fromhex("5f5ff3")
