@@ -1,6 +1,6 @@
 import os
 
-from mirror.core import compiled
+from mirror import compiled
 
 # gRPC would run code of its own in a forked child before the child begins its own work. Of a child that
 # closes its files first, as a program does that is to run as another user, every fortieth then crashed.

@@ -1,4 +1,4 @@
-"""`make compile`: make the compiled forms of modules (`mirror.core.compiled`). This needs a C compiler."""
+"""`make compile`: make the compiled forms of modules (`mirror.compiled`). This needs a C compiler."""
 
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from Cython.Build import cythonize
 from setuptools import Distribution, Extension
 from setuptools.command.build_ext import build_ext
 
-from mirror.core import compiled
+from mirror import compiled
 
 # Annotations are not taken for types of C, where int is a number of 32 bits.
 _DIRECTIVES = {"language_level": 3, "annotation_typing": False}

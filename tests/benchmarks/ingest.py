@@ -24,7 +24,7 @@ from psycopg import sql
 
 from ledger.stream.content import content_of
 from ledger.stream.record import names
-from mirror.core import compiled
+from mirror import compiled
 from mirror.core.values.hapi.messages import RecordStreamFile, SidecarFile, SignedTransaction, TransactionBody
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.installation import PORT, place

@@ -26,7 +26,7 @@ _LAST_RESERVED_NUM = 1000
 # How far above the highest stored number and the buffer the first new one is, as in the original.
 _FIRST_NEW = 2
 
-# Names of kinds: asking an enumeration for one takes as long as a row from a cache.
+# Names of kinds: an attribute of an enumeration takes as long as a row from a cache.
 _KINDS = {kind.name: kind for kind in AccountKind}
 _ACCOUNT, _CONTRACT = AccountKind.ACCOUNT.name, AccountKind.CONTRACT.name
 _PROXIED = (AccountKind.TOKEN.name, AccountKind.SCHEDULE.name)

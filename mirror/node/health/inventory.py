@@ -17,7 +17,8 @@ from django.db import connection
 
 from ledger import errata
 from ledger.archive.location import BLOCKS, PERIOD, archive_location, archived_kinds
-from mirror.core import compiled, config
+from mirror import compiled
+from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.db.distribution import is_distributed, shards
 from mirror.core.processes.exits import Death, recent

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from django.db import connection
 
-from mirror.core import compiled
+from mirror import compiled
 from mirror.models import LoaderState
 from mirror.node.health import inventory, status
 from tests.build import START, Build, insert

@@ -13,7 +13,7 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 # The forms of each kind of Python have a folder of their own.
 FOLDER = ROOT / "build" / EXTENSION_SUFFIXES[0].split(".")[1]
 
@@ -69,6 +69,6 @@ def sentence() -> str:
     """Return how many modules are compiled."""
     count = sum(form_of(name).exists() for name in MODULES)
     if not count:
-        return "no module: `make compile` makes requests and loading faster"
+        return "no module: `make compile` makes lists of transactions faster"
     changed = "" if count == len(MODULES) else "; `make compile` compiles those that have changed since"
     return f"{count} of {len(MODULES)} modules{changed}"

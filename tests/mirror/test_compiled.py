@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.core import compiled
+from mirror import compiled
 
 NAME = "mirror.core.values.timestamp"
 
@@ -44,7 +44,7 @@ def test_other_modules_are_left_to_python(source: Path) -> None:
 
 
 def test_the_status_says_what_is_compiled(source: Path) -> None:
-    assert compiled.sentence() == "no module: `make compile` makes requests and loading faster"
+    assert compiled.sentence() == "no module: `make compile` makes lists of transactions faster"
 
     for name in compiled.MODULES:
         compiled.form_of(name).touch()
