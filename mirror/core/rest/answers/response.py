@@ -5,7 +5,7 @@ A response is without what an answer of the API never has: templates, cookies, o
 Making DRF's own takes as long as everything else between a view and the web server.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, ValuesView
 from functools import cached_property
 from http.cookies import SimpleCookie
 from typing import Any
@@ -76,6 +76,13 @@ class Headers(ResponseHeaders):
             self._store[name.lower()] = name, text
         else:
             super().__setitem__(name, text)
+
+    # Those of a mapping go by way of a KeyError, and of a look-up for each name.
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._store
+
+    def items(self) -> ValuesView[tuple[str, str]]:  # type: ignore[override]
+        return self._store.values()
 
 
 class ApiResponse(Response):
