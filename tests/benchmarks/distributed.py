@@ -200,18 +200,18 @@ def _answer_orders() -> int:
     from tests.benchmarks.scale.requests import timed
 
     count, failed = 0, list[tuple[str, str]]()
-    run = sql._rows
+    run = sql._read
 
-    def noting(wrapper: Any, statement: str, *others: Any) -> Any:
+    def noting(own: Any, session: Any, statement: str, *others: Any) -> Any:
         nonlocal count
         count += 1
         try:
-            return run(wrapper, statement, *others)
+            return run(own, session, statement, *others)
         except psycopg.Error as error:
             failed.append((str(error), statement))
             raise
 
-    sql._rows = noting  # type: ignore[assignment]
+    sql._read = noting  # type: ignore[assignment]
     for line in sys.stdin:
         url, runs = json.loads(line)
         failed.clear()

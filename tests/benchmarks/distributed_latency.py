@@ -21,6 +21,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mirror.core.db.reading.statements import Noted
 from tests.benchmarks.calls import _get
 from tests.benchmarks.scale.databases import ROOT, environment
 from tests.benchmarks.system_contracts import _bodies
@@ -125,32 +126,26 @@ def _measure_urls(given: argparse.Namespace) -> None:
 
 
 def _answer_orders() -> None:
-    from mirror.core.db.reading import sql
+    from mirror.core.db.reading import statements
     from tests.benchmarks.scale.requests import timed
 
-    noted: list[tuple[str, Any]] = []
-    run = sql._rows
-
-    def noting(wrapper: Any, statement: str, values: Any, timeout: str) -> Any:
-        noted.append((statement, values))
-        return run(wrapper, statement, values, timeout)
-
-    sql._rows = noting
     for line in sys.stdin:
         order = json.loads(line)
-        noted.clear()
+        statements.begin()
         taken, status, body = timed(order["url"])
+        noted = statements.end()
         answer: dict[str, Any] = {"milliseconds": taken.wall, "body": f"{status} {body.decode()}"}
         if order["plans"]:
             answer["plans"] = _plans(noted)
         print(json.dumps(answer), flush=True)
 
 
-def _plans(noted: list[tuple[str, Any]]) -> Plans:
+def _plans(noted: list[Noted]) -> Plans:
     from mirror.core.db.reading import plans
 
     most = []
-    for statement, values in noted:
+    for statement, values, *_ in noted:
+        assert values is not None
         plan = plans.plan(statement, values, seconds=_PLAN_SECONDS)
         # A plan may have parts; a statement of tables that are not distributed has none of them.
         most.append(max(map(int, re.findall(r"Task Count: (\d+)", plan)), default=0))

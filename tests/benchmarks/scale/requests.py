@@ -10,7 +10,6 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +17,8 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg._queries import PostgresQuery
 from psycopg.adapt import Transformer
+
+from mirror.core.db.reading import statements as notes
 
 # Larger ones are not run again to see what they read.
 _EXPLAIN_SECONDS = 1.0
@@ -36,8 +37,9 @@ def main() -> None:
 def ask(url: str, runs: int, seconds: float, *, explain: bool) -> dict[str, Any]:
     """Ask so many times, or for so long, and say how long each time took and what came."""
     # The first one plans the statements, the second one prepares them. A slow one is sent once.
-    with _recorded() as statements:
-        first, status, body = timed(url)
+    notes.begin()
+    first, status, body = timed(url)
+    statements = [(text, values) for text, values, *_ in notes.end()]
     times = [first]
     if first.wall < seconds * 1000:
         timed(url)
@@ -113,25 +115,6 @@ def _shape(body: bytes) -> tuple[int | None, bool]:
 
 
 # STATEMENTS
-
-
-@contextmanager
-def _recorded() -> Iterator[list[tuple[str, Any]]]:
-    """The statements that are run meanwhile, with their values."""
-    from mirror.core.db.reading import sql
-
-    statements: list[tuple[str, Any]] = []
-    run = sql._rows
-
-    def recording(wrapper: Any, statement: str, values: Any, *others: Any) -> Any:
-        statements.append((statement, values))
-        return run(wrapper, statement, values, *others)
-
-    sql._rows = recording  # type: ignore[assignment]
-    try:
-        yield statements
-    finally:
-        sql._rows = run
 
 
 def explained(statements: list[tuple[str, Any]], *, run: bool) -> dict[str, Any]:

@@ -43,6 +43,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     #: `mirror.core.db.replicas.reading`.
     sessions: "dict[int, DatabaseWrapper] | None" = None
     preferred: int | None = None
+    #: A statement that is sent before each one that reads: see PreparedStatements.
+    first = ""
     #: Tells whether to give the server up while it says nothing.
     is_gone: Callable[[], bool] | None = None
 

@@ -50,12 +50,18 @@ class _Statement:
 class PreparedStatements:
     """The prepared statements of a connection. What `cursor` adapts is adapted here, too.
 
-    `is_gone` tells whether to give the server up while it says nothing.
+    `is_gone` tells whether to give the server up while it says nothing. `first` is a statement without values
+    that is sent before each other one.
     """
 
-    def __init__(self, cursor: psycopg.Cursor[Any], is_gone: Callable[[], bool] | None = None) -> None:
+    def __init__(
+        self, cursor: psycopg.Cursor[Any], is_gone: Callable[[], bool] | None = None, first: str = ""
+    ) -> None:
         self._cursor, self._is_gone = cursor, is_gone or _never
         self._connection = cursor.connection.pgconn
+        self._first = first
+        #: The rows of `first` that came with those of the last statement.
+        self.first_rows: list[Row] = []
         self._values = Transformer(cursor)
         # Text -> statement, the one that was used last at the end; None after its first use.
         self._statements: OrderedDict[str, _Statement | None] = OrderedDict()
@@ -69,6 +75,8 @@ class PreparedStatements:
 
         Errors: psycopg.Error.
         """
+        if self._first:
+            return self._rows_of_both(text, values)
         statements = self._statements
         if text not in statements:
             self._add(text, None)
@@ -86,19 +94,16 @@ class PreparedStatements:
             raise self._error(result)
         return self._loaded(statement, result)
 
-    def rows_of_both(self, first: str, text: str, values: "Values") -> "tuple[list[Row], list[Row]]":
-        """Return the rows of two statements that are sent together, the first one without values.
-
-        Errors: psycopg.Error.
-        """
-        one, other = self._ready(first, ()), self._ready(text, values)
+    def _rows_of_both(self, text: str, values: "Values") -> "list[Row]":
+        """Return the rows of a statement, and note those of `first`, which is sent together with it."""
+        ready = self._ready(self._first, ()), self._ready(text, values)
         connection = self._connection
         connection.enter_pipeline_mode()
         try:
-            for statement, sent, formats in (one, other):
+            for statement, sent, formats in ready:
                 connection.send_query_prepared(statement.name, sent, formats, _BINARY)
             connection.pipeline_sync()
-            results = [self._result() for _ in (one, other)]
+            results = [self._result() for _ in ready]
             # The sync itself.
             self._result()
         except BaseException:
@@ -109,10 +114,10 @@ class PreparedStatements:
         for result in results:
             if result.status != _ROWS:
                 raise self._error(result)
-        first_rows, rows = (
-            self._loaded(each[0], result) for each, result in zip((one, other), results, strict=True)
+        self.first_rows, rows = (
+            self._loaded(each[0], result) for each, result in zip(ready, results, strict=True)
         )
-        return first_rows, rows
+        return rows
 
     def _ready(self, text: str, values: "Values") -> tuple[_Statement, Sequence[bytes], list[pq.Format]]:
         """Return a statement, prepared for values like these, with the values as they are sent."""

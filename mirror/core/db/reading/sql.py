@@ -157,84 +157,87 @@ def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> lis
 
 def fetch_here(statement: str, values: Values, timeout: str) -> list[Row]:
     """Return all rows of a statement by this thread's own connection. Errors: psycopg.Error."""
-    wrapper = request_scheduler.own_connection()
-    lease: ConnectionLease | None = wrapper.lease
+    own = request_scheduler.own_connection()
+    lease: ConnectionLease | None = own.lease
     if lease is not None and lease.interrupted:
         request_scheduler.go_on(lease)
         return fetch_here(statement, values, timeout)
-    if wrapper.connection is None:
-        wrapper.ensure_connection()
-    began = time.monotonic() if wrapper.queries_logged else 0.0
+    if own.connection is None:
+        own.ensure_connection()
     try:
-        return _rows(wrapper, statement, values, timeout)
+        return read(own, own, statement, values, timeout)
     except psycopg.OperationalError:
-        if (
-            lease is not None
-            and lease.interrupted
-            and not (wrapper.in_atomic_block or wrapper.connection.closed)
-        ):
+        is_closed = own.connection.closed
+        if lease is not None and lease.interrupted and not (own.in_atomic_block or is_closed):
             request_scheduler.go_on(lease)
             return fetch_here(statement, values, timeout)
-        wrapper.errors_occurred = True
-        if wrapper.in_atomic_block or not wrapper.connection.closed:
+        own.errors_occurred = True
+        if own.in_atomic_block or not is_closed:
             raise
         # The server has closed an idle connection, for instance by a restart: try again on a new one.
-        wrapper.close()
-        wrapper.ensure_connection()
-        return _rows(wrapper, statement, values, timeout)
-    except (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName):
-        wrapper.errors_occurred = True
-        if wrapper.in_atomic_block:
-            raise
-        # "Cached plan must not change result type": a migration has changed a table of a prepared statement.
-        # Or psycopg has forgotten those of its own after a transaction that was rolled back, and so all.
-        wrapper.connection.execute("deallocate all")
-        wrapper.prepared = None
-        return _rows(wrapper, statement, values, timeout)
+        own.close()
+        own.ensure_connection()
+        return read(own, own, statement, values, timeout)
     except psycopg.Error:
-        wrapper.errors_occurred = True
+        own.errors_occurred = True
         raise
-    finally:
-        if began:
-            wrapper.queries_log.append({"sql": statement, "time": f"{time.monotonic() - began:.3f}"})
 
 
-def _rows(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: str) -> list[Row]:
+def read(
+    own: "DatabaseWrapper", session: "DatabaseWrapper", statement: str, values: Values, timeout: str
+) -> list[Row]:
+    """Return all rows of a statement by a session: this thread's `own` connection, or one that goes with it.
+
+    Errors: psycopg.Error.
+    """
     noted = statements.local.noted
-    if noted is None:
-        return _read(wrapper, statement, values, timeout)
     began, count = time.monotonic(), None
     try:
-        rows = _read(wrapper, statement, values, timeout)
+        try:
+            rows = _read(own, session, statement, values, timeout)
+        except (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName):
+            if own.in_atomic_block:
+                raise
+            # "Cached plan must not change result type": a migration has changed a table of a prepared
+            # statement. Or psycopg has forgotten those of its own after a transaction that was rolled back,
+            # and so all.
+            session.connection.execute("deallocate all")
+            session.prepared = None
+            rows = _read(own, session, statement, values, timeout)
         count = len(rows)
         return rows
     finally:
-        noted.append((statement, values, time.monotonic() - began, count))
+        if noted is not None:
+            noted.append((statement, values, time.monotonic() - began, count))
+        if own.force_debug_cursor:
+            own.queries_log.append({"sql": statement, "time": f"{time.monotonic() - began:.3f}"})
 
 
-def _read(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: str) -> list[Row]:
-    cursor = cursor_of(wrapper, timeout)
-    lease: ConnectionLease | None = wrapper.lease
-    if lease is None:
-        cursor.execute(statement, values)
-        return cursor.fetchall()
-    lease.reading = True
+def _read(
+    own: "DatabaseWrapper", session: "DatabaseWrapper", statement: str, values: Values, timeout: str
+) -> list[Row]:
+    cursor = cursor_of(session, timeout)
+    lease: ConnectionLease | None = own.lease
+    if lease is not None:
+        lease.reading = True
+        if session is not own:
+            lease.reads = session
+    rows: list[Row] | None = None
     try:
-        if wrapper.in_atomic_block:
-            cursor.execute(statement, values)
-            return cursor.fetchall()
-        # Whoever has interrupted it just before has seen nothing to cancel.
-        if lease.interrupted:
-            raise psycopg.errors.QueryCanceled
-        if wrapper.prepared is None:
-            wrapper.prepared = PreparedStatements(cursor)
-        rows = wrapper.prepared.rows(statement, values)
+        if not own.in_atomic_block and (lease is not None or session is not own):
+            # Whoever has interrupted it just before has seen nothing to cancel.
+            if lease is not None and lease.interrupted:
+                raise psycopg.errors.QueryCanceled
+            if session.prepared is None:
+                session.prepared = PreparedStatements(cursor, session.is_gone, session.first)
+            rows = session.prepared.rows(statement, values)
         if rows is None:
             cursor.execute(statement, values)
             rows = cursor.fetchall()
         return rows
     finally:
-        lease.reading = False
+        if lease is not None:
+            lease.reading = False
 
 
 def fetch_one(statement: str, values: Values = ()) -> Row | None:

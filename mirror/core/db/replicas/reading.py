@@ -17,8 +17,7 @@ import psycopg
 from django.db import Error as DjangoError
 
 from mirror.core.db.availability import outage
-from mirror.core.db.reading import sql, statements
-from mirror.core.db.reading.prepared import PreparedStatements
+from mirror.core.db.reading import sql
 from mirror.core.db.replicas import block_requirement, servers, shared_state, watermark
 from mirror.core.db.replicas.servers import Server
 from mirror.core.db.replicas.shared_state import NO_BLOCK, Board, State
@@ -166,7 +165,10 @@ class Reader:
             session: DatabaseWrapper | None = None
             try:
                 session = self._session(own, server)
-                return self._read(own, session, server, statement, values, timeout)
+                rows = sql.read(own, session, statement, values, timeout)
+                assert session.prepared is not None
+                latest = session.prepared.first_rows
+                return (latest[0][0] if latest else NO_BLOCK), rows
             except (psycopg.OperationalError, psycopg.InterfaceError, DjangoError) as error:
                 is_open = session is not None and session.connection and not session.connection.closed
                 if lease is not None and lease.interrupted and is_open:
@@ -184,43 +186,6 @@ class Reader:
                         self.board.avoid(server.place)
                     raise _NoAnswer(conflict=has_conflict) from error
                 is_last = True
-            except (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName):
-                # As in `mirror.core.db.reading.sql`: a migration has changed a table of a prepared statement.
-                if is_last or session is None:
-                    raise
-                session.connection.execute("deallocate all")
-                session.prepared = None
-                is_last = True
-
-    def _read(
-        self,
-        own: "DatabaseWrapper",
-        session: "DatabaseWrapper",
-        server: Server,
-        statement: str,
-        values: "Values",
-        timeout: str,
-    ) -> "tuple[int, list[Row]]":
-        cursor = sql.cursor_of(session, timeout)
-        prepared = session.prepared
-        if prepared is None:
-            prepared = session.prepared = PreparedStatements(cursor, session.is_gone)
-        lease, noted = own.lease, statements.local.noted
-        began, length = time.monotonic(), None
-        if lease is not None:
-            lease.reads, lease.reading = session, True
-        try:
-            # Whoever has interrupted it just before has seen nothing to cancel.
-            if lease is not None and lease.interrupted:
-                raise psycopg.errors.QueryCanceled
-            latest, rows = prepared.rows_of_both(block_requirement.LATEST, statement, values)
-            length = len(rows)
-            return (latest[0][0] if latest else NO_BLOCK), rows
-        finally:
-            if lease is not None:
-                lease.reading = False
-            if noted is not None:
-                noted.append((statement, values, time.monotonic() - began, length))
 
     def _session(self, own: "DatabaseWrapper", server: Server) -> "DatabaseWrapper":
         """Return the connection to a server that goes with that of a lease. Errors: OperationalError."""
@@ -230,6 +195,7 @@ class Reader:
         if session is None:
             session = own.sessions[server.place] = cast("DatabaseWrapper", servers.connection_to(server))
             session.is_gone = partial(self.board.is_given_up, server.place)
+            session.first = block_requirement.LATEST
         if session.connection is None:
             session.prepared = None
             try:

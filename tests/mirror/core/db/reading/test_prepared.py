@@ -154,12 +154,13 @@ def test_an_error_in_the_midst_of_two_statements_leaves_nothing_to_the_next_one(
 
     monkeypatch.setattr(prepared, "_LOOK_SECONDS", 0.0)
     client = psycopg.connect(**_address(), autocommit=True)
-    statements = prepared.PreparedStatements(client.cursor())
-    assert statements.rows_of_both("select 7", "select %s + 1", (1,)) == ([(7,)], [(2,)])
+    statements = prepared.PreparedStatements(client.cursor(), first="select 7")
+    assert statements.rows("select %s + 1", (1,)) == [(2,)]
+    assert statements.first_rows == [(7,)]
     statements._is_gone = fails
     session = client.info.backend_pid
     with pytest.raises(KeyError, match="gone"):
-        statements.rows_of_both("select 7", "select pg_sleep(%s)", (600,))
+        statements.rows("select pg_sleep(%s)", (600,))
     assert client.closed
     with psycopg.connect(**_address()) as other:
         other.execute("select pg_terminate_backend(%s, 5000)", (session,))

@@ -130,7 +130,7 @@ def test_a_statement_is_not_begun_that_was_interrupted_before_it_could_be_cancel
             assert wrapper is not None
             lease.abandoned = lease.interrupted = True
             with suppress(psycopg.errors.QueryCanceled):
-                sql._rows(wrapper, "select 1", (), sql.TIMEOUT)
+                sql.read(wrapper, wrapper, "select 1", (), sql.TIMEOUT)
                 found.append("answered")
 
     thread = threading.Thread(target=ask)
