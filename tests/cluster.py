@@ -36,8 +36,11 @@ def url_of(name: str, worker: cluster.Worker | None = None) -> str:
 
 def workers() -> list[cluster.Worker]:
     """Return the workers that the database of the address has."""
-    with psycopg.connect(URL, autocommit=True) as session, session.cursor() as cursor:
-        return cluster.workers(cursor)  # type: ignore[arg-type]
+    with psycopg.connect(URL, autocommit=True) as session:
+        found = session.execute(
+            "select nodename, nodeport from pg_dist_node where isactive and shouldhaveshards order by nodeid"
+        )
+        return [cluster.Worker(*row) for row in found]
 
 
 def make(name: str) -> str:

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from django.db import connection
 from django.db.models import Model, QuerySet
 
+from mirror.core.db import statements
 from mirror.core.db.distribution import is_distributed, shards
 from mirror.core.db.distribution.columns import column_of
 
@@ -18,11 +18,9 @@ _ROWS = """
 
 def of_table(model: type[Model]) -> int:
     table = model._meta.db_table
-    with connection.cursor() as cursor:
-        if is_distributed() and column_of(table):
-            return shards.look(cursor).rows.get(table, 0)
-        cursor.execute(_ROWS, {"table": table})
-        return int(cursor.fetchone()[0])
+    if is_distributed() and column_of(table):
+        return shards.look().rows.get(table, 0)
+    return int(statements.value(_ROWS, {"table": table}))
 
 
 def of_rows(page: QuerySet[Any]) -> int | None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import psycopg
 from django.db import DatabaseError, connection
 
+from mirror.core.db import statements
 from mirror.core.db.reading import sql
 from mirror.core.values.timestamp import instant
 
@@ -187,9 +188,7 @@ def _look() -> Loaded:
 
 def read() -> Loaded:
     """Return what is loaded now. Errors: DatabaseError."""
-    with connection.cursor() as cursor:
-        cursor.execute(_READ)
-        return _loaded(cursor.fetchone())
+    return _loaded(statements.row(_READ))
 
 
 def _loaded(row: Any) -> Loaded:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.db import connection
 
 from ledger.ingest.loader_lock import loader_lock
 from mirror.core.db.distribution import cluster, distributing, is_distributed
@@ -52,19 +51,15 @@ class Command(NodeCommand):
         )
 
     def _advise(self) -> None:
-        with connection.cursor() as cursor:
-            distributing.check_able(cursor)
-            slow = cluster.slow_workers(cursor)
-        if slow:
+        distributing.check_able()
+        if slow := cluster.slow_workers():
             self.say(
                 f"Set random_page_cost = 1.1 and jit = off in PostgreSQL on {', '.join(slow)}, as plans for "
                 "the node's requests are slow otherwise."
             )
 
     def _estimate(self) -> None:
-        with connection.cursor() as cursor:
-            sizes = distributing.sizes(cursor)
-            machines = len(cluster.workers(cursor))
+        sizes, machines = distributing.sizes(), len(cluster.workers())
         for table, size in sizes.items():
             self.say(f"  {table:<44} {byte_size(size):>12}")
         self.say(

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from django.db import ProgrammingError, connection
+from django.db import ProgrammingError
 from psycopg.errors import InsufficientPrivilege
 
 from mirror.core import config
@@ -113,10 +113,8 @@ def of_database() -> Health:
 
 def reasons(now: Status) -> list[str]:
     """Return in sentences why a node with this status is not ready. Errors: DatabaseError."""
-    has_book, silent = statements.value(_BOOK), list[str]()
-    if is_distributed():
-        with connection.cursor() as cursor:
-            silent = cluster.silent_workers(cursor)
+    has_book = statements.value(_BOOK)
+    silent = cluster.silent_workers() if is_distributed() else []
     reasons = []
     if silent:
         reasons.append(f"Workers of the database do not answer: {', '.join(silent)}.")

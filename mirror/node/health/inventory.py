@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import django
 from django.conf import settings
-from django.db import connection
 
 from ledger import errata
 from ledger.archive.location import BLOCKS, PERIOD, archive_location, archived_kinds
@@ -325,8 +324,7 @@ def _shards() -> shards.Shards:
     """Return what the workers of a distributed database hold."""
     if not is_distributed():
         return shards.Shards(0, ())
-    with connection.cursor() as cursor:
-        return shards.look(cursor)
+    return shards.look()
 
 
 def database_bytes() -> int:

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.db import connection
 from psycopg.rows import dict_row
 
 from ledger.ingest import stored_network
@@ -95,10 +94,9 @@ def _pieces(
 def _queries(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
     """Return each table as one piece, since its pages are on other machines."""
     sizes = Counter[str]()
-    with connection.cursor() as cursor:
-        for part in shards.look(cursor).parts:
-            # About half of it is indexes.
-            sizes[part.table] += part.bytes // 2
+    for part in shards.look().parts:
+        # About half of it is indexes.
+        sizes[part.table] += part.bytes // 2
     for table in tables.keys() - sizes.keys():
         (sizes[table],) = own.execute("select pg_table_size(%s::regclass)", [f'"{table}"']).fetchone() or (0,)
     found = [

@@ -15,10 +15,11 @@ from typing import TypeVar
 import psycopg
 from django.conf import settings
 from django.db import Error as DjangoError
-from django.db import connection, connections
+from django.db import connections
 
 from mirror.core import logs
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db import statements
+from mirror.core.db.distribution import cluster, is_distributed
 from mirror.core.db.reading import bounded_query
 from mirror.core.metrics import database
 from mirror.core.processes.file_lock import locked
@@ -68,12 +69,10 @@ def answers() -> bool:
 
 
 def _all_answer() -> bool:
-    with connection.cursor() as cursor:
-        if not is_distributed():
-            cursor.execute("select 1")
-            return True
-        cursor.execute("select bool_and(success) from run_command_on_workers('select 1')")
-        return bool(cursor.fetchone()[0])
+    if is_distributed():
+        return not cluster.silent_workers()
+    statements.execute("select 1")
+    return True
 
 
 # LOG

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import psycopg
-from django.db import connection
 
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.reading import bounded_query
 
@@ -77,15 +77,10 @@ def look(is_at_work: Callable[[float], object]) -> float:
 
 def _answers() -> bool:
     try:
-        bounded_query.ask(_select, config.value(SETTING) / _PROBES)
+        bounded_query.ask(lambda: statements.execute("select 1"), config.value(SETTING) / _PROBES)
     except bounded_query.NoAnswer:
         return False
     except outage.ERRORS:
         # The error is an answer: statements get it at once, too.
         return True
     return True
-
-
-def _select() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("select 1")

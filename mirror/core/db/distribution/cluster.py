@@ -2,7 +2,10 @@
 
 from typing import NamedTuple
 
-from django.db.backends.utils import CursorWrapper
+from mirror.core.db.statements import column, rows, value
+
+# Plans of a worker that doesn't see what the node sets for its own sessions.
+_IS_SLOW = "select current_setting(''random_page_cost'')::float8 > 1.1 or current_setting(''jit'')::boolean"
 
 
 class Worker(NamedTuple):
@@ -12,53 +15,44 @@ class Worker(NamedTuple):
     port: int
 
 
-def has_extension(cursor: CursorWrapper) -> bool:
+def has_extension() -> bool:
     """Return whether Citus is installed in the database."""
-    cursor.execute("select exists (select from pg_extension where extname = 'citus')")
-    return bool(cursor.fetchone()[0])
+    return bool(value("select exists (select from pg_extension where extname = 'citus')"))
 
 
-def workers(cursor: CursorWrapper) -> list[Worker]:
+def workers() -> list[Worker]:
     """Return the machines that hold shards, of a database with Citus; the coordinator may be one of them."""
-    cursor.execute(
-        "select nodename, nodeport from pg_dist_node where isactive and shouldhaveshards order by nodeid"
-    )
-    return [Worker(*row) for row in cursor.fetchall()]
+    found = "select nodename, nodeport from pg_dist_node where isactive and shouldhaveshards order by nodeid"
+    return [Worker(*row) for row in rows(found)]
 
 
-def slow_workers(cursor: CursorWrapper) -> list[str]:
-    """Return the machines, as `host:port`, whose own settings make slow plans for a node's statements.
-
-    The node sets these for its sessions, which a worker doesn't see.
-    """
-    cursor.execute(
-        "select nodename || ':' || nodeport from run_command_on_workers("
-        "'select current_setting(''random_page_cost'')::float8 > 1.1 or current_setting(''jit'')::boolean') "
+def slow_workers() -> list[str]:
+    """Return the machines, as `host:port`, whose own settings make slow plans for a node's statements."""
+    return column(
+        f"select nodename || ':' || nodeport from run_command_on_workers('{_IS_SLOW}') "
         "where success and result = 't' order by 1"
     )
-    return [name for (name,) in cursor.fetchall()]
 
 
-def is_coordinator(cursor: CursorWrapper) -> bool:
+def is_coordinator() -> bool:
     """Return whether the database may distribute tables, and not hold those of another one."""
-    cursor.execute("select groupid = 0 from pg_dist_local_group")
-    return bool(cursor.fetchone()[0])
+    return bool(value("select groupid = 0 from pg_dist_local_group"))
 
 
-def distributed_tables(cursor: CursorWrapper) -> set[str]:
+def distributed_tables() -> set[str]:
     """Return the names of all tables that are distributed or copied; none without Citus."""
-    if not has_extension(cursor):
+    if not has_extension():
         return set()
-    cursor.execute(
-        "select c.relname from pg_dist_partition p join pg_class c on c.oid = p.logicalrelid "
-        "where (p.partmethod = 'h' or p.repmodel = 't') and pg_table_is_visible(c.oid)"
+    return set(
+        column(
+            "select c.relname from pg_dist_partition p join pg_class c on c.oid = p.logicalrelid "
+            "where (p.partmethod = 'h' or p.repmodel = 't') and pg_table_is_visible(c.oid)"
+        )
     )
-    return {name for (name,) in cursor.fetchall()}
 
 
-def silent_workers(cursor: CursorWrapper) -> list[str]:
+def silent_workers() -> list[str]:
     """Return the machines, as `host:port`, that don't answer the coordinator."""
-    cursor.execute(
+    return column(
         "select nodename || ':' || nodeport from run_command_on_workers('select 1') where not success"
     )
-    return [name for (name,) in cursor.fetchall()]

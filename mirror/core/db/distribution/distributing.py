@@ -7,7 +7,6 @@ A table with rows is copied to the machines; who writes to it meanwhile waits.
 from collections.abc import Callable
 
 from django.db import connection, transaction
-from django.db.backends.utils import CursorWrapper
 
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
@@ -34,44 +33,37 @@ _IS_DOMAIN = """
     where a.attrelid = to_regclass(%s) and a.attname = %s"""
 
 
-def lacking(cursor: CursorWrapper) -> list[str]:
+def lacking() -> list[str]:
     """Return the tables that exist and are still to be distributed or copied."""
-    present = set(connection.introspection.table_names(cursor))
-    done = cluster.distributed_tables(cursor)
+    present = set(connection.introspection.table_names())
+    done = cluster.distributed_tables()
     return [table for table in (*BY_ENTITY, *BY_HASH, *COPIED) if table in present and table not in done]
 
 
 def check_setting() -> None:
     """Raise OperatorError if the database is distributed and the setting says otherwise, or can't be."""
     if is_distributed():
-        with connection.cursor() as cursor:
-            check_able(cursor)
-        return
-    with connection.cursor() as cursor:
-        if cluster.distributed_tables(cursor):
-            raise OperatorError(
-                "The tables are distributed over several machines: SVC_MIRROR_DB_DISTRIBUTED has to be true."
-            )
+        check_able()
+    elif cluster.distributed_tables():
+        raise OperatorError(
+            "The tables are distributed over several machines: SVC_MIRROR_DB_DISTRIBUTED has to be true."
+        )
 
 
 def check_distributed() -> None:
     """Raise OperatorError unless the tables are as the setting says: all distributed, or none."""
     check_setting()
-    if not is_distributed():
-        return
-    with connection.cursor() as cursor:
-        if lacking(cursor):
-            raise _not_distributed()
+    if is_distributed() and lacking():
+        raise _not_distributed()
 
 
 def arrange() -> None:
     """Distribute the tables if the setting asks for it. Errors: OperatorError if one of them has rows."""
     if not is_distributed():
         return
-    with connection.cursor() as cursor:
-        for table in lacking(cursor):
-            if value(f"select exists (select 1 from {quoted(table)})"):
-                raise _not_distributed()
+    for table in lacking():
+        if value(f"select exists (select 1 from {quoted(table)})"):
+            raise _not_distributed()
     distribute(lambda table: None)
 
 
@@ -82,21 +74,21 @@ def _not_distributed() -> OperatorError:
     )
 
 
-def check_able(cursor: CursorWrapper) -> None:
+def check_able() -> None:
     """Raise OperatorError if the database can't distribute tables."""
     if not config.value("db.url"):
         raise OperatorError(
             "SVC_MIRROR_DB_DISTRIBUTED is true, and the node's own PostgreSQL has no Citus: name the "
             "coordinator by DATABASE_URL."
         )
-    if not cluster.has_extension(cursor):
+    if not cluster.has_extension():
         raise OperatorError(
             "The database has no Citus: `create extension citus` in the database of DATABASE_URL and in that "
             "of each worker, and `select citus_add_node(host, port)` for each worker."
         )
-    if not cluster.is_coordinator(cursor):
+    if not cluster.is_coordinator():
         raise OperatorError("DATABASE_URL names a worker of Citus: name the coordinator.")
-    if not cluster.workers(cursor):
+    if not cluster.workers():
         raise OperatorError(
             "Citus knows no worker that could hold tables: `select citus_add_node(host, port)` adds one."
         )
@@ -107,24 +99,23 @@ def distribute(show: Callable[[str], None]) -> list[str]:
 
     `show` gets the name of each table before it is distributed. Errors: OperatorError.
     """
-    with connection.cursor() as cursor:
-        check_able(cursor)
-        tables = lacking(cursor)
-        # What an interrupted attempt has left.
-        for table in cluster.distributed_tables(cursor).intersection((*BY_ENTITY, *BY_HASH)):
-            _free(table)
-        for table in tables:
-            show(table)
-            with transaction.atomic():
-                _distribute(table)
-            _free(table)
+    check_able()
+    tables = lacking()
+    # What an interrupted attempt has left.
+    for table in cluster.distributed_tables().intersection((*BY_ENTITY, *BY_HASH)):
+        _free(table)
+    for table in tables:
+        show(table)
+        with transaction.atomic():
+            _distribute(table)
+        _free(table)
     return tables
 
 
-def sizes(cursor: CursorWrapper) -> dict[str, int]:
+def sizes() -> dict[str, int]:
     """Return the bytes of each table that is still to be distributed, with its indexes and partitions."""
     size = _SIZE.format("pg_total_relation_size")
-    return {table: int(value(size, {"table": quoted(table)})) for table in lacking(cursor)}
+    return {table: int(value(size, {"table": quoted(table)})) for table in lacking()}
 
 
 def _distribute(table: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from django.db.backends.utils import CursorWrapper
+from mirror.core.db import statements
 
 # The name of a shard ends with its number. A copied table has the same number on every machine.
 _ON_WORKERS = """
@@ -61,14 +61,12 @@ class Shards:
         return next((part for part in self.parts if part.name == name), None)
 
 
-def look(cursor: CursorWrapper) -> Shards:
+def look() -> Shards:
     """Ask all workers."""
-    cursor.execute(
+    answers = statements.rows(
         "select nodename || ':' || nodeport, success, result from run_command_on_workers(%s)", [_ON_WORKERS]
     )
-    answers = cursor.fetchall()
-    cursor.execute(_TABLES)
-    tables = {str(shard): (table, name) for shard, table, name in cursor.fetchall()}
+    tables = {str(shard): (table, name) for shard, table, name in statements.rows(_TABLES)}
     of_shards: dict[str, tuple[int, int, bool]] = {}
     for _, success, result in answers:
         for shard, (rows, size, filled) in json.loads(result).items() if success else ():

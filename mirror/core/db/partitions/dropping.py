@@ -45,8 +45,7 @@ def before(time: int) -> list[ExpiredPartition]:
     """Return the partitions that end at or before a time (ns), the oldest first."""
     found, spread = [], dict[str, int]()
     if is_distributed():
-        with connection.cursor() as cursor:
-            spread = {part.name: part.bytes for part in shards.look(cursor).parts}
+        spread = {part.name: part.bytes for part in shards.look().parts}
     for table in divided_tables():
         for partition in partitions(table):
             if partition.upper <= time:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 from django.apps import apps
-from django.db import connection
 
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import cluster, distributing
@@ -44,8 +43,7 @@ def test_a_single_database_has_no_distributed_table(db: None) -> None:
     distributing.check_distributed()
     distributing.arrange()
 
-    with connection.cursor() as cursor:
-        assert cluster.distributed_tables(cursor) == set()
+    assert cluster.distributed_tables() == set()
 
 
 @needs_cluster
@@ -60,6 +58,5 @@ def test_a_distributed_database_needs_the_setting(settings_of: Callable[..., Non
 def test_every_table_that_is_to_be_distributed_is(db: None) -> None:
     distributing.check_distributed()
 
-    with connection.cursor() as cursor:
-        assert cluster.distributed_tables(cursor) >= {*BY_ENTITY, *BY_HASH, *COPIED}
-        assert distributing.lacking(cursor) == []
+    assert cluster.distributed_tables() >= {*BY_ENTITY, *BY_HASH, *COPIED}
+    assert distributing.lacking() == []

@@ -5,12 +5,17 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+import pytest_django
+from django.db import connections
 from psycopg.conninfo import conninfo_to_dict
 
+from mirror.core.config.database import connection_of
 from mirror.core.db.distribution.cluster import slow_workers
 from mirror.core.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED
+from mirror.core.db.reading import bounded_query
 from tests import cluster
 from tests.node import manage
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = cluster.needs_cluster
 
@@ -74,7 +79,9 @@ def test_a_database_with_rows_is_distributed_and_keeps_them(url: str) -> None:
     assert "about 500 transactions" in run(url, "status")
 
 
-def test_workers_whose_settings_make_slow_plans_are_named(url: str) -> None:
+def test_workers_whose_settings_make_slow_plans_are_named(
+    url: str, django_db_blocker: pytest_django.DjangoDbBlocker
+) -> None:
     suited, *others = cluster.workers()
     for worker in (suited, *others):
         name = conninfo_to_dict(url)["dbname"]
@@ -84,7 +91,8 @@ def test_workers_whose_settings_make_slow_plans_are_named(url: str) -> None:
             session.execute(f"alter database {name} set random_page_cost = {cost}")
             session.execute(f"alter database {name} set jit = off")
 
-    with psycopg.connect(url, autocommit=True) as session, session.cursor() as cursor:
-        slow = slow_workers(cursor)  # type: ignore[arg-type]
+    settings = connections.settings["default"] | connection_of(url, cluster.VARIABLE)
+    with django_db_blocker.unblock():
+        slow = bounded_query.ask(slow_workers, PATIENCE_SECONDS, settings)
 
     assert slow == sorted(f"{worker.host}:{worker.port}" for worker in others)
