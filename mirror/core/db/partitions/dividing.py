@@ -13,7 +13,6 @@ What is done can be seen in the catalogue, so another process goes on wherever o
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from django.db import connection
 
@@ -29,45 +28,22 @@ from mirror.core.db.partitions.making import (
 )
 from mirror.core.db.schema import table_copies
 from mirror.core.db.schema.locking import change_table
-from mirror.core.db.statements import execute, quoted, row, rows, value
+from mirror.core.db.schema.table_copies import Index
+from mirror.core.db.statements import execute, quoted, row, value
 from mirror.core.values.timestamp import MAX
 
 _ENDS = "select min({time}), max({time}) from {table}"
 _VALIDATED = "select convalidated from pg_constraint where conrelid = to_regclass(%s) and conname = %s"
 
-_INDEXES = """
-    select c.relname, i.indisprimary, i.indisunique, i.indisvalid,
-        array(
-            select attname
-            from unnest(i.indkey[:i.indnkeyatts - 1]) with ordinality as key (number, position)
-            join pg_attribute a on a.attrelid = i.indrelid and a.attnum = number order by position
-        )::text[],
-        pg_get_indexdef(i.indexrelid), k.conname
-    from pg_index i
-    join pg_class c on c.oid = i.indexrelid
-    left join pg_constraint k on k.conindid = i.indexrelid and k.contype in ('p', 'u')
-    where i.indrelid = to_regclass(%s)
-    order by not i.indisprimary, c.relname"""
+
+def _lacks_time(index: Index) -> bool:
+    """Return whether partitions can't have an index: they are unique only with the time."""
+    return index.unique and TIME not in index.columns
 
 
-class _Index(NamedTuple):
-    name: str
-    primary: bool
-    unique: bool
-    valid: bool
-    columns: list[str]
-    definition: str
-    constraint: str | None
-
-    @property
-    def lacks_time(self) -> bool:
-        """Whether partitions can't have it: they are unique only with the time."""
-        return self.unique and TIME not in self.columns
-
-    @property
-    def with_time(self) -> str:
-        """The name of the index that takes its place."""
-        return f"{self.name}_time"
+def _with_time(index: Index) -> str:
+    """Return the name of the index that takes its place."""
+    return f"{index.name}_time"
 
 
 def divide(table: str, *, undisturbed: Callable[[Callable[[], None]], bool] | None = None) -> bool:
@@ -131,22 +107,17 @@ def _validate(table: str) -> None:
 
 def _complete_indexes(table: str) -> None:
     """Build an index with the time for each unique one without it."""
-    indexes = _indexes(table)
-    for index in indexes:
-        if not index.lacks_time:
-            continue
-        present = next((each for each in indexes if each.name == index.with_time), None)
+    indexes = table_copies.indexes(quoted(table))
+    for index in filter(_lacks_time, indexes):
+        with_time = quoted(_with_time(index))
+        present = next((each for each in indexes if each.name == _with_time(index)), None)
         if present and present.valid:
             continue
         if present:
             # The remains of an attempt that was interrupted.
-            execute(f"drop index concurrently {quoted(index.with_time)}")
+            execute(f"drop index concurrently {with_time}")
         columns = ", ".join(map(quoted, [*index.columns, TIME]))
-        execute(f"create unique index concurrently {quoted(index.with_time)} on {quoted(table)} ({columns})")
-
-
-def _indexes(table: str) -> list[_Index]:
-    return [_Index(*each) for each in rows(_INDEXES, [quoted(table)])]
+        execute(f"create unique index concurrently {with_time} on {quoted(table)} ({columns})")
 
 
 # 4. THE NEW TABLE
@@ -156,7 +127,8 @@ def _divide(table: str) -> None:
     execute(f"lock table {quoted(table)} in access exclusive mode")
     lower, upper = announcements()[table]
     first = unused_name(name_of(table, lower, upper))
-    indexes = _indexes(table)
+    indexes = table_copies.indexes(quoted(table))
+    replaced = {_with_time(index): index.name for index in indexes if _lacks_time(index)}
     execute(f"alter table {quoted(table)} rename to {quoted(first)}")
     _free_names(first, indexes)
     execute(
@@ -164,8 +136,8 @@ def _divide(table: str) -> None:
         f"excluding constraints) partition by range ({TIME})"
     )
     for index in indexes:
-        if index.valid and not index.lacks_time:
-            _copy_index(table, index, indexes)
+        if index.valid and not _lacks_time(index):
+            table_copies.copy_index(index, quoted(table), replaced.get(index.name, ""))
     table_copies.copy_rights(quoted(first), quoted(table))
     execute(
         f"alter table {quoted(table)} attach partition {quoted(first)} "
@@ -176,25 +148,12 @@ def _divide(table: str) -> None:
         make_months([table], [month_of(upper)])
 
 
-def _free_names(first: str, indexes: list[_Index]) -> None:
+def _free_names(first: str, indexes: list[Index]) -> None:
     """Rename the indexes of the first partition: the new table gets their names. Drop what it can't have."""
     for number, index in enumerate(indexes, 1):
-        if index.lacks_time and index.constraint:
+        if _lacks_time(index) and index.constraint:
             execute(f"alter table {quoted(first)} drop constraint {quoted(index.constraint)}")
-        elif index.lacks_time or not index.valid:
+        elif _lacks_time(index) or not index.valid:
             execute(f"drop index {quoted(index.name)}")
         else:
             execute(f"alter index {quoted(index.name)} rename to {quoted(f'{first}_idx{number}')}")
-
-
-def _copy_index(table: str, index: _Index, indexes: list[_Index]) -> None:
-    if index.constraint:
-        kind = "primary key" if index.primary else "unique"
-        columns = ", ".join(map(quoted, index.columns))
-        execute(f"alter table {quoted(table)} add constraint {quoted(index.constraint)} {kind} ({columns})")
-        return
-    replaced = next((each for each in indexes if each.lacks_time and each.with_time == index.name), index)
-    # CREATE [UNIQUE] INDEX name ON schema.table USING ...: only the two names change.
-    head, _, rest = index.definition.partition(" USING ")
-    unique = "unique " if head.startswith("CREATE UNIQUE") else ""
-    execute(f"create {unique}index {quoted(replaced.name)} on {quoted(table)} using {rest}")

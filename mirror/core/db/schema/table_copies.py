@@ -3,7 +3,6 @@
 Who looks into that schema first, by its search path, reads and writes the copies without knowing it.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -27,11 +26,15 @@ _TABLES = """
     order by coalesce(root.relname, c.relname), c.relispartition, c.relname"""
 # Constraints with an index before other indexes.
 _INDEXES = """
-    select c.relname, k.conname, pg_get_constraintdef(k.oid), pg_get_indexdef(i.indexrelid)
+    select c.relname, i.indisvalid, i.indisunique, array(
+            select attname
+            from unnest(i.indkey[:i.indnkeyatts - 1]) with ordinality as key (number, position)
+            join pg_attribute a on a.attrelid = i.indrelid and a.attnum = number order by position)::text[],
+        pg_get_indexdef(i.indexrelid), k.conname, pg_get_constraintdef(k.oid)
     from pg_index i
     join pg_class c on c.oid = i.indexrelid
     left join pg_constraint k on k.conindid = i.indexrelid and k.conrelid = i.indrelid
-    where i.indrelid = %s and i.indisvalid order by k.conname is null, i.indexrelid"""
+    where i.indrelid = to_regclass(%s) order by k.conname is null, i.indexrelid"""
 # The columns of tables, and by what these are divided.
 _SHAPES = """
     select c.relname, concat_ws(', ', case when c.relkind = 'p' then pg_get_partkeydef(c.oid) end, (
@@ -55,7 +58,6 @@ _GRANTS = """
 _OWNER = """
     select quote_ident(pg_get_userbyid(relowner)), relowner = current_user::regrole
     from pg_class where oid = to_regclass(%s)"""
-_ON_TABLE = re.compile(r" ON (?:ONLY )?\S+ USING ")
 
 
 class _Table(NamedTuple):
@@ -68,6 +70,18 @@ class _Table(NamedTuple):
     key: str | None
     bound: str | None
     options: str | None
+
+
+class Index(NamedTuple):
+    """An index, and its constraint if it has one; `columns` are those of its key that are no expressions."""
+
+    name: str
+    valid: bool
+    unique: bool
+    columns: list[str]
+    definition: str
+    constraint: str | None
+    constraint_definition: str | None
 
 
 def exists(schema: str) -> bool:
@@ -118,14 +132,26 @@ def complete_indexes(tables: Iterable[str], schema: str) -> None:
 
 
 def _copy_indexes(table: _Table, schema: str) -> None:
-    name = _within(schema, table.name)
-    for index_name, constraint, definition, index in rows(_INDEXES, [table.oid]):
-        if value("select to_regclass(%s) is not null", [_within(schema, index_name)]):
-            continue
-        if constraint:
-            execute(f"alter table {name} add constraint {quoted(constraint)} {definition}")
-        else:
-            execute(_ON_TABLE.sub(f" ON {name} USING ".replace("\\", r"\\"), index, count=1))
+    for index in indexes(_within(PUBLIC, table.name)):
+        if index.valid and value("select to_regclass(%s) is null", [_within(schema, index.name)]):
+            copy_index(index, _within(schema, table.name))
+
+
+def indexes(table: str) -> list[Index]:
+    """Return the indexes of a table, which is named as SQL has it."""
+    return [Index(*each) for each in rows(_INDEXES, [table])]
+
+
+def copy_index(index: Index, table: str, name: str = "") -> None:
+    """Make the same index of another table, which is named as SQL has it; `name` is another name for it."""
+    if index.constraint:
+        constraint = f"{quoted(index.constraint)} {index.constraint_definition}"
+        execute(f"alter table {table} add constraint {constraint}")
+        return
+    # CREATE [UNIQUE] INDEX name ON schema.table USING ...: only the two names change.
+    _, _, rest = index.definition.partition(" USING ")
+    unique = "unique " if index.unique else ""
+    execute(f"create {unique}index {quoted(name or index.name)} on {table} using {rest}")
 
 
 def change_places(tables: Iterable[str], schema: str, old: str) -> None:
