@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from mirror.core.db.statements import column, quoted, rows
+from mirror.core.db.statements import column, rows
 from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_SECOND, month_start
 
 #: The column of the time by which the tables are divided (ns).
@@ -26,21 +26,12 @@ _GROWING = (
     "topic_message",
 )
 
-# A partition without an end of its own has the largest or smallest number.
-_BOUNDS = f"""
-    coalesce(substring(bounds from $$FROM \\('?(-?\\d+)$$)::bigint, {MIN}),
-    coalesce(substring(bounds from $$TO \\('?(-?\\d+)$$)::bigint, {MAX})"""
-# In the order of time.
-_PARTITIONS = f"""
-    select child.relname, {_BOUNDS}
-    from pg_inherits
-    join pg_class child on child.oid = inhrelid
-    cross join lateral pg_get_expr(child.relpartbound, child.oid) bounds
-    where inhparent = to_regclass(%s) and not inhdetachpending
-    order by 2"""
-#: The same of several tables: table, lower, upper, whether a partition has rows, the numbers of both.
-PARTITIONS_OF_ALL = f"""
-    select parent.relname, {_BOUNDS}, pg_relation_size(child.oid) > 0, child.oid::bigint, parent.oid::bigint
+#: The partitions of tables in the order of time: name, lower, upper (one without an end has the smallest or
+#: largest number), table, whether it has rows, the numbers of both.
+PARTITIONS = f"""
+    select child.relname, coalesce(substring(bounds from $$FROM \\('?(-?\\d+)$$)::bigint, {MIN}),
+        coalesce(substring(bounds from $$TO \\('?(-?\\d+)$$)::bigint, {MAX}),
+        parent.relname, pg_relation_size(child.oid) > 0, child.oid::bigint, parent.oid::bigint
     from pg_class parent
     join pg_inherits on inhparent = parent.oid
     join pg_class child on child.oid = inhrelid
@@ -75,7 +66,7 @@ def divided_tables(tables: Iterable[str] | None = None) -> list[str]:
 
 def partitions(table: str) -> list[Partition]:
     """Return the partitions of a table in the order of time; none if it is not divided."""
-    return [Partition(*row) for row in rows(_PARTITIONS, [quoted(table)])]
+    return [Partition(*row[:3]) for row in rows(PARTITIONS, [[table]])]
 
 
 def name_of(table: str, lower: int, upper: int) -> str:

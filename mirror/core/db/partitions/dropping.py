@@ -4,8 +4,7 @@ A partition is detached concurrently, so that no reader waits, and then dropped.
 the two is finished the next time.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import NamedTuple
 
 from django.db import connection
@@ -14,7 +13,7 @@ from mirror.core.db.distribution import is_distributed, shards
 from mirror.core.db.partitions.catalogue import Partition, divided_tables, partitions
 from mirror.core.db.partitions.making import LOCK_KEY
 from mirror.core.db.schema.locking import change_table
-from mirror.core.db.statements import column, execute, quoted, value
+from mirror.core.db.statements import column, execute, locked, quoted, value
 
 _SIZE = "select pg_total_relation_size(to_regclass(%s))"
 # Partitions that are no longer read, as their detaching has begun.
@@ -62,7 +61,8 @@ def drop(
     First those of a month are detached, the transactions before what belongs to them; then they are dropped.
     Return those that were still there: another may have dropped some since they were chosen.
     """
-    with _alone():
+    # No other process adds or drops any meanwhile.
+    with locked(value(f"select {LOCK_KEY}")):
         _finish(divided_tables())
         present = {table: partitions(table) for table in {each.table for each in old}}
         dropped = [each for each in old if each.partition in present[each.table]]
@@ -104,13 +104,3 @@ def _finish(tables: list[str]) -> None:
             execute(f"alter table {quoted(table)} detach partition {quoted(name)} finalize")
         for name in column(_LEFT, [_MARK.format(table=table)]):
             execute(f"drop table {quoted(name)}")
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Lock the partitions: no other process adds or drops any."""
-    execute(f"select pg_advisory_lock({LOCK_KEY})")
-    try:
-        yield
-    finally:
-        execute(f"select pg_advisory_unlock({LOCK_KEY})")

@@ -12,7 +12,7 @@ import psycopg
 from django.db import OperationalError, connection
 
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.catalogue import PARTITIONS_OF_ALL, TIME, growing_tables
+from mirror.core.db.partitions.catalogue import PARTITIONS, TIME, growing_tables
 from mirror.core.db.scheduling.request_scheduler import own_connection
 
 # How long a process relies on what it has seen. Months dropped and tables divided since then do no harm.
@@ -111,7 +111,7 @@ def _look() -> tuple[Month, ...]:
     global _seen
     with _lock:
         try:
-            rows = _session().execute(PARTITIONS_OF_ALL, (list(growing_tables()),)).fetchall()
+            rows = _session().execute(PARTITIONS, (list(growing_tables()),)).fetchall()
         except (psycopg.OperationalError, OperationalError):
             # The statement of the request meets the same, and tries again on a new connection.
             return ()
@@ -124,9 +124,10 @@ def _look() -> tuple[Month, ...]:
 
 
 class _Row(NamedTuple):
-    table: str
+    name: str
     lower: int
     upper: int
+    table: str
     has_rows: bool
     partition: int
     parent: int

@@ -204,8 +204,8 @@ def test_a_comparison_of_a_time_opens_its_month_alone(five_months: list[months.M
 def test_rows_of_another_table_before_the_first_month_of_transactions_are_seen() -> None:
     """Its first partition goes on after that, as it does where tables were divided at different times."""
     rows = [
-        months._Row("transaction", 60, 70, True, 1, 9),
-        months._Row("topic_message", 10, 70, True, 2, 8),
+        months._Row("transaction_p1", 60, 70, "transaction", True, 1, 9),
+        months._Row("topic_message_p1", 10, 70, "topic_message", True, 2, 8),
     ]
 
     assert months._of_rows(rows).months == (months.Month(10, 60), months.Month(60, 70))
