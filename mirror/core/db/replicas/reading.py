@@ -225,12 +225,6 @@ def use(file: int | None) -> None:
     sql.fetch_by(reader.fetch)
 
 
-def stop() -> None:
-    """Have this process read as usual again."""
-    block_requirement.reader = None
-    sql.fetch_by(None)
-
-
 def shared() -> Any:
     """Return the file of the memory that this process uses, if it does."""
     return None if block_requirement.reader is None else block_requirement.reader.board.file

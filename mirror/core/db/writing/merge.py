@@ -130,10 +130,12 @@ Moved = list[int]
 class Moves:
     """Silent changes of the columns `moved`, summed up until something else happens to the object."""
 
-    __slots__ = ("_rule", "moved")
+    __slots__ = ("_rule", "key", "moved")
 
     def __init__(self, rule: MergeRule) -> None:
         self._rule = rule
+        # Returns the key in a change's columns: one value, or a tuple of several.
+        self.key: Callable[[Mapping[str, Any]], Any] = itemgetter(*rule.key)
         self.moved: dict[Any, Moved] = {}
 
     def add(self, columns: dict[str, Any], since: int | None) -> None:
@@ -169,7 +171,6 @@ class Pending(Moves):
         "_latest",
         "_moved_earlier",
         "_of_file",
-        "key",
         "silent",
         "undecided",
         "versions",
@@ -180,8 +181,6 @@ class Pending(Moves):
         self._earlier = earlier or {}
         # What has moved in earlier files.
         self._moved_earlier: dict[Any, Moved] = {}
-        # Returns the key in a change's columns: one value, or a tuple of several.
-        self.key: Callable[[Mapping[str, Any]], Any] = itemgetter(*rule.key)
         self._latest: dict[Any, Change] = {}
         self.silent: dict[Any, Change] = {}
         # Silent changes of the file being read, where the rule distinguishes them from earlier ones.

@@ -3,7 +3,7 @@
 Rows are encoded for COPY at once, changes are recorded in order: their effect depends on the files before.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import cache
 from operator import itemgetter
@@ -24,7 +24,6 @@ class Changes(Moves):
 
     def __init__(self, rule: MergeRule) -> None:
         super().__init__(rule)
-        self._key: Callable[[Mapping[str, Any]], Any] = itemgetter(*rule.key)
         # The silent changes of each object since its last version.
         self._silent: dict[Any, Change] = {}
         # Since when each object's last version holds, and the columns it was given.
@@ -38,7 +37,7 @@ class Changes(Moves):
         if since is not None:
             self._add_version(columns, since)
             return
-        key = self._key(columns)
+        key = self.key(columns)
         if key in self.moved:
             self._settle(key)
         silent = self._silent.get(key)
@@ -53,7 +52,7 @@ class Changes(Moves):
         self._add_version(columns, since, establishes=True)
 
     def _add_version(self, columns: dict[str, Any], since: int, *, establishes: bool = False) -> None:
-        key = self._key(columns)
+        key = self.key(columns)
         if key in self.moved:
             self._settle(key)
         self._silent.pop(key, None)
