@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import psycopg
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 
 from mirror.core.db import statements
 from mirror.core.db.reading import sql
@@ -210,10 +210,7 @@ def _row() -> Any:
     """Read from where the request reads: a replica may lack what the primary has."""
     if sql.reads_elsewhere():
         return sql.fetch_one(_READ)
-    # The connection itself, as this is not a part of the request.
-    connection.ensure_connection()
-    session: psycopg.Connection[tuple[Any, ...]] = connection.connection
-    return session.execute(_READ).fetchone()
+    return statements.session().execute(_READ).fetchone()
 
 
 # WORDS

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import psycopg
 from django.db import Error, connection
 
 from mirror.core.db.sql.types import Values
@@ -57,6 +58,13 @@ def column(statement: str, values: Values = ()) -> list[Any]:
 def quoted(name: str) -> str:
     """Return a name as SQL has it."""
     return str(connection.ops.quote_name(name))
+
+
+def session() -> "psycopg.Connection[tuple[Any, ...]]":
+    """Return this thread's connection itself: what it executes is not part of a request."""
+    connection.ensure_connection()
+    opened: psycopg.Connection[tuple[Any, ...]] = connection.connection
+    return opened
 
 
 # ADVISORY LOCKS

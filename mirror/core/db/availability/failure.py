@@ -5,6 +5,8 @@ import errno
 from django.db import Error, InterfaceError, OperationalError
 from psycopg import errors
 
+from mirror.core.db.availability import outage
+
 _NO_TABLES = (
     "The database has no tables yet, or old ones: `manage.py up`, `manage.py ingest` and `manage.py upgrade` "
     "make them."
@@ -16,7 +18,7 @@ def sentence(error: Error | OSError) -> str | None:
     if isinstance(error, OSError):
         return _of_system(error)
     origin = _origin(error)
-    reason = first_line(origin)
+    reason = outage.reason(origin).rstrip(" .")
     match origin:
         case errors.DiskFull():
             return f"The disk of the database is full: free some space and start again ({reason})."
@@ -55,8 +57,3 @@ def _of_system(error: OSError) -> str | None:
         return None
     where = f" {error.filename}" if error.filename else " a file"
     return f"Can't write{where}: {error.strerror}. Make room, or repair the disk, and start again."
-
-
-def first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(" .") if lines else type(error).__name__

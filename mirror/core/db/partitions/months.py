@@ -6,7 +6,7 @@ month. So conditions on the time are accompanied by the months that they imply.
 
 import time
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import psycopg
 from django.db import OperationalError, connection
@@ -14,6 +14,7 @@ from django.db import OperationalError, connection
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.catalogue import PARTITIONS, TIME, growing_tables
 from mirror.core.db.scheduling.request_scheduler import own_connection
+from mirror.core.db.statements import session
 
 # How long a process relies on what it has seen. Months dropped and tables divided since then do no harm.
 _SECONDS = 300.0
@@ -78,12 +79,8 @@ def all_months() -> tuple[Month, ...]:
     if not known or now < _no_later_until:
         return known
     seen = _seen
-    rows = (
-        _session()
-        .execute(_LATER, (seen.table, list(seen.partitions), seen.table, list(seen.later)))
-        .fetchall()
-    )
-    if rows != [(0, 0)]:
+    values = seen.table, list(seen.partitions), seen.table, list(seen.later)
+    if session().execute(_LATER, values).fetchall() != [(0, 0)]:
         known = _look()
     _no_later_until = now + _SECONDS_WITHOUT_LATER
     return known
@@ -111,7 +108,7 @@ def _look() -> tuple[Month, ...]:
     global _seen
     with _lock:
         try:
-            rows = _session().execute(PARTITIONS, (list(growing_tables()),)).fetchall()
+            rows = session().execute(PARTITIONS, (list(growing_tables()),)).fetchall()
         except (psycopg.OperationalError, OperationalError):
             # The statement of the request meets the same, and tries again on a new connection.
             return ()
@@ -166,10 +163,3 @@ def _earlier(rows: list[_Row], start: int) -> list[Month]:
         else:
             merged.append(Month(lower, upper))
     return merged
-
-
-def _session() -> "psycopg.Connection[tuple[Any, ...]]":
-    """Return the connection itself: these statements are not part of a request."""
-    connection.ensure_connection()
-    session: psycopg.Connection[tuple[Any, ...]] = connection.connection
-    return session
