@@ -3,14 +3,15 @@
 A web server process reads what the watcher of the node has found out. A command queries each server itself.
 """
 
-import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
+from mirror.core.db.reading import bounded_query
 from mirror.core.db.replicas import block_requirement, servers, watching
 from mirror.core.db.replicas.servers import Server
 from mirror.core.db.replicas.shared_state import NO_BLOCK, State
@@ -75,25 +76,20 @@ def _watched() -> list[Replica]:
 
 def _queried(of_servers: list[Server]) -> list[Replica]:
     """Query each server, all at once."""
-    answers: dict[int, ServerState | str] = {}
 
-    def query(server: Server) -> None:
+    def query(server: Server) -> ServerState | str:
         try:
-            answers[server.place] = watching.look(server)
+            return bounded_query.ask(watching.look, _PATIENCE_SECONDS, server.settings)
+        except bounded_query.NoAnswer:
+            return "it says nothing"
         except outage.ERRORS as error:
-            answers[server.place] = outage.reason(error)
+            return outage.reason(error)
 
-    threads = [threading.Thread(target=query, args=(server,), daemon=True) for server in of_servers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(_PATIENCE_SECONDS)
-    states = dict(answers)
-    blocks = (state.block for state in states.values() if isinstance(state, ServerState))
-    newest = max(blocks, default=NO_BLOCK)
-    return [
-        _replica(server, states.get(server.place, "it says nothing"), newest) for server in of_servers[:-1]
-    ]
+    with ThreadPoolExecutor(len(of_servers)) as threads:
+        answers = list(threads.map(query, of_servers))
+    newest = max((each.block for each in answers if isinstance(each, ServerState)), default=NO_BLOCK)
+    replicas = zip(of_servers[:-1], answers[:-1], strict=True)
+    return [_replica(server, answer, newest) for server, answer in replicas]
 
 
 def _replica(server: Server, answer: ServerState | str, newest: int) -> Replica:

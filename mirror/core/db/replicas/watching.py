@@ -13,7 +13,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from django.db import DEFAULT_DB_ALIAS, connections
+
 from mirror.core import config, logs
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.replicas import block_requirement, servers
 from mirror.core.db.replicas.servers import Server
@@ -51,20 +54,9 @@ class ServerState(NamedTuple):
     unreplayed_seconds: float
 
 
-def look(server: Server) -> ServerState:
-    """Return what a server says on a new connection. Errors: outage.ERRORS."""
-    wrapper = servers.connection_to(server)
-    try:
-        return _seen(wrapper)
-    finally:
-        with suppress(*outage.ERRORS):
-            wrapper.close()
-
-
-def _seen(wrapper: object) -> ServerState:
-    with wrapper.cursor() as cursor:  # type: ignore[attr-defined]
-        cursor.execute(_LOOK)
-        block, seconds = cursor.fetchone()
+def look() -> ServerState:
+    """Return what the server of this thread's connection says. Errors: DatabaseError."""
+    block, seconds = statements.row(_LOOK)
     return ServerState(NO_BLOCK if block is None else block, max(seconds or 0.0, 0.0))
 
 
@@ -102,10 +94,10 @@ class _Look:
         threading.Thread(target=self._go_on, name=f"look at {server.name}", daemon=True).start()
 
     def _go_on(self) -> None:
-        wrapper = servers.connection_to(self.server)
+        wrapper = connections[DEFAULT_DB_ALIAS] = servers.connection_to(self.server)
         while True:
             try:
-                self.seen = _seen(wrapper)
+                self.seen = look()
                 self.reason = ""
             except Exception as error:
                 self.seen, self.reason = None, outage.reason(error)
