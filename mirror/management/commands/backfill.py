@@ -38,27 +38,14 @@ class Command(NodeCommand):
     arguments = (
         argument("start FROM", f"a time such as 2024-06-01T00:00:00Z, or `{GENESIS}`", nargs="?"),
         argument("end TO", f"a time, or `{HEAD}` for where the loaded part begins", nargs="?"),
-        argument(
-            "source SOURCE",
-            "a folder, s3://bucket, gs://bucket or https://host/path; by default the bucket of the "
-            "settings importer.downloader.*",
-            nargs="?",
-            default="",
-        ),
-        argument(
-            "--jobs N",
-            "processes that verify and read files of a folder, beside the one that loads (default 1: "
-            "that one alone)",
-            type=int,
-            default=1,
-        ),
-        argument(
-            "--without-signatures",
-            "do not verify the signatures of files of a folder, such as those that the node has loaded "
-            "without",
-        ),
+        argument("source SOURCE", "a folder, s3://bucket, gs://bucket or https://host/path; by default the "
+                 "bucket of the settings importer.downloader.*", nargs="?", default=""),
+        argument("--jobs N", "processes that verify and read files of a folder, beside the one that loads "
+                 "(default 1: that one alone)", type=int, default=1),
+        argument("--without-signatures", "do not verify the signatures of files of a folder, such as those "
+                 "that the node has loaded without"),
         argument("--discard", "drop what an unfinished backfill has loaded"),
-    )
+    )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         timeouts.use(timeouts.LOADER)

@@ -40,13 +40,9 @@ class Command(NodeCommand):
         argument("paths PATH", "a folder or a file", nargs="+", type=Path),
         *SPAN,
         argument("--without-signatures", "verify everything except signatures"),
-        argument(
-            "--filter KEEP",
-            "the --filter the files were loaded with: only these transactions are in the database",
-            action="append",
-            default=[],
-        ),
-    )
+        argument("--filter KEEP", "the --filter the files were loaded with: only these transactions are in "
+                 "the database", action="append", default=[]),
+    )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         with ExitStack() as stack:
