@@ -143,7 +143,6 @@ def _parts(model: type[models.Model]) -> Iterator[tuple[Sequence[Any], bool]]:
 
 
 def _names(parts: Sequence[Any]) -> tuple[str, ...]:
-    """Return the names of columns, and of the lower ends of ranges."""
     return tuple(_name(part) for part in parts)
 
 

@@ -92,12 +92,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @property
     def read_columns(self) -> tuple[str, ...]:
-        """The columns that a list reads."""
         return tuple(dict.fromkeys((*columns.key_columns(self.model), *self.list_display)))
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """The columns of the list as functions of a row."""
         return cells(self.model, self.list_display)
 
     @property
@@ -117,7 +115,6 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return TemplateResponse(request, f"mirror/admin/{template}.html", context)
 
     def export_view(self, request: HttpRequest, form: str) -> HttpResponseBase:
-        """Send the rows of the list, in its order and with its filters, as a file."""
         if form not in export.FORMS:
             raise Http404("There is no such form of export.")
         rows = RowList(self, request).queryset
@@ -221,7 +218,6 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return self._page(request, "row", title=f"{self.singular} {title}", row_title=title, **context)
 
     def _lines(self, row: models.Model) -> Iterator[tuple[str, str]]:
-        """Yield label and HTML of each column."""
         missing = []
         for field in self._fields:
             value, kind = field.value_from_object(row), columns.kind(field)

@@ -79,12 +79,10 @@ def assume(defaults: Mapping[str, str]) -> None:
 
 
 def values() -> dict[str, Any]:
-    """Return the values of all settings in this process, by name."""
     return dict(_loaded())
 
 
 def described(name: str) -> Setting:
-    """Return the declaration of the setting `name`."""
     return _BY_NAME[name]
 
 

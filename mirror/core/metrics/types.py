@@ -100,7 +100,6 @@ class Histogram(Metric):
         self.bounds = tuple(bounds)
 
     def observe(self, amount: float, *labels: str) -> None:
-        """Count an amount."""
         bucket = bisect_left(self.bounds, amount) + 1
         with self._lock:
             value = self._values.get(labels)

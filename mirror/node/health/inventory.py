@@ -182,11 +182,9 @@ class Inventory:
     compiled: str = ""
 
     def lines(self, status: Status) -> Iterator[tuple[str, str]]:
-        """Yield pairs of a heading and its text."""
         return ((entry.heading, entry.text) for entry in self._entries(status) if entry.text)
 
     def json(self, status: Status) -> dict[str, Any]:
-        """Return the same for programs."""
         return {entry.name: entry.value for entry in self._entries(status) if entry.name}
 
     def _entries(self, status: Status) -> Iterator[Entry]:
@@ -322,7 +320,6 @@ def estimates(tables: list[str] | None = None) -> dict[str, int]:
 
 
 def _shards() -> shards.Shards:
-    """Return what the workers of a distributed database hold."""
     if not is_distributed():
         return shards.Shards(0, ())
     with connection.cursor() as cursor:

@@ -74,7 +74,6 @@ def _watched() -> list[Replica]:
 
 
 def _queried(of_servers: list[Server]) -> list[Replica]:
-    """Query each server, all at once."""
     answers: dict[int, ServerState | str] = {}
 
     def query(server: Server) -> None:

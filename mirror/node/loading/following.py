@@ -216,8 +216,6 @@ def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
 
 
 class _Lines:
-    """Progress as a line every few seconds."""
-
     def __init__(self, say: Say, report: Reporting) -> None:
         self._say, self._report, self._pace = say, report, Pace()
 

@@ -113,7 +113,6 @@ class Server:
         return [pid for pid in process_table.pids() if self._mark in process_table.command(pid)]
 
     def alive(self) -> bool:
-        """Return whether the server's process exists."""
         if self._child is not None and self._child.poll() is None:
             return True
         return self.pid() is not None

@@ -35,7 +35,6 @@ def expected_files(plan: Plan, source: Source) -> int:
 
 
 def loaded_files() -> int:
-    """Return how many files the backfill has loaded."""
     return int(statements.value(_LOADED.format(SCHEMA)))
 
 

@@ -46,7 +46,6 @@ class State(NamedTuple):
 
 
 def read() -> State | None:
-    """Return the state of a backfill, None if there is none."""
     running, plan = statements.is_locked(HISTORY_LOCK), plans.stored()
     if plan is None:
         is_left = statements.value("select to_regnamespace(%s) is not null", [REPLACED])
