@@ -10,24 +10,9 @@ from mirror.management.command import NodeCommand, WrongUse
 _APP = "mirror"
 # Commands in the order in which one meets them; any others follow by name.
 _ORDER = (
-    "up",
-    "status",
-    "ingest",
-    "serve",
-    "settings",
-    "verify",
-    "replay",
-    "prove",
-    "verify-proof",
-    "upgrade",
-    "backup",
-    "restore",
-    "snapshot",
-    "prune",
-    "drop",
-    "password",
-    "demo",
-)
+    "up", "status", "ingest", "serve", "settings", "verify", "replay", "prove", "verify-proof", "upgrade",
+    "backup", "restore", "snapshot", "prune", "drop", "password", "demo",
+)  # fmt: skip
 # Commands of Django that an operator may need.
 _DJANGO = {
     "createsuperuser": "Make a user of the admin.",

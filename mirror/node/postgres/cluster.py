@@ -60,23 +60,14 @@ CONFIGURATION: Mapping[str, str] = {
 
 # The Debian package of each library that PostgreSQL needs from the system.
 _LIBRARY_PACKAGES = {
+    **dict.fromkeys(("libc.so.6", "libm.so.6", "libpthread.so.0", "librt.so.1", "libdl.so.2"), "libc6"),
     "libz.so.1": "zlib1g",
-    "libc.so.6": "libc6",
-    "libm.so.6": "libc6",
-    "libpthread.so.0": "libc6",
-    "librt.so.1": "libc6",
-    "libdl.so.2": "libc6",
 }
 
 
 # Text is ordered by its bytes, which index searches by prefix need. Upper and lower case follow Unicode,
 # which token names need.
-_LOCALE = [
-    "--locale-provider=builtin",
-    "--builtin-locale=C.UTF-8",
-    "--locale=C",
-    "--lc-ctype=C.UTF-8",
-]
+_LOCALE = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--lc-ctype=C.UTF-8"]
 
 
 class ServerError(OperatorError):
