@@ -47,15 +47,9 @@ def _of_result(text: str) -> Q:
 @admin.register(tables.Transaction)
 class TransactionAdmin(ReadOnlyAdmin):
     list_display = (
-        "consensus_timestamp",
-        "type",
-        "result",
-        "payer_account_id",
-        "entity_id",
-        "charged_tx_fee",
-        "memo",
+        "consensus_timestamp", "type", "result", "payer_account_id", "entity_id", "charged_tx_fee", "memo",
         "nonce",
-    )
+    )  # fmt: skip
     search_fields = ("consensus_timestamp", "payer_account_id", "type")
     summary_columns = ("valid_start_ns",)
     inputs = ("payer_account_id", "consensus_timestamp")

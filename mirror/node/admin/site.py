@@ -20,13 +20,9 @@ from mirror.web.pages.answer import marked
 class NodeAdminSite(MirrorAdminSite):
     app_order = ("ledger", "tokens", "contracts", "network", "web3sim", "mirror", "auth")
     shortcut_tables = (
-        "ledger.RecordFile",
-        "ledger.Transaction",
-        "ledger.Entity",
-        "tokens.Token",
-        "contracts.ContractResult",
-        "ledger.TopicMessage",
-    )
+        "ledger.RecordFile", "ledger.Transaction", "ledger.Entity", "tokens.Token",
+        "contracts.ContractResult", "ledger.TopicMessage",
+    )  # fmt: skip
     index_template = "mirror/admin/index.html"
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> Any:

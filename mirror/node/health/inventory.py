@@ -49,16 +49,10 @@ _ACTIVITIES = {
     LoaderState.Activity.FAILED: "ended with an error",
 }
 _COUNTED = {
-    "transaction": "transactions",
-    "crypto_transfer": "hbar transfers",
-    "token_transfer": "token transfers",
-    "entity": "entities",
-    "token": "tokens",
-    "nft": "NFTs",
-    "topic_message": "topic messages",
-    "contract_result": "contract results",
-    "contract_log": "contract logs",
-}
+    "transaction": "transactions", "crypto_transfer": "hbar transfers", "token_transfer": "token transfers",
+    "entity": "entities", "token": "tokens", "nft": "NFTs", "topic_message": "topic messages",
+    "contract_result": "contract results", "contract_log": "contract logs",
+}  # fmt: skip
 # Rows of a divided table are those of its months.
 _ROWS = """
     select coalesce(p.relname, c.relname), sum(greatest(c.reltuples, s.n_live_tup, 0))::bigint
