@@ -33,7 +33,7 @@ def text() -> str:
         [
             "The commands of Ledger Mirror; `manage.py COMMAND --help` says more about each.",
             "",
-            *_lines((name, _first_sentence(load_command_class(_APP, name).help)) for name in ours()),
+            *_lines((name, load_command_class(_APP, name).help) for name in ours()),
             "",
             "Commands of Django that may be useful; `manage.py help --commands` lists all of them.",
             "",
@@ -59,8 +59,5 @@ def check(name: str, arguments: list[str]) -> None:
 
 
 def _lines(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"  {name:<16}{sentence}" for name, sentence in pairs]
-
-
-def _first_sentence(text: str) -> str:
-    return text.partition(". ")[0].rstrip(".") + "."
+    """Return names with the first sentences of texts."""
+    return [f"  {name:<16}{text.partition('. ')[0].rstrip('.')}." for name, text in pairs]

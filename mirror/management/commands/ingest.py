@@ -76,7 +76,7 @@ class Command(NodeCommand):
         with ExitStack() as stack:
             if options["filter"]:
                 chosen = [filters.parse_option(text) for text in options["filter"]]
-                stack.callback(config.overridden({"importer.parser.include": filters.setting(chosen)}))
+                stack.enter_context(config.overridden({"importer.parser.include": filters.setting(chosen)}))
                 self.say(filters.sentence(chosen))
             self._ingest(options)
 
@@ -119,7 +119,7 @@ class Command(NodeCommand):
             if balances and not config.value("importer.startDate"):
                 # The address book of that time is the first one.
                 since = {"importer.startDate": start_point.date_of(balances.last + 1)}
-                stack.callback(config.overridden(since))
+                stack.enter_context(config.overridden(since))
             source = " and ".join(options["paths"])
             load = FileLoad(chosen, source, trust, options["allow_gap"], balances, readers)
             done = import_files(load, display.show, signals.stop_event(), server)

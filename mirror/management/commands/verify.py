@@ -48,7 +48,7 @@ class Command(NodeCommand):
         with ExitStack() as stack:
             if options["filter"]:
                 setting = filters.setting(map(filters.parse_option, options["filter"]))
-                stack.callback(config.overridden({"importer.parser.include": setting}))
+                stack.enter_context(config.overridden({"importer.parser.include": setting}))
             self._verify(options)
 
     def _verify(self, options: dict[str, Any]) -> None:

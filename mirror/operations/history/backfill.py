@@ -127,12 +127,9 @@ def run(work: Run, server: Server | None = None) -> bool:
 @contextmanager
 def surroundings() -> Iterator[None]:
     """Let this process use the tables of a backfill, and load all times, for the length of the block."""
-    restore = config.overridden({"importer.startDate": "", "importer.endDate": ""})
-    try:
-        with table_copies.looked_into(SCHEMA, *_PARAMETERS):
-            yield
-    finally:
-        restore()
+    times = config.overridden({"importer.startDate": "", "importer.endDate": ""})
+    with times, table_copies.looked_into(SCHEMA, *_PARAMETERS):
+        yield
 
 
 @contextmanager
@@ -158,7 +155,9 @@ def _run(work: Run, show: Show) -> bool:
             if work.stopping.is_set():
                 return False
         table_copies.complete_indexes(plans.tables(), SCHEMA)
-        _analyze()
+        # Statistics come before the first reader.
+        for table in plans.tables():
+            statements.execute(f'analyze {SCHEMA}."{table}"')
         return _finish(work, show)
 
 
@@ -205,13 +204,10 @@ def _load(work: Run, show: Show) -> int:
     wanted = plans.intervals(work.plan)
     wanted[0], balances = _start(work, wanted[0])
     start = start_point.date_of(wanted[0].start) if wanted[0].start else ""
-    restore = config.overridden({"importer.startDate": start})
-    try:
+    with config.overridden({"importer.startDate": start}):
         for interval in wanted:
             _load_interval(work, show, interval, balances)
             balances = None
-    finally:
-        restore()
     return work.done.files - before
 
 
@@ -272,12 +268,6 @@ def _ends_early() -> OperatorError:
 
 def _name(last: LastFile | None) -> str:
     return last.name if last else "no file"
-
-
-def _analyze() -> None:
-    """Gather statistics before the first reader comes."""
-    for table in plans.tables():
-        statements.execute(f'analyze {SCHEMA}."{table}"')
 
 
 def _replace(stopping: threading.Event) -> bool:
