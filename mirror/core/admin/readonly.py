@@ -133,11 +133,17 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def search(self, text: str) -> Iterable[Q]:
         """Return the conditions that the text may stand for, the likeliest first; each must use an index."""
-        return conditions(self.model, self.search_fields or (), text)
+        yield from self.other_conditions(text)
+        yield from conditions(self.model, self.search_fields or (), text)
 
     def search_everywhere(self, text: str) -> Iterable[Q]:
         """Return the same for the search of all tables."""
-        return conditions(self.model, self.everywhere, text)
+        yield from self.other_conditions(text)
+        yield from conditions(self.model, self.everywhere, text)
+
+    def other_conditions(self, text: str) -> Iterable[Q]:
+        """Return the conditions of both searches that come before those of columns."""
+        return ()
 
     def row_summary(self, row: Any) -> str:
         """Return what a row is, for the results of that search."""

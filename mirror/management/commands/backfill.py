@@ -13,7 +13,7 @@ from mirror.core.processes.progress import FileDisplay
 from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.start import database
 from mirror.node.start.tables import make_tables
-from mirror.operations.history import backfill, size
+from mirror.operations.history import backfill, state
 from mirror.operations.history import plan as plans
 from mirror.operations.history.plan import GENESIS, HEAD
 from mirror.operations.history.source import Folder, Source, of
@@ -83,7 +83,7 @@ class Command(NodeCommand):
                 self.say("All of it is loaded already, in order: there is nothing to backfill.")
                 return
             backfill.prepare(plan, source)
-            self.say(size.sentence(plan, source))
+            self.say(state.sentence(plan, source))
             if jobs > 1 and readers is None:
                 self.say("One process reads the files of a bucket: --jobs is without effect.")
             work = backfill.Run(

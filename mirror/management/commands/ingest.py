@@ -73,10 +73,9 @@ class Command(NodeCommand):
         timeouts.use(timeouts.LOADER)
         # An invalid setting ends the command here, rather than the thread that prunes.
         plan.periods()
-        with ExitStack() as stack:
-            if options["filter"]:
-                chosen = [filters.parse_option(text) for text in options["filter"]]
-                stack.enter_context(config.overridden({"importer.parser.include": filters.setting(chosen)}))
+        chosen = list(map(filters.parse_option, options["filter"]))
+        with config.overridden({"importer.parser.include": filters.setting(chosen)} if chosen else {}):
+            if chosen:
                 self.say(filters.sentence(chosen))
             self._ingest(options)
 

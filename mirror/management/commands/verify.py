@@ -1,7 +1,6 @@
 """`manage.py verify`: check that files are intact and signed, and compare the database with them."""
 
 import signal
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +44,8 @@ class Command(NodeCommand):
     )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with ExitStack() as stack:
-            if options["filter"]:
-                setting = filters.setting(map(filters.parse_option, options["filter"]))
-                stack.enter_context(config.overridden({"importer.parser.include": setting}))
+        chosen = list(map(filters.parse_option, options["filter"]))
+        with config.overridden({"importer.parser.include": filters.setting(chosen)} if chosen else {}):
             self._verify(options)
 
     def _verify(self, options: dict[str, Any]) -> None:

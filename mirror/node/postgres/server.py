@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from mirror.core.processes import process_table, signals
-from mirror.node.postgres import cluster, folders
+from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.installation import PORT, Place, place
 
@@ -71,7 +71,7 @@ class Server:
             yield self
             return
         with self._translated():
-            folders.make_home(self.place)
+            cluster.make_home(self.place)
             users = (self.place.home / "users.lock").open("a+b")
         with users:
             started = False
@@ -147,7 +147,7 @@ class Server:
             self._wait_until_ready(self._log_start)
             return
         self._wait_for_remains()
-        folders.make_socket_folder(self.place)
+        cluster.make_socket_folder(self.place)
         programs = cluster.binaries(self.place)
         cluster.check(self.place, programs)
         if not self.place.data.exists():

@@ -33,8 +33,7 @@ from mirror.demo import run
 from mirror.demo.live import network
 from mirror.node.admin import access
 from mirror.node.postgres import server as embedded
-from mirror.node.postgres.cluster import DATABASE, ROLE, binaries
-from mirror.node.postgres.folders import make_passable
+from mirror.node.postgres.cluster import DATABASE, ROLE, binaries, make_passable
 from mirror.node.postgres.installation import place
 from mirror.node.start import database, production, reader_role, supervisor, tables
 from mirror.operations.retention import plan

@@ -30,7 +30,7 @@ from mirror.node.loading import start_point
 from mirror.node.postgres.server import Server
 from mirror.node.start import tables
 from mirror.operations.history import plan as plans
-from mirror.operations.history import size
+from mirror.operations.history import state
 from mirror.operations.history.plan import REPLACED, SCHEMA, Interval, LastFile, Plan
 from mirror.operations.history.source import Source
 
@@ -89,7 +89,7 @@ def prepare(plan: Plan, source: Source) -> None:
         # The files that a loader has loaded since the source was opened are found only now.
         source.look_again()
         source.check(loaded)
-        size.check_room()
+        state.check_room()
         begun = plans.stored()
         if begun is None:
             plans.check_gaps(plan)
@@ -99,7 +99,7 @@ def prepare(plan: Plan, source: Source) -> None:
                 f"The backfill {begun} has not ended: go on with it, or drop what it has loaded by "
                 "`manage.py backfill --discard`."
             )
-        plans.note_files(size.expected_files(plan, source))
+        plans.note_files(state.expected_files(plan, source))
 
 
 def discard() -> None:
@@ -116,7 +116,7 @@ def run(work: Run, server: Server | None = None) -> bool:
     try:
         with (
             surroundings(),
-            work.display(size.expected_files(work.plan, work.source) - size.loaded_files()) as display,
+            work.display(state.expected_files(work.plan, work.source) - state.loaded_files()) as display,
         ):
             again = server.start_again if server else None
             return bool(outage.outlast(lambda: _run(work, display.show), work.stopping, again))
