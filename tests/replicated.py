@@ -15,7 +15,7 @@ from mirror.core.db.replicas import block_requirement, shared_state
 from mirror.core.db.replicas.reading import Reader
 from mirror.core.db.replicas.servers import Server as Place
 from mirror.core.db.replicas.shared_state import Board
-from mirror.node.postgres import cluster, folders
+from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.installation import place
 from mirror.node.postgres.server import Server
@@ -71,13 +71,13 @@ class Replicated:
                 server.stop()
 
     def _start(self, server: Server) -> None:
-        folders.make_home(server.place)
+        cluster.make_home(server.place)
         server.revive()
 
     def _copy(self) -> None:
         """Copy the primary by PostgreSQL's own program, as an operator does."""
         ours = self.replica.place
-        folders.make_home(ours)
+        cluster.make_home(ours)
         ours.account.make_folder(ours.data)
         command = [
             cluster.binaries(ours) / "pg_basebackup",

@@ -9,7 +9,6 @@ from django.utils.html import format_html
 
 from ledger import models as tables
 from mirror.core.admin import columns
-from mirror.core.admin.filters import conditions
 from mirror.core.admin.readonly import HistoryAdmin, ReadOnlyAdmin
 from mirror.core.admin.related import Related, Where
 from mirror.core.values import alias, entity_id, hexadecimal
@@ -27,6 +26,7 @@ def this_entity(column: str, *types: str) -> Callable[[Any], Where | None]:
 class EntityAdmin(ReadOnlyAdmin):
     list_display = ("id", "type", "balance", "memo", "created_timestamp", "evm_address", "deleted")
     search_fields = ("id", "type", "evm_address", "alias", "public_key")
+    everywhere = ("id", "evm_address", "alias", "public_key")
     related = (
         Related(tables.Topic, this_entity("id", "TOPIC"), "Topic"),
         Related(tables.TopicMessage, this_entity("topic_id", "TOPIC"), "Topic messages"),
@@ -42,18 +42,10 @@ class EntityAdmin(ReadOnlyAdmin):
         Related(tables.EntityHistory, this_entity("id"), "Earlier versions"),
     )
 
-    def search_everywhere(self, text: str) -> Iterable[Q]:
-        yield from self._of_address(text)
-        yield from conditions(tables.Entity, ("id", "evm_address", "alias", "public_key"), text)
-
     def row_summary(self, row: tables.Entity) -> str:
         return f"{(row.type or 'UNKNOWN').capitalize()} {row.memo}".strip()
 
-    def search(self, text: str) -> Iterable[Q]:
-        yield from self._of_address(text)
-        yield from super().search(text)
-
-    def _of_address(self, text: str) -> Iterable[Q]:
+    def other_conditions(self, text: str) -> Iterable[Q]:
         if address := _evm_address(text):
             num = entity_id.num_of_long_zero(address)
             # Index: the primary key (id), or entity__evm_address (evm_address).

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from ledger import models as tables
 from mirror.core.admin import columns
 from mirror.core.admin.addresses import api_link, list_address
-from mirror.core.admin.filters import ColumnFilter, conditions
+from mirror.core.admin.filters import ColumnFilter
 from mirror.core.admin.kinds.base import Unreadable, linked
 from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.admin.related import Related, Section, same
@@ -47,16 +47,11 @@ def _of_result(text: str) -> Q:
 @admin.register(tables.Transaction)
 class TransactionAdmin(ReadOnlyAdmin):
     list_display = (
-        "consensus_timestamp",
-        "type",
-        "result",
-        "payer_account_id",
-        "entity_id",
-        "charged_tx_fee",
-        "memo",
+        "consensus_timestamp", "type", "result", "payer_account_id", "entity_id", "charged_tx_fee", "memo",
         "nonce",
-    )
+    )  # fmt: skip
     search_fields = ("consensus_timestamp", "payer_account_id", "type")
+    everywhere = ("consensus_timestamp",)
     summary_columns = ("valid_start_ns",)
     inputs = ("payer_account_id", "consensus_timestamp")
     filters_also = {"result": ResultFilter}
@@ -76,21 +71,16 @@ class TransactionAdmin(ReadOnlyAdmin):
         ),
     )
 
-    def search_everywhere(self, text: str) -> Iterable[Q]:
-        yield from self._of_id_or_hash(text)
-        yield from conditions(tables.Transaction, ("consensus_timestamp",), text)
-
     def row_summary(self, row: tables.Transaction) -> str:
         name, result = transaction_types.name(row.type), result_codes.name(row.result)
         return f"Transaction {name} at {timestamp.text(row.consensus_timestamp)}: {result}"
 
     def search(self, text: str) -> Iterable[Q]:
-        yield from self._of_id_or_hash(text)
         yield from super().search(text)
         with suppress(Unreadable):
             yield _of_result(text)
 
-    def _of_id_or_hash(self, text: str) -> Iterable[Q]:
+    def other_conditions(self, text: str) -> Iterable[Q]:
         try:
             # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
             payer, start = transaction_id.parse(transaction_id.with_dashes(text))

@@ -24,7 +24,7 @@ from mirror.core.config.errors import OperatorError
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi import messages
 from mirror.core.values.hapi.messages import (
-    AccountInfo,
+    CryptoGetInfoResponse,
     DecodeError,
     RecordStreamItem,
     Transaction,
@@ -120,7 +120,7 @@ def late_balance_files(folder: Path) -> set[int]:
 
 
 def _account(text: str) -> Any:
-    return messages.parse(AccountInfo, base64.b64decode(text, validate=True))
+    return messages.parse(CryptoGetInfoResponse.AccountInfo, base64.b64decode(text, validate=True))
 
 
 def _time(text: str) -> int:

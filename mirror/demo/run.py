@@ -3,7 +3,7 @@
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -57,19 +57,18 @@ class Maker:
         context = multiprocessing.get_context("fork")
         self._process = context.Process(target=_make, args=(publisher, sending), name="demo")
         self._process.start()
+        # So that its end is the end of the pipe.
         sending.close()
 
     def files(self) -> Iterator[FileOnDisk]:
         """Yield the files as they are made. Errors: OperatorError if they can't be made."""
-        with suppress(EOFError):
-            while True:
-                name: str | OperatorError = self._receiving.recv()
+        try:
+            while name := self._receiving.recv():
                 if isinstance(name, OperatorError):
                     raise name
                 yield self._publisher.published(name)
-        self._process.join()
-        if self._process.exitcode:
-            raise OperatorError("The demo network could not be made; its output above says why.")
+        except EOFError:
+            raise OperatorError("The demo network could not be made; its output above says why.") from None
 
     def end(self) -> None:
         self._process.kill()
@@ -138,6 +137,7 @@ def _make(publisher: Publisher, sending: Connection) -> None:
             else:
                 block.write(publisher.folder)
             sending.send(block.name)
+        sending.send("")
     except OSError as error:
         cause = error.strerror or str(error)
         sending.send(OperatorError(f"The demo network can't be written to {publisher.folder}: {cause}."))

@@ -10,24 +10,9 @@ from mirror.management.command import NodeCommand, WrongUse
 _APP = "mirror"
 # Commands in the order in which one meets them; any others follow by name.
 _ORDER = (
-    "up",
-    "status",
-    "ingest",
-    "serve",
-    "settings",
-    "verify",
-    "replay",
-    "prove",
-    "verify-proof",
-    "upgrade",
-    "backup",
-    "restore",
-    "snapshot",
-    "prune",
-    "drop",
-    "password",
-    "demo",
-)
+    "up", "status", "ingest", "serve", "settings", "verify", "replay", "prove", "verify-proof", "upgrade",
+    "backup", "restore", "snapshot", "prune", "drop", "password", "demo",
+)  # fmt: skip
 # Commands of Django that an operator may need.
 _DJANGO = {
     "createsuperuser": "Make a user of the admin.",
@@ -48,7 +33,7 @@ def text() -> str:
         [
             "The commands of Ledger Mirror; `manage.py COMMAND --help` says more about each.",
             "",
-            *_lines((name, _first_sentence(load_command_class(_APP, name).help)) for name in ours()),
+            *_lines((name, load_command_class(_APP, name).help) for name in ours()),
             "",
             "Commands of Django that may be useful; `manage.py help --commands` lists all of them.",
             "",
@@ -74,8 +59,5 @@ def check(name: str, arguments: list[str]) -> None:
 
 
 def _lines(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"  {name:<16}{sentence}" for name, sentence in pairs]
-
-
-def _first_sentence(text: str) -> str:
-    return text.partition(". ")[0].rstrip(".") + "."
+    """Return names with the first sentences of texts."""
+    return [f"  {name:<16}{text.partition('. ')[0].rstrip('.')}." for name, text in pairs]

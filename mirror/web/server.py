@@ -5,6 +5,7 @@ large, which `mirror.web.pages.assets` compresses.
 """
 
 import errno
+import gc
 import logging
 import os
 import signal
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.staticfiles.finders import AppDirectoriesFinder
+from django.urls import get_resolver
 
 from mirror.core import config
 from mirror.core.config import reverse_proxies
@@ -129,6 +131,7 @@ def serve(listening: socket.socket) -> None:
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
+    from mirror.web.requests import gateway
     from mirror.web.workers import Server
 
     signals.end_with_parent()
@@ -160,6 +163,9 @@ def serve(listening: socket.socket) -> None:
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
     shared = [slow_slot.files() for _ in range(config.value("web.slowThreads"))]
     application = partial(_application, shared, rate_limits.made(), reading.made())
+    # The workers are copies of this process, and share what it has loaded.
+    _ = get_resolver().url_patterns, gateway
+    gc.freeze()
     server.serve(target_loader=application, wrap_loader=False)
 
 

@@ -139,8 +139,11 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int |
     config.overridden(settings)
     configuring.configure()
     django_settings.DATABASES = {"default": database}
+    from django.db import DEFAULT_DB_ALIAS, connections
+
     from mirror.core.db.reading import timeouts
     from mirror.core.db.replicas import reading
+    from mirror.core.db.scheduling import request_scheduler as request_scheduler
     from web3sim.calls import call
     from web3sim.engine import precompiles
     from web3sim.past import trace
@@ -150,6 +153,8 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int |
     call.load_engine()
     trace.load_engine()
     precompiles.load()
+    # Loads Django's backend, and connects to nothing.
+    _ = connections[DEFAULT_DB_ALIAS]
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
     if soft != resource.RLIM_INFINITY:
         most = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(_STACK_BYTES, hard)

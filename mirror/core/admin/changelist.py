@@ -59,7 +59,6 @@ class RowList:
         return ordering
 
     def read(self) -> None:
-        """Read the rows of the page."""
         number, size = self.given.get(_PAGE, "1"), self.model_admin.list_per_page
         # Python reads no numbers of thousands of digits.
         self.page_num = min(max(int(number[:9]), 1), LAST_PAGE) if number.isdecimal() else 1

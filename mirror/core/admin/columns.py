@@ -86,12 +86,11 @@ def ordered_indexes(model: type[models.Model]) -> tuple[tuple[str, ...], ...]:
     """Return the columns of each index that finds rows by its first columns; the key comes first."""
     btrees = [] if issubclass(model, KeylessTable) else [key_columns(model)]
     # An expression ends what a comparison of columns can use.
-    btrees += [tuple(takewhile(_is_column, _names(parts))) for parts, _ in _parts(model)]
+    btrees += [
+        tuple(takewhile(lambda name: name.isidentifier() and "__" not in name, _names(parts)))
+        for parts, _ in _parts(model)
+    ]
     return tuple(columns for columns in btrees if columns)
-
-
-def _is_column(name: str) -> bool:
-    return name.isidentifier() and "__" not in name
 
 
 def key_columns(model: type[models.Model]) -> tuple[str, ...]:
@@ -143,7 +142,6 @@ def _parts(model: type[models.Model]) -> Iterator[tuple[Sequence[Any], bool]]:
 
 
 def _names(parts: Sequence[Any]) -> tuple[str, ...]:
-    """Return the names of columns, and of the lower ends of ranges."""
     return tuple(_name(part) for part in parts)
 
 

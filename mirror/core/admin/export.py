@@ -104,7 +104,6 @@ def _begin(own: Any) -> None:
 
 
 def pieces(rows: Iterable[Sequence[Any]], fields: "Sequence[Field[Any, Any]]", form: str) -> Iterator[bytes]:
-    """Yield the file in pieces of some hundred rows."""
     kinds = [columns.kind(field) for field in fields]
     labels = [field.name for field in fields]
     written: Callable[[list[list[Any]]], bytes]

@@ -92,12 +92,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @property
     def read_columns(self) -> tuple[str, ...]:
-        """The columns that a list reads."""
         return tuple(dict.fromkeys((*columns.key_columns(self.model), *self.list_display)))
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """The columns of the list as functions of a row."""
         return cells(self.model, self.list_display)
 
     @property
@@ -117,7 +115,6 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return TemplateResponse(request, f"mirror/admin/{template}.html", context)
 
     def export_view(self, request: HttpRequest, form: str) -> HttpResponseBase:
-        """Send the rows of the list, in its order and with its filters, as a file."""
         if form not in export.FORMS:
             raise Http404("There is no such form of export.")
         rows = RowList(self, request).queryset
@@ -136,11 +133,17 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def search(self, text: str) -> Iterable[Q]:
         """Return the conditions that the text may stand for, the likeliest first; each must use an index."""
-        return conditions(self.model, self.search_fields or (), text)
+        yield from self.other_conditions(text)
+        yield from conditions(self.model, self.search_fields or (), text)
 
     def search_everywhere(self, text: str) -> Iterable[Q]:
         """Return the same for the search of all tables."""
-        return conditions(self.model, self.everywhere, text)
+        yield from self.other_conditions(text)
+        yield from conditions(self.model, self.everywhere, text)
+
+    def other_conditions(self, text: str) -> Iterable[Q]:
+        """Return the conditions of both searches that come before those of columns."""
+        return ()
 
     def row_summary(self, row: Any) -> str:
         """Return what a row is, for the results of that search."""
@@ -221,7 +224,6 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return self._page(request, "row", title=f"{self.singular} {title}", row_title=title, **context)
 
     def _lines(self, row: models.Model) -> Iterator[tuple[str, str]]:
-        """Yield label and HTML of each column."""
         missing = []
         for field in self._fields:
             value, kind = field.value_from_object(row), columns.kind(field)

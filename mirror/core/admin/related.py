@@ -66,7 +66,6 @@ def add_related(
 
 
 def section(related: Related, row: models.Model, site: AdminSite) -> Section | None:
-    """Return the section of a row, None if it has no such rows."""
     where = related.where(row)
     if where is None:
         return None

@@ -9,7 +9,8 @@ No other module reads the environment.
 
 import difflib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import cache
 from typing import Any
 
@@ -79,25 +80,25 @@ def assume(defaults: Mapping[str, str]) -> None:
 
 
 def values() -> dict[str, Any]:
-    """Return the values of all settings in this process, by name."""
     return dict(_loaded())
 
 
 def described(name: str) -> Setting:
-    """Return the declaration of the setting `name`."""
     return _BY_NAME[name]
 
 
-def overridden(changes: Mapping[str, Any]) -> Callable[[], None]:
-    """Change values of this process, and return the function that restores them."""
+class Overridden(ExitStack):
+    """Changed values, which the end of a block or a call restores."""
+
+    __call__ = ExitStack.close
+
+
+def overridden(changes: Mapping[str, Any]) -> Overridden:
+    """Change values of this process."""
     unknown = changes.keys() - _BY_NAME.keys()
     if unknown:
         raise InvalidSetting(f"No setting is called {', '.join(sorted(unknown))}.")
-    before = dict(_loaded())
+    restore = Overridden()
+    restore.callback(_loaded().update, dict(_loaded()))
     _loaded().update(changes)
-
-    def restore() -> None:
-        _loaded().clear()
-        _loaded().update(before)
-
     return restore

@@ -16,7 +16,6 @@ _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
 
 def variable_of(name: str) -> str:
-    """Return the environment variable that the name of a setting gives."""
     return (PREFIX + name).upper().replace(".", "_")
 
 
@@ -79,7 +78,6 @@ class Setting:
 
     @property
     def explanation(self) -> str:
-        """The help, the unit and the range as sentences."""
         unit = {
             "duration": "A duration such as 500ms, 10s, 35m, 2h or 7d.",
             "ranges": "Numbers and ranges of them, such as 2,44-71.",

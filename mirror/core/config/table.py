@@ -29,7 +29,6 @@ def as_text(values: Mapping[str, Any]) -> str:
 
 
 def as_markdown() -> str:
-    """Return the page docs/settings.md."""
     rows = "".join(
         f"| `{setting.property_name}`<br>`{setting.variable}` "
         f"| {f'`{setting.default_text}`' if setting.default_text else ''} "

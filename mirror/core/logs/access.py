@@ -31,8 +31,6 @@ _TEXT = f"%s {LEVEL:{LEVEL_WIDTH}} {EVENT:{EVENT_WIDTH}} {_VALUES}\n"
 
 
 class AccessLog:
-    """The lines of a process."""
-
     def __init__(self) -> None:
         self._make = _object if config.value("logging.format") == "json" else _text
         # If they can't be written, the oldest make room.
@@ -69,7 +67,6 @@ class AccessLog:
 
 
 def log() -> AccessLog | None:
-    """Return the access log of this process; None if there is none."""
     return AccessLog() if config.value("logging.access") else None
 
 

@@ -100,7 +100,6 @@ class _Sums:
         self._parts: dict[str, dict[Labels, list[Any]]] = defaultdict(lambda: defaultdict(list))
 
     def add(self, content: Mapping[str, Any]) -> None:
-        """Add what a file has."""
         for name, values in content.get("values", {}).items():
             # A process of another release may count what this one does not know, or in another way.
             if metric := METRICS.get(name):
@@ -141,7 +140,6 @@ class Writer:
 
 
 def _json(role: str, values: Mapping[str, Mapping[Labels, Any]]) -> bytes:
-    """Return what a file has."""
     pairs = {name: [*of_labels.items()] for name, of_labels in values.items()}
     return orjson.dumps({"role": role, "values": pairs})
 

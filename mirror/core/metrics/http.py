@@ -2,11 +2,8 @@
 
 from mirror.core.metrics.types import Counter, Gauge, Histogram
 
-REQUESTS = Histogram(
-    "mirror_http_request_seconds",
-    "Time from the arrival of a request to its answer, by documented path and status.",
-    ("route", "method", "status"),
-)
+REQUESTS = Histogram("mirror_http_request_seconds", "Time from the arrival of a request to its answer, by "
+                     "documented path and status.", ("route", "method", "status"))  # fmt: skip
 CACHE = Counter(
     "mirror_http_cache_total", "Requests that were looked up in the response cache, by outcome.", ("outcome",)
 )

@@ -10,33 +10,19 @@ from mirror.core.metrics.types import Counter
 FILES = Counter("mirror_ingest_files_total", "Stream files that were loaded and committed.")
 TRANSACTIONS = Counter("mirror_ingest_transactions_total", "Transactions that were loaded and committed.")
 ROWS = Counter("mirror_ingest_rows_total", "Rows that were written, by table.", ("table",))
-SECONDS = Counter(
-    "mirror_ingest_seconds_total",
-    "Time that loading took, by stage: download, verify, read, rows, copy, commit. Stages run side by side.",
-    ("stage",),
-)
-REFUSED = Counter(
-    "mirror_ingest_refused_total",
-    "Attempts to load a file that failed, by what was wrong: signatures, chain, source (it could not be "
-    "listed) or content.",
-    ("reason",),
-)
-BLOCK_NODE_FAILURES = Counter(
-    "mirror_ingest_block_node_failures_total",
-    "Streams of a block node that failed, or brought a block that was refused.",
-    ("node",),
-)
+SECONDS = Counter("mirror_ingest_seconds_total", "Time that loading took, by stage: download, verify, read, "
+                  "rows, copy, commit. Stages run side by side.", ("stage",))  # fmt: skip
+REFUSED = Counter("mirror_ingest_refused_total", "Attempts to load a file that failed, by what was wrong: "
+                  "signatures, chain, source (it could not be listed) or content.", ("reason",))  # fmt: skip
+BLOCK_NODE_FAILURES = Counter("mirror_ingest_block_node_failures_total", "Streams of a block node that "
+                              "failed, or brought a block that was refused.", ("node",))  # fmt: skip
 PROBLEMS = Counter(
     "mirror_ingest_problems_total", "Transactions with a problem that did not stop the stream."
 )
-ARCHIVED = Counter(
-    "mirror_ingest_archived_files_total",
-    "Verified stream files that were archived, when they were loaded or later.",
-)
-ARCHIVE_FAILURES = Counter(
-    "mirror_ingest_archive_failures_total",
-    "Verified stream files that were loaded, and could not be archived then.",
-)
+ARCHIVED = Counter("mirror_ingest_archived_files_total", "Verified stream files that were archived, when "
+                   "they were loaded or later.")  # fmt: skip
+ARCHIVE_FAILURES = Counter("mirror_ingest_archive_failures_total", "Verified stream files that were loaded, "
+                           "and could not be archived then.")  # fmt: skip
 
 SIGNATURES, CHAIN, SOURCE, CONTENT = "signatures", "chain", "source", "content"
 

@@ -18,11 +18,8 @@ BLOCK_TIME = Gauge("mirror_last_block_timestamp_seconds", "Consensus time of the
 FOLLOWING = Gauge("mirror_following", "1 if the node follows a stream, else 0.")
 LOADER = Gauge("mirror_loader", "1 for what the loader is doing.", ("activity",))
 BLOCK_NODE = Gauge("mirror_block_node", "1 for the block node that blocks come from.", ("node",))
-BLOCK_NODE_LATENCY = Gauge(
-    "mirror_block_node_latency_seconds",
-    "Mean time from the end of a block to its arrival from each block node, as far as it is known.",
-    ("node",),
-)
+BLOCK_NODE_LATENCY = Gauge("mirror_block_node_latency_seconds", "Mean time from the end of a block to its "
+                           "arrival from each block node, as far as it is known.", ("node",))  # fmt: skip
 BLOCK_NODE_ASIDE = Gauge(
     "mirror_block_node_set_aside", "1 while a block node is asked last, as it has failed.", ("node",)
 )

@@ -8,7 +8,7 @@ import os
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 Labels = tuple[str, ...]
 #: Labels -> value, as files hold it: a number, or of a histogram its sum and the counts of its buckets.
@@ -23,8 +23,6 @@ SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 
 class Metric:
     """A metric; `labels` are the names of its labels, `help` is a sentence for people."""
-
-    kind: ClassVar[str]
 
     def __init__(self, name: str, help: str, labels: Sequence[str] = ()) -> None:
         assert name not in METRICS, f"{name} is declared twice"
@@ -56,8 +54,6 @@ class Metric:
 class Counter(Metric):
     """Something that is counted, and never falls. Its name ends in `_total`."""
 
-    kind = "counter"
-
     def add(self, *labels: str, by: float = 1) -> None:
         with self._lock:
             self._values[labels] = self._values.get(labels, 0) + by
@@ -65,8 +61,6 @@ class Counter(Metric):
 
 class Gauge(Metric):
     """Something that rises and falls. That of the node is the sum of its processes that run."""
-
-    kind = "gauge"
 
     def __init__(self, name: str, help: str, labels: Sequence[str] = ()) -> None:
         super().__init__(name, help, labels)
@@ -91,8 +85,6 @@ class Gauge(Metric):
 class Histogram(Metric):
     """Amounts, counted by size: how many were at most as large as each of the bounds, and their sum."""
 
-    kind = "histogram"
-
     def __init__(
         self, name: str, help: str, labels: Sequence[str] = (), bounds: Sequence[float] = SECONDS
     ) -> None:
@@ -100,7 +92,6 @@ class Histogram(Metric):
         self.bounds = tuple(bounds)
 
     def observe(self, amount: float, *labels: str) -> None:
-        """Count an amount."""
         bucket = bisect_left(self.bounds, amount) + 1
         with self._lock:
             value = self._values.get(labels)

@@ -6,7 +6,6 @@ from setproctitle import setproctitle
 
 
 def name_this(role: str) -> None:
-    """Have `ps` show what this process does."""
     setproctitle(f"mirror: {role}")
 
 

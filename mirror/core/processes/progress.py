@@ -51,7 +51,6 @@ class Pace:
 
     @property
     def seconds(self) -> float:
-        """The seconds since the beginning."""
         return time.monotonic() - self._began
 
     def is_due(self) -> bool:
@@ -129,8 +128,6 @@ class FileDisplay(Display):
 
 
 class ByteDisplay(Display):
-    """Progress through bytes."""
-
     def __init__(self, doing: str, total: int, say: Callable[[str], None]) -> None:
         columns = TextColumn(doing), BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn()
         super().__init__(say, total, *columns, TextColumn("{task.fields[left]}"))

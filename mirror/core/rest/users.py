@@ -38,8 +38,6 @@ _NOBODY = User(hashlib.sha256(b"").digest(), 0)
 
 
 class Users:
-    """The users of the setting, by name."""
-
     def __init__(self, by_name: dict[bytes, User]) -> None:
         self._by_name = by_name
 

@@ -140,7 +140,6 @@ def signed_bytes(number: int) -> bytes:
 
 
 def _list(payload: bytes) -> bytes:
-    """Return the RLP of a list of this payload."""
     from rlp import codec
 
     header: bytes = codec.length_prefix(len(payload), _LIST_OFFSET)

@@ -13,7 +13,7 @@ from mirror.core.processes.progress import FileDisplay
 from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.start import database
 from mirror.node.start.tables import make_tables
-from mirror.operations.history import backfill, size
+from mirror.operations.history import backfill, state
 from mirror.operations.history import plan as plans
 from mirror.operations.history.plan import GENESIS, HEAD
 from mirror.operations.history.source import Folder, Source, of
@@ -38,27 +38,14 @@ class Command(NodeCommand):
     arguments = (
         argument("start FROM", f"a time such as 2024-06-01T00:00:00Z, or `{GENESIS}`", nargs="?"),
         argument("end TO", f"a time, or `{HEAD}` for where the loaded part begins", nargs="?"),
-        argument(
-            "source SOURCE",
-            "a folder, s3://bucket, gs://bucket or https://host/path; by default the bucket of the "
-            "settings importer.downloader.*",
-            nargs="?",
-            default="",
-        ),
-        argument(
-            "--jobs N",
-            "processes that verify and read files of a folder, beside the one that loads (default 1: "
-            "that one alone)",
-            type=int,
-            default=1,
-        ),
-        argument(
-            "--without-signatures",
-            "do not verify the signatures of files of a folder, such as those that the node has loaded "
-            "without",
-        ),
+        argument("source SOURCE", "a folder, s3://bucket, gs://bucket or https://host/path; by default the "
+                 "bucket of the settings importer.downloader.*", nargs="?", default=""),
+        argument("--jobs N", "processes that verify and read files of a folder, beside the one that loads "
+                 "(default 1: that one alone)", type=int, default=1),
+        argument("--without-signatures", "do not verify the signatures of files of a folder, such as those "
+                 "that the node has loaded without"),
         argument("--discard", "drop what an unfinished backfill has loaded"),
-    )
+    )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         timeouts.use(timeouts.LOADER)
@@ -96,7 +83,7 @@ class Command(NodeCommand):
                 self.say("All of it is loaded already, in order: there is nothing to backfill.")
                 return
             backfill.prepare(plan, source)
-            self.say(size.sentence(plan, source))
+            self.say(state.sentence(plan, source))
             if jobs > 1 and readers is None:
                 self.say("One process reads the files of a bucket: --jobs is without effect.")
             work = backfill.Run(

@@ -54,7 +54,6 @@ class Command(NodeCommand):
 
 
 def described(done: Manifest) -> str:
-    """Return what a backup holds, in words."""
     block = f"up to block {done.block.number:,}" if done.block else "without any block"
     return (
         f"{done.rows:,} rows of the network {done.network} {block}, in {len(done.all_files):,} files of "

@@ -32,8 +32,6 @@ _FIELDS = TransactionBody.DESCRIPTOR.fields_by_name
 
 @dataclass
 class DemoProgress:
-    """Progress in making the stream."""
-
     files: int = 0
     skipped: int = 0
     transactions: int = 0
@@ -71,45 +69,23 @@ class Command(NodeCommand):
     arguments = (
         argument("--out DIR", "a new or an empty folder"),
         argument("--blocks", "number of blocks (default %(default)s)", type=whole(1), default=_BLOCKS),
-        argument(
-            "--tps",
-            "transactions per second; a block is two seconds long (default %(default)s)",
-            type=_up_to(_MOST_TPS),
-            default=_TPS,
-        ),
+        argument("--tps", "transactions per second; a block is two seconds long (default %(default)s)",
+                 type=_up_to(_MOST_TPS), default=_TPS),
         argument("--seed", "a whole number from 0 on (default %(default)s)", type=whole(0), default=_SEED),
-        argument(
-            "--hours",
-            "spread the blocks over this many hours; by default each begins where the last one ends",
-            type=_up_to(_MOST_HOURS),
-            default=0,
-        ),
-        argument(
-            "--balances MINUTES",
-            "also write a signed balance file every so many minutes of the network's time",
-            type=_up_to(_MOST_MINUTES),
-            default=0,
-        ),
-        argument(
-            "--blocks-stream", "write blocks (HIP-1056) instead of record files, signed by all nodes together"
-        ),
-        argument(
-            "--blocks-from NUMBER",
-            "go over from record files to blocks at this one; with the value of --blocks, all are "
-            "record files of the same history",
-            type=whole(0),
-        ),
-        argument(
-            "--serve-blocks DIR",
-            "make nothing, but serve the blocks of a folder as a block node does, until Ctrl-C",
-        ),
-        argument(
-            "--port",
-            "with --serve-blocks, the port of 127.0.0.1; by default any that is free, which is said",
-            type=whole(0, _MOST_PORT, f"a port, a whole number up to {_MOST_PORT}"),
-            default=0,
-        ),
-    )
+        argument("--hours", "spread the blocks over this many hours; by default each begins where the last "
+                 "one ends", type=_up_to(_MOST_HOURS), default=0),
+        argument("--balances MINUTES", "also write a signed balance file every so many minutes of the "
+                 "network's time", type=_up_to(_MOST_MINUTES), default=0),
+        argument("--blocks-stream", "write blocks (HIP-1056) instead of record files, signed by all nodes "
+                 "together"),
+        argument("--blocks-from NUMBER", "go over from record files to blocks at this one; with the value of "
+                 "--blocks, all are record files of the same history", type=whole(0)),
+        argument("--serve-blocks DIR", "make nothing, but serve the blocks of a folder as a block node does, "
+                 "until Ctrl-C"),
+        argument("--port", "with --serve-blocks, the port of 127.0.0.1; by default any that is free, which "
+                 "is said", type=whole(0, _MOST_PORT, f"a port, a whole number up to {_MOST_PORT}"),
+                 default=0),
+    )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["serve_blocks"]:

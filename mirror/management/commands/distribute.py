@@ -31,7 +31,11 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with database.ready(self.say, make=False):
-            _check_setting()
+            if not is_distributed():
+                raise WrongUse(
+                    "SVC_MIRROR_DB_DISTRIBUTED=true has to say that the database is a coordinator of Citus, "
+                    "to this command and to all others."
+                )
             check_migrated()
             self._advise()
             if options["estimate"]:
@@ -69,11 +73,3 @@ class Command(NodeCommand):
 
     def _show(self, table: str) -> None:
         self.say(f"Distributing {table}.")
-
-
-def _check_setting() -> None:
-    if not is_distributed():
-        raise WrongUse(
-            "SVC_MIRROR_DB_DISTRIBUTED=true has to say that the database is a coordinator of Citus, to this "
-            "command and to all others."
-        )

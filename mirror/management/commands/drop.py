@@ -44,7 +44,6 @@ class Command(NodeCommand):
 
 
 def drop(old: list[ExpiredPartition], say: Callable[[str], None], *, estimate: bool) -> None:
-    """Drop partitions, or say what would be dropped."""
     if estimate:
         for partition in old:
             say(f"  {partition.partition.name:<44} {byte_size(partition.bytes):>12}")

@@ -49,52 +49,33 @@ class Command(NodeCommand):
         ),
     )
     arguments = (
-        argument(
-            "paths PATH",
-            "a folder or a file; with --follow the folder, s3://bucket, gs://bucket or "
-            "https://host/path to follow, by default the bucket of the settings importer.downloader.*",
-            nargs="*",
-        ),
-        argument(
-            "--follow", "load a stream as nodes publish it, from the last loaded file on, until stopped"
-        ),
-        argument(
-            "--from TIME",
-            "with --follow, begin with the first file from this time on, such as 2024-06-01T00:00:00Z; "
-            "or at `now`, if nothing is loaded yet. If the network has published its balances before that "
-            "time, loading begins after them",
-            dest="start",
-            default="",
-        ),
+        argument("paths PATH", "a folder or a file; with --follow the folder, s3://bucket, gs://bucket or "
+                 "https://host/path to follow, by default the bucket of the settings importer.downloader.*",
+                 nargs="*"),
+        argument("--follow", "load a stream as nodes publish it, from the last loaded file on, until "
+                 "stopped"),
+        argument("--from TIME", "with --follow, begin with the first file from this time on, such as "
+                 "2024-06-01T00:00:00Z; or at `now`, if nothing is loaded yet. If the network has published "
+                 "its balances before that time, loading begins after them", dest="start", default=""),
         argument("--until TIME", "with --follow, end with the last file of this time", default=""),
         argument("--allow-gap", "go on where the hash chain is broken because files are lost for good"),
-        argument(
-            "--without-signatures",
-            "do not verify signatures; only the hash chain then holds the files together",
-        ),
-        argument(
-            "--filter KEEP",
-            "store only some transactions, such as 'accounts=0.0.1001,0.0.1002 types=CRYPTOTRANSFER' "
-            "(accounts, tokens, topics, contracts, types); given several times, one match is enough. "
-            "Replaces importer.parser.include",
-            action="append",
-            default=[],
-        ),
-        argument(
-            "--estimate",
-            "load nothing: estimate from a sample how many files, bytes and rows there would be, and "
-            "what disk, time and money they take; with --follow, from the time --from until now or --until",
-        ),
-    )
+        argument("--without-signatures", "do not verify signatures; only the hash chain then holds the files "
+                 "together"),
+        argument("--filter KEEP", "store only some transactions, such as 'accounts=0.0.1001,0.0.1002 "
+                 "types=CRYPTOTRANSFER' (accounts, tokens, topics, contracts, types); given several times, "
+                 "one match is enough. Replaces importer.parser.include", action="append", default=[]),
+        argument("--estimate", "load nothing: estimate from a sample how many files, bytes and rows there "
+                 "would be, and what disk, time and money they take; with --follow, from the time --from "
+                 "until now or --until"),
+    )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         timeouts.use(timeouts.LOADER)
         # An invalid setting ends the command here, rather than the thread that prunes.
         plan.periods()
-        with ExitStack() as stack:
-            if options["filter"]:
-                chosen = [filters.parse_option(text) for text in options["filter"]]
-                stack.callback(config.overridden({"importer.parser.include": filters.setting(chosen)}))
+        chosen = list(map(filters.parse_option, options["filter"]))
+        with config.overridden({"importer.parser.include": filters.setting(chosen)} if chosen else {}):
+            if chosen:
                 self.say(filters.sentence(chosen))
             self._ingest(options)
 
@@ -137,7 +118,7 @@ class Command(NodeCommand):
             if balances and not config.value("importer.startDate"):
                 # The address book of that time is the first one.
                 since = {"importer.startDate": start_point.date_of(balances.last + 1)}
-                stack.callback(config.overridden(since))
+                stack.enter_context(config.overridden(since))
             source = " and ".join(options["paths"])
             load = FileLoad(chosen, source, trust, options["allow_gap"], balances, readers)
             done = import_files(load, display.show, signals.stop_event(), server)

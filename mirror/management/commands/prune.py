@@ -26,19 +26,12 @@ class Command(NodeCommand):
         ("prune --table contract_action=30d", "Drops old rows of that table alone."),
     )
     arguments = (
-        argument(
-            "--period PERIOD",
-            "how long rows are kept, counted back from the last block; by default as "
-            "importer.retention.period says, and importer.retention.tables for single tables",
-        ),
-        argument(
-            "--table TABLE[=PERIOD]",
-            "prune this table and no others; may be given several times",
-            action="append",
-            default=[],
-        ),
+        argument("--period PERIOD", "how long rows are kept, counted back from the last block; by default as "
+                 "importer.retention.period says, and importer.retention.tables for single tables"),
+        argument("--table TABLE[=PERIOD]", "prune this table and no others; may be given several times",
+                 action="append", default=[]),
         argument("--estimate", "say what would be dropped, and drop nothing"),
-    )
+    )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         check_current()

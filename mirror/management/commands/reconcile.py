@@ -34,14 +34,10 @@ class Command(NodeCommand):
         ("reconcile s3://bucket", "That of another bucket."),
     )
     arguments = (
-        argument(
-            "paths PATH",
-            "folders or files; or s3://bucket, gs://bucket or https://host/path, by default the bucket "
-            "of the settings importer.downloader.*",
-            nargs="*",
-        ),
+        argument("paths PATH", "folders or files; or s3://bucket, gs://bucket or https://host/path, by "
+                 "default the bucket of the settings importer.downloader.*", nargs="*"),
         argument("--without-signatures", "do not verify the signatures of the files"),
-    )
+    )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         timeouts.use(timeouts.LOADER)

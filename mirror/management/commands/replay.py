@@ -38,19 +38,11 @@ class Command(NodeCommand):
         *SPAN,
         argument("--contract ID", "only transactions that called or created this contract"),
         argument("--save DIR", "write each mismatch into this folder as a test case"),
-        argument(
-            "--engine",
-            "the engine that runs the code (default %(default)s)",
-            choices=("pyevm", "pyevm-blocks"),
-            default=config.value("web3.evm.engine"),
-        ),
-        argument(
-            "--processes",
-            "how many processes run transactions (default %(default)s)",
-            type=int,
-            default=min(config.value("web3.workers"), os.cpu_count() or 1),
-        ),
-    )
+        argument("--engine", "the engine that runs the code (default %(default)s)",
+                 choices=("pyevm", "pyevm-blocks"), default=config.value("web3.evm.engine")),
+        argument("--processes", "how many processes run transactions (default %(default)s)", type=int,
+                 default=min(config.value("web3.workers"), os.cpu_count() or 1)),
+    )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["processes"] < 1:

@@ -39,15 +39,11 @@ class Command(NodeCommand):
     arguments = (
         argument("action", "what to do with the folder", choices=("save", "load", "check")),
         argument("folder FOLDER", "to save, a new or empty folder"),
-        argument(
-            "--entities IDS",
-            "save only what these accounts, contracts, tokens and topics took part in, their state, and "
-            "what explains that, such as blocks and address books",
-            type=_entities,
-            default=frozenset(),
-        ),
+        argument("--entities IDS", "save only what these accounts, contracts, tokens and topics took part "
+                 "in, their state, and what explains that, such as blocks and address books", type=_entities,
+                 default=frozenset()),
         JOBS,
-    )
+    )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.

@@ -24,13 +24,10 @@ class Command(NodeCommand):
     )
     arguments = (
         argument("--live", "let the demo network go on, with a new block every two seconds"),
-        argument(
-            "--block-node",
-            "with --live, let the demo network go over from record files to blocks, for good: a block "
-            "node on this machine serves them, and this node follows it",
-        ),
+        argument("--block-node", "with --live, let the demo network go over from record files to blocks, for "
+                 "good: a block node on this machine serves them, and this node follows it"),
         argument("--sdk-ports", "answer at the ports, too, that SDKs have built in for local networks"),
-    )
+    )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["block_node"] and not options["live"]:

@@ -28,29 +28,20 @@ class Command(NodeCommand):
     )
     arguments = (
         argument("proof FILE", "the proof, as JSON"),
-        argument(
-            "--address-book FILE",
-            "a serialized NodeAddressBook, the content of file 0.0.102 at the time of the transaction",
-        ),
-        argument(
-            "--stakes FILE",
-            "an answer of /api/v1/network/nodes: signatures of record files then count by stake. All "
-            "nodes of the address book have to be in it; it may be given once for each page",
-            action="append",
-        ),
-        argument(
-            "--ledger FILE",
-            "a serialized LedgerIdPublicationTransactionBody: how the network has published its ledger",
-        ),
-        argument(
-            "--ledger-id HEX",
-            "the id of the ledger; enough where its key is the one that networks have by default",
-        ),
+        argument("--address-book FILE", "a serialized NodeAddressBook, the content of file 0.0.102 at the "
+                 "time of the transaction"),
+        argument("--stakes FILE", "an answer of /api/v1/network/nodes: signatures of record files then count "
+                 "by stake. All nodes of the address book have to be in it; it may be given once for each "
+                 "page", action="append"),
+        argument("--ledger FILE", "a serialized LedgerIdPublicationTransactionBody: how the network has "
+                 "published its ledger"),
+        argument("--ledger-id HEX", "the id of the ledger; enough where its key is the one that networks "
+                 "have by default"),
         argument("--id ID|TIME", "the transaction that has to be proved: its id, or its consensus timestamp"),
         argument("--nonce", "with --id: the nonce of a child (default: 0)", type=int, default=0),
         argument("--scheduled", "with --id: the execution of a schedule, not what set it"),
         argument("--json", "print what is proved as JSON"),
-    )
+    )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         from ledger.proofs.portable.document import NotProved, printable

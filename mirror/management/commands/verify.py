@@ -1,7 +1,6 @@
 """`manage.py verify`: check that files are intact and signed, and compare the database with them."""
 
 import signal
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -40,19 +39,13 @@ class Command(NodeCommand):
         argument("paths PATH", "a folder or a file", nargs="+", type=Path),
         *SPAN,
         argument("--without-signatures", "verify everything except signatures"),
-        argument(
-            "--filter KEEP",
-            "the --filter the files were loaded with: only these transactions are in the database",
-            action="append",
-            default=[],
-        ),
-    )
+        argument("--filter KEEP", "the --filter the files were loaded with: only these transactions are in "
+                 "the database", action="append", default=[]),
+    )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with ExitStack() as stack:
-            if options["filter"]:
-                setting = filters.setting(map(filters.parse_option, options["filter"]))
-                stack.callback(config.overridden({"importer.parser.include": setting}))
+        chosen = list(map(filters.parse_option, options["filter"]))
+        with config.overridden({"importer.parser.include": filters.setting(chosen)} if chosen else {}):
             self._verify(options)
 
     def _verify(self, options: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 When something is wrong now, it shows the inventory, too.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,13 +19,9 @@ from mirror.web.pages.answer import marked
 class NodeAdminSite(MirrorAdminSite):
     app_order = ("ledger", "tokens", "contracts", "network", "web3sim", "mirror", "auth")
     shortcut_tables = (
-        "ledger.RecordFile",
-        "ledger.Transaction",
-        "ledger.Entity",
-        "tokens.Token",
-        "contracts.ContractResult",
-        "ledger.TopicMessage",
-    )
+        "ledger.RecordFile", "ledger.Transaction", "ledger.Entity", "tokens.Token",
+        "contracts.ContractResult", "ledger.TopicMessage",
+    )  # fmt: skip
     index_template = "mirror/admin/index.html"
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> Any:
@@ -41,7 +36,9 @@ class NodeAdminSite(MirrorAdminSite):
             "sentence": marked(now.sentence),
             "loaded": marked("; ".join(filter(None, (loaded_text(now.loaded), supply_text(now.loaded))))),
             "replicas": [marked(replica.text) for replica in replicas.read()],
-            "inventory": _inventory(now) if now.needs_help else [],
+            "inventory": [(heading, marked(text)) for heading, text in inventory.lines(now)]
+            if now.needs_help
+            else [],
             "charts": charts,
             "incidents": [
                 replace(incident, what=marked(incident.what), then=marked(incident.then))
@@ -49,7 +46,3 @@ class NodeAdminSite(MirrorAdminSite):
             ],
         }
         return super().index(request, context)
-
-
-def _inventory(now: status.Status) -> Sequence[tuple[str, str]]:
-    return [(heading, marked(text)) for heading, text in inventory.lines(now)]

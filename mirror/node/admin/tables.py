@@ -10,15 +10,9 @@ from mirror.models import DroppedRows, LoadedRange
 class LoadedRangeAdmin(ReadOnlyAdmin):
     label, singular = "Loaded ranges", "Loaded range"
     list_display = (
-        "consensus_start",
-        "consensus_end",
-        "first_block",
-        "last_block",
-        "transactions",
-        "signed",
-        "filters",
+        "consensus_start", "consensus_end", "first_block", "last_block", "transactions", "signed", "filters",
         "rests_on",
-    )
+    )  # fmt: skip
 
 
 @admin.register(DroppedRows)

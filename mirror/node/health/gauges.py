@@ -52,8 +52,6 @@ _MOST_SESSIONS = "select current_setting('max_connections')::int"
 
 
 class Readings:
-    """The readings of a process that serves metrics."""
-
     def __init__(
         self, seconds: float = checks.PATIENCE_SECONDS, sizes_seconds: float = _FIRST_SIZES_SECONDS
     ) -> None:

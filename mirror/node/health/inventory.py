@@ -48,16 +48,10 @@ _ACTIVITIES = {
     LoaderState.Activity.FAILED: "ended with an error",
 }
 _COUNTED = {
-    "transaction": "transactions",
-    "crypto_transfer": "hbar transfers",
-    "token_transfer": "token transfers",
-    "entity": "entities",
-    "token": "tokens",
-    "nft": "NFTs",
-    "topic_message": "topic messages",
-    "contract_result": "contract results",
-    "contract_log": "contract logs",
-}
+    "transaction": "transactions", "crypto_transfer": "hbar transfers", "token_transfer": "token transfers",
+    "entity": "entities", "token": "tokens", "nft": "NFTs", "topic_message": "topic messages",
+    "contract_result": "contract results", "contract_log": "contract logs",
+}  # fmt: skip
 # Rows of a divided table are those of its months.
 _ROWS = """
     select coalesce(p.relname, c.relname), sum(greatest(c.reltuples, s.n_live_tup, 0))::bigint
@@ -181,11 +175,9 @@ class Inventory:
     compiled: str = ""
 
     def lines(self, status: Status) -> Iterator[tuple[str, str]]:
-        """Yield pairs of a heading and its text."""
         return ((entry.heading, entry.text) for entry in self._entries(status) if entry.text)
 
     def json(self, status: Status) -> dict[str, Any]:
-        """Return the same for programs."""
         return {entry.name: entry.value for entry in self._entries(status) if entry.name}
 
     def _entries(self, status: Status) -> Iterator[Entry]:
@@ -321,7 +313,6 @@ def estimates(tables: list[str] | None = None) -> dict[str, int]:
 
 
 def _shards() -> shards.Shards:
-    """Return what the workers of a distributed database hold."""
     if not is_distributed():
         return shards.Shards(0, ())
     return shards.look()

@@ -75,8 +75,6 @@ def _watched() -> list[Replica]:
 
 
 def _queried(of_servers: list[Server]) -> list[Replica]:
-    """Query each server, all at once."""
-
     def query(server: Server) -> ServerState | str:
         try:
             return bounded_query.ask(watching.look, _PATIENCE_SECONDS, server.settings)

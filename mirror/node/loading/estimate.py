@@ -12,26 +12,12 @@ _AS_READ = f"{LOADING:g} times as long as reading takes by the sample"
 # Bytes of a row with its part of the indexes, after loading 394,602 transactions of the simulated network.
 # There everything else took a tenth as much as these.
 _BYTES: dict[str, int] = {
-    "assessed_custom_fee": 122,
-    "contract_action": 267,
-    "contract_log": 607,
-    "contract_result": 1279,
-    "contract_state_change": 241,
-    "contract_transaction": 126,
-    "contract_transaction_hash": 156,
-    "crypto_transfer": 115,
-    "ethereum_transaction": 549,
-    "file_data": 212,
-    "hook_storage_change": 215,
-    "nft_history": 330,
-    "prng": 119,
-    "record_file": 1147,
-    "sidecar_file": 370,
-    "token_transfer": 204,
-    "topic_message": 341,
-    "transaction": 339,
-    "transaction_hash": 170,
-}
+    "assessed_custom_fee": 122, "contract_action": 267, "contract_log": 607, "contract_result": 1279,
+    "contract_state_change": 241, "contract_transaction": 126, "contract_transaction_hash": 156,
+    "crypto_transfer": 115, "ethereum_transaction": 549, "file_data": 212, "hook_storage_change": 215,
+    "nft_history": 330, "prng": 119, "record_file": 1147, "sidecar_file": 370, "token_transfer": 204,
+    "topic_message": 341, "transaction": 339, "transaction_hash": 170,
+}  # fmt: skip
 _OTHER_BYTES = 300
 
 

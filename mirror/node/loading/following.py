@@ -102,8 +102,7 @@ class _Run:
         first, last = _time(start), _time(until)
         if first is not None and last is not None and first > last:
             raise OperatorError(f"The start {start} is after the end {until}.")
-        restore = config.overridden({"importer.startDate": start, "importer.endDate": until})
-        try:
+        with config.overridden({"importer.startDate": start, "importer.endDate": until}):
             create_partitions_ahead()
             book = _demo_address_book(self.location)
             trust = Trust(book)
@@ -133,8 +132,6 @@ class _Run:
                 )
                 span = Span(start=first, until=last, within=balances is not None)
                 return self._load(pipeline, self._follower(choice, trust, report, span))
-        finally:
-            restore()
 
     def _dates(self) -> tuple[str, str]:
         """Return start and end as importer.startDate and endDate have them; empty for none."""
@@ -216,8 +213,6 @@ def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
 
 
 class _Lines:
-    """Progress as a line every few seconds."""
-
     def __init__(self, say: Say, report: Reporting) -> None:
         self._say, self._report, self._pace = say, report, Pace()
 

@@ -46,7 +46,6 @@ class Comparing:
         self._session: psycopg.Connection[tuple[object, ...]] | None = None
 
     def run(self) -> None:
-        """Compare every new file until `stopping` is set."""
         first: float = config.value("importer.balances.frequency")
         pause = first
         while not self._stopping.wait(pause):
@@ -90,7 +89,6 @@ class Comparing:
         return compared
 
     def cancel(self) -> None:
-        """Cancel the running statement, if there is one."""
         if session := self._session:
             with suppress(psycopg.Error):
                 session.cancel_safe(timeout=_CANCEL_SECONDS)

@@ -74,7 +74,6 @@ def of_bucket(location: str, first_book: bytes | None, at: int, say: Say) -> Sta
 
 
 def resting_on_balances() -> LoadedRange | None:
-    """Return the first range if it rests on balances."""
     first = LoadedRange.objects.order_by("consensus_start").first()
     return first if first and first.rests_on == LoadedRange.RestsOn.BALANCES else None
 

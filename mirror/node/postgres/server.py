@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from mirror.core.processes import process_table, signals
-from mirror.node.postgres import cluster, folders
+from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.installation import PORT, Place, place
 
@@ -71,7 +71,7 @@ class Server:
             yield self
             return
         with self._translated():
-            folders.make_home(self.place)
+            cluster.make_home(self.place)
             users = (self.place.home / "users.lock").open("a+b")
         with users:
             started = False
@@ -113,7 +113,6 @@ class Server:
         return [pid for pid in process_table.pids() if self._mark in process_table.command(pid)]
 
     def alive(self) -> bool:
-        """Return whether the server's process exists."""
         if self._child is not None and self._child.poll() is None:
             return True
         return self.pid() is not None
@@ -148,7 +147,7 @@ class Server:
             self._wait_until_ready(self._log_start)
             return
         self._wait_for_remains()
-        folders.make_socket_folder(self.place)
+        cluster.make_socket_folder(self.place)
         programs = cluster.binaries(self.place)
         cluster.check(self.place, programs)
         if not self.place.data.exists():

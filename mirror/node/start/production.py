@@ -31,7 +31,6 @@ def check() -> None:
 
 
 def deploy_check(app_configs: Any, **arguments: Any) -> list[CheckMessage]:
-    """Report the problems to `manage.py check --deploy`."""
     return [Error(problem, id="mirror.E001") for problem in problems()]
 
 

@@ -138,7 +138,6 @@ def new_password() -> str:
 
 
 def written_tables() -> list[str]:
-    """Return the tables that the web server writes."""
     return sorted(
         model._meta.db_table
         for model in apps.get_models(include_auto_created=True)

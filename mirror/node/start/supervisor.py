@@ -81,6 +81,16 @@ class Part(_Watched):
             self._process = process
         self._began = time.monotonic()
 
+    def finish(self) -> int | None:
+        """Do the work, and return the exit code of its process, which leaves none of its memory here."""
+        try:
+            self._start()
+            if self._process:
+                self._process.join()
+        finally:
+            self.stop()
+        return self._process.exitcode if self._process else None
+
     def stop(self) -> None:
         if process := self._process:
             process.terminate()

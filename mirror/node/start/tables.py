@@ -141,7 +141,6 @@ def _forget_replaced() -> None:
 
 
 def check_restored() -> None:
-    """Raise OperatorError if a restore of a backup is unfinished."""
     if is_restoring():
         raise OperatorError(
             "A backup is being restored into this database, and that is not finished: `manage.py restore` "
@@ -151,7 +150,6 @@ def check_restored() -> None:
 
 
 def is_restoring() -> bool:
-    """Return whether a restore has begun and not ended."""
     return bool(statements.value("select to_regnamespace(%s) is not null", [RESTORING]))
 
 

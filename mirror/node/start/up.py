@@ -6,6 +6,7 @@ has left behind is found by the next command.
 """
 
 import fcntl
+import gc
 import http.client
 import os
 import socket
@@ -27,13 +28,12 @@ from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import distributing
 from mirror.core.metrics import files
-from mirror.core.processes import signals
+from mirror.core.processes import exits, signals
 from mirror.demo import run
 from mirror.demo.live import network
 from mirror.node.admin import access
 from mirror.node.postgres import server as embedded
-from mirror.node.postgres.cluster import DATABASE, ROLE, binaries
-from mirror.node.postgres.folders import make_passable
+from mirror.node.postgres.cluster import DATABASE, ROLE, binaries, make_passable
 from mirror.node.postgres.installation import place
 from mirror.node.start import database, production, reader_role, supervisor, tables
 from mirror.operations.retention import plan
@@ -125,7 +125,7 @@ def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = Fa
                 role: partial(_counting, role, work, say) for role, work in needed
             }
             if has_demo:
-                run.load(say, maker)
+                _load_demo(say, maker, server)
                 if live:
                     network.check_goes_on()
                     parts["demo network"] = partial(_demo_process, say, block_node=block_node)
@@ -135,6 +135,16 @@ def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = Fa
                 parts[grpc.NAME] = grpc.serve
             ready = partial(_whereabouts, server, ends=has_demo and not live, sdk=sdk)
             _run(say, server, _web_server(listening, say), lambda: say(ready()), parts)
+
+
+def _load_demo(say: Say, maker: run.Maker | None, server: embedded.Server | None) -> None:
+    # The child process can't use a copied connection.
+    connections.close_all()
+    load = partial(_counting, "loader", partial(run.load, maker=maker), say)
+    if code := supervisor.Part("loader", load, say).finish():
+        if server:
+            server.check_disk()
+        raise OperatorError(f"The demo network could not be loaded: the loader {exits.reason(code)}.")
 
 
 def _run(
@@ -152,6 +162,8 @@ def _run(
     settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
     # The child processes are copies of this one, and a copied connection can't be used.
     connections.close_all()
+    # They share what this one never changes.
+    gc.freeze()
     others = [supervisor.Part(name, work, say, lasts=name == grpc.NAME) for name, work in parts.items()]
     answers = grpc.answers if first.name == grpc.NAME else _answers
     postgres = [supervisor.Database(server, say)] if server else []

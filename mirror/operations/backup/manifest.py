@@ -73,8 +73,6 @@ class BackupFile:
 
 @dataclass(frozen=True)
 class Block:
-    """The last block of a backup."""
-
     number: int
     consensus_end: int
     hash: str
@@ -95,8 +93,6 @@ class BackupTable:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The manifest of a complete backup."""
-
     network: str
     release: str
     made: str

@@ -54,7 +54,6 @@ class Piece(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its file."""
         leaf = "".join(letter if letter.isalnum() or letter == "_" else "-" for letter in self.leaf)
         return f"{leaf}-{self.number:05}.zst"
 

@@ -165,7 +165,6 @@ def _arrange_as_here(manifest: Manifest) -> None:
 
 
 def done_files(first: Session) -> set[str]:
-    """Return the names of the loaded files."""
     return {name for (name,) in first.execute(f"select name from {tables.RESTORING}.file")}
 
 

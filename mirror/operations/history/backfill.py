@@ -30,7 +30,7 @@ from mirror.node.loading import start_point
 from mirror.node.postgres.server import Server
 from mirror.node.start import tables
 from mirror.operations.history import plan as plans
-from mirror.operations.history import size
+from mirror.operations.history import state
 from mirror.operations.history.plan import REPLACED, SCHEMA, Interval, LastFile, Plan
 from mirror.operations.history.source import Source
 
@@ -89,7 +89,7 @@ def prepare(plan: Plan, source: Source) -> None:
         # The files that a loader has loaded since the source was opened are found only now.
         source.look_again()
         source.check(loaded)
-        size.check_room()
+        state.check_room()
         begun = plans.stored()
         if begun is None:
             plans.check_gaps(plan)
@@ -99,7 +99,7 @@ def prepare(plan: Plan, source: Source) -> None:
                 f"The backfill {begun} has not ended: go on with it, or drop what it has loaded by "
                 "`manage.py backfill --discard`."
             )
-        plans.note_files(size.expected_files(plan, source))
+        plans.note_files(state.expected_files(plan, source))
 
 
 def discard() -> None:
@@ -116,7 +116,7 @@ def run(work: Run, server: Server | None = None) -> bool:
     try:
         with (
             surroundings(),
-            work.display(size.expected_files(work.plan, work.source) - size.loaded_files()) as display,
+            work.display(state.expected_files(work.plan, work.source) - state.loaded_files()) as display,
         ):
             again = server.start_again if server else None
             return bool(outage.outlast(lambda: _run(work, display.show), work.stopping, again))
@@ -127,12 +127,9 @@ def run(work: Run, server: Server | None = None) -> bool:
 @contextmanager
 def surroundings() -> Iterator[None]:
     """Let this process use the tables of a backfill, and load all times, for the length of the block."""
-    restore = config.overridden({"importer.startDate": "", "importer.endDate": ""})
-    try:
-        with table_copies.looked_into(SCHEMA, *_PARAMETERS):
-            yield
-    finally:
-        restore()
+    times = config.overridden({"importer.startDate": "", "importer.endDate": ""})
+    with times, table_copies.looked_into(SCHEMA, *_PARAMETERS):
+        yield
 
 
 @contextmanager
@@ -158,7 +155,9 @@ def _run(work: Run, show: Show) -> bool:
             if work.stopping.is_set():
                 return False
         table_copies.complete_indexes(plans.tables(), SCHEMA)
-        _analyze()
+        # Statistics come before the first reader.
+        for table in plans.tables():
+            statements.execute(f'analyze {SCHEMA}."{table}"')
         return _finish(work, show)
 
 
@@ -205,13 +204,10 @@ def _load(work: Run, show: Show) -> int:
     wanted = plans.intervals(work.plan)
     wanted[0], balances = _start(work, wanted[0])
     start = start_point.date_of(wanted[0].start) if wanted[0].start else ""
-    restore = config.overridden({"importer.startDate": start})
-    try:
+    with config.overridden({"importer.startDate": start}):
         for interval in wanted:
             _load_interval(work, show, interval, balances)
             balances = None
-    finally:
-        restore()
     return work.done.files - before
 
 
@@ -272,12 +268,6 @@ def _ends_early() -> OperatorError:
 
 def _name(last: LastFile | None) -> str:
     return last.name if last else "no file"
-
-
-def _analyze() -> None:
-    """Gather statistics before the first reader comes."""
-    for table in plans.tables():
-        statements.execute(f'analyze {SCHEMA}."{table}"')
 
 
 def _replace(stopping: threading.Event) -> bool:

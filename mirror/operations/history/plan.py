@@ -63,8 +63,6 @@ class Plan:
 
 @dataclass(frozen=True)
 class LastFile:
-    """The last file that is loaded."""
-
     consensus_end: int
     name: str
     hash: str
@@ -236,7 +234,6 @@ def has_come_to(last: LastFile) -> bool:
 
 
 def loaded() -> list[Interval]:
-    """Return what the node has loaded, in order."""
     return [Interval(*row) for row in statements.rows(_LOADED)]
 
 

@@ -27,7 +27,6 @@ class Folder:
         self.trust = Trust(self.book) if signed else None
 
     def look_again(self) -> None:
-        """Find the files that have come since."""
         self.all = find_record_files([self._path])
 
     def of(self, interval: Interval) -> Sequence[FileOnDisk]:
@@ -42,7 +41,6 @@ class Folder:
         return time
 
     def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
-        """Return the files that are not loaded yet."""
         last = Position.stored()
         return [file for file in self.of(interval) if last is None or not last.reaches(file)]
 
@@ -74,7 +72,6 @@ class Bucket:
         return time - 1
 
     def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
-        """Return the files that are not loaded yet."""
         download = open_download(self._location)
         within = interval.first < interval.start
         span = Span(start=interval.start or None, until=interval.end, within=within)

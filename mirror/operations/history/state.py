@@ -1,12 +1,28 @@
-"""What a backfill is doing, for `manage.py status`."""
+"""What a backfill is doing, the files that it has to load, and the disk space that it needs."""
 
+import shutil
 from typing import Any, NamedTuple
 
+from django.conf import settings
+
+from mirror.core import config
 from mirror.core.db import statements
+from mirror.core.db.schema import table_copies
+from mirror.core.values.human_readable import byte_size
 from mirror.models import HISTORY_LOCK
+from mirror.operations.backup import sessions
 from mirror.operations.history import plan as plans
-from mirror.operations.history import size
 from mirror.operations.history.plan import REPLACED, SCHEMA, Plan
+from mirror.operations.history.source import Folder, Source
+
+# Of the tables and of their indexes, by file of those that are loaded.
+_BYTES = """
+    select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint from pg_class
+    where relnamespace = to_regnamespace(%s) and relkind = 'r'"""
+_LOADED = """
+    select coalesce(sum(files), 0)::bigint, coalesce(min(consensus_start), 0),
+        coalesce(max(consensus_end), 0), coalesce(max(last_block), 0)
+    from {}.loaded_range"""
 
 
 class State(NamedTuple):
@@ -46,10 +62,46 @@ class State(NamedTuple):
 
 
 def read() -> State | None:
-    """Return the state of a backfill, None if there is none."""
     running, plan = statements.is_locked(HISTORY_LOCK), plans.stored()
     if plan is None:
         is_left = statements.value("select to_regnamespace(%s) is not null", [REPLACED])
         return State(None, running) if is_left else None
     last = plans.last_loaded(SCHEMA)
-    return State(plan, running, size.loaded_files(), last.name if last else None, plans.noted_files())
+    return State(plan, running, loaded_files(), last.name if last else None, plans.noted_files())
+
+
+def expected_files(plan: Plan, source: Source) -> int:
+    """Return the number of files to load in all; for a bucket an estimate from the loaded ones."""
+    if isinstance(source, Folder):
+        return sum(len(source.of(interval)) for interval in plans.intervals(plan))
+    files, first, last, block = statements.row(_LOADED.format(table_copies.PUBLIC))
+    if not plan.start:
+        return int(block) + 1
+    wanted = max(first - plan.start, 0) + max(last - first, 1)
+    return int(files * wanted / max(last - first, 1))
+
+
+def loaded_files() -> int:
+    return int(statements.value(_LOADED.format(SCHEMA)))
+
+
+def check_room() -> None:
+    """Raise OperatorError if the disk has no room for another copy of what the node has loaded."""
+    if not config.value("db.url"):
+        needed = statements.value(_BYTES, [table_copies.PUBLIC]) - statements.value(_BYTES, [SCHEMA])
+        sessions.check_room(settings.DATA_DIR, needed, "Loading once more what the node has")
+
+
+def sentence(plan: Plan, source: Source) -> str:
+    """Return in words what is to be loaded, and how much room it needs and has."""
+    files, done = expected_files(plan, source), loaded_files()
+    loaded = statements.value(_LOADED.format(table_copies.PUBLIC))
+    bytes_per_file = statements.value(_BYTES, [table_copies.PUBLIC]) / max(loaded, 1)
+    free = (
+        "" if config.value("db.url") else f" of {byte_size(shutil.disk_usage(settings.DATA_DIR).free)} free"
+    )
+    before = f", {done:,} of which are loaded" if done else ""
+    return (
+        f"Backfilling {plan}: {files:,} files{before}. If they are like those that the node has, that takes "
+        f"{byte_size(round(bytes_per_file * max(files - done, 0)))}{free} on the disk."
+    )

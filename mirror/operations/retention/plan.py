@@ -81,12 +81,9 @@ def plan(by_table: Mapping[str, float]) -> Plan:
     if row is None:
         return Plan([], [])
     cuts = {table: int(row[0] - by_table[table] * NANOS_PER_SECOND) for table in divided}
-    old = [each for each in dropping.before(max(cuts.values(), default=MIN)) if _is_old(each, cuts)]
+    before = dropping.before(max(cuts.values(), default=MIN))
+    old = [each for each in before if each.table in cuts and each.partition.upper <= cuts[each.table]]
     return Plan(old, [table for table in by_table if table not in divided])
-
-
-def _is_old(each: dropping.ExpiredPartition, cuts: Mapping[str, int]) -> bool:
-    return each.table in cuts and each.partition.upper <= cuts[each.table]
 
 
 # WORDS

@@ -23,16 +23,10 @@ _WHOLE = {"record_file", "sidecar_file", "account_balance_file", "reconciliation
 _RANGES = "loaded_range"
 # The key of tables about what a reader looks up by its id.
 _LOOKED_UP = {
-    "entity": "id",
-    "entity_history": "id",
-    "token": "token_id",
-    "token_history": "token_id",
-    "custom_fee": "entity_id",
-    "custom_fee_history": "entity_id",
-    "contract": "id",
-    "topic": "id",
+    "entity": "id", "entity_history": "id", "token": "token_id", "token_history": "token_id",
+    "custom_fee": "entity_id", "custom_fee_history": "entity_id", "contract": "id", "topic": "id",
     "topic_history": "id",
-}
+}  # fmt: skip
 # They have a consensus timestamp, but describe the state of something.
 _STATE = {"schedule"}
 _FILES = "file_data"

@@ -30,7 +30,6 @@ class Remaining:
 
     @property
     def share(self) -> float:
-        """Return the share of its span that is done."""
         if self.finished:
             return 1.0
         if self.newest is None or self.oldest is None or self.position is None or self.newest <= self.oldest:
@@ -50,7 +49,6 @@ class Remaining:
 
     @property
     def text(self) -> str:
-        """Title, share and time left."""
         return f"{TITLES[self.name]}, {self.share:.0%}{self.time_left}".replace("%", " %")
 
 

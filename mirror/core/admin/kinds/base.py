@@ -93,8 +93,6 @@ class Json(Plain):
 
 
 class ArrayKind(Kind):
-    """An array of another kind."""
-
     def __init__(self, item: Kind) -> None:
         self._item = item
 

@@ -11,8 +11,6 @@ _PRINTABLE = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
 
 
 class Hex(Kind):
-    """Bytes, as hex."""
-
     example = "0x…"
 
     def text(self, value: bytes) -> str:

@@ -36,8 +36,6 @@ class Code(Number):
 
 
 class Hbar(Number):
-    """An amount of tinybars."""
-
     def html(self, value: int, full: bool) -> str:
         whole, rest = divmod(abs(value), _TINYBARS)
         fraction = f".{rest:08}".rstrip("0") if rest else ""

@@ -98,8 +98,6 @@ class Day(Code):
 
 
 class DateTime(Kind):
-    """A timestamptz."""
-
     example = "2023-11-14 22:13"
 
     def text(self, value: datetime) -> str:

@@ -7,8 +7,7 @@ SETTINGS = (
             "programs, an object for each line.", choices=("text", "json")),
     Setting("logging.level", "warning", "The log has events of this level and above; info adds a line for "
             "each file that is loaded.", choices=("debug", "info", "warning", "error", "critical")),
-    Setting("logging.levels", (),
-            "Levels of single loggers, which each line names, and of those below them: "
+    Setting("logging.levels", (), "Levels of single loggers, which each line names, and of those below them: "
             "mirror.web=debug,ledger.ingest=info."),
     Setting("logging.access", False, "The log has a line for each request, at any level."),
     Setting("logging.slowRequest", "1s",

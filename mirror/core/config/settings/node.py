@@ -4,39 +4,30 @@ from mirror.core.config.setting import Setting
 
 SETTINGS = (
     # The node
-    Setting("profile", "local",
-            "Whom the node is for: yourself, or strangers (production). With production it starts only if "
-            "nothing is unsafe: the names of web.allowedHosts and the addresses of web.trustedProxies are "
-            "listed, no other user may read its secrets, and the admin's cookies are for HTTPS alone.",
-            choices=("local", "production")),
+    Setting("profile", "local", "Whom the node is for: yourself, or strangers (production). With production "
+            "it starts only if nothing is unsafe: the names of web.allowedHosts and the addresses of "
+            "web.trustedProxies are listed, no other user may read its secrets, and the admin's cookies are "
+            "for HTTPS alone.", choices=("local", "production")),
     Setting("data", "data", "Folder of everything the node stores: its database, logs and the demo stream."),
-    Setting("db.url", None,
-            "PostgreSQL to use (postgresql://user:password@host:5432/name, version 15 or later). "
-            "Without it the node starts its own.",
-            environment="DATABASE_URL", secret=True),
-    Setting("db.reader", "",
-            "Role, or address of the database with a role, with which the web server and contract calls "
-            "read, so that they could not change the ledger: mirror_reader, or "
+    Setting("db.url", None, "PostgreSQL to use (postgresql://user:password@host:5432/name, version 15 or "
+            "later). Without it the node starts its own.", environment="DATABASE_URL", secret=True),
+    Setting("db.reader", "", "Role, or address of the database with a role, with which the web server and "
+            "contract calls read, so that they could not change the ledger: mirror_reader, or "
             "postgresql://mirror_reader:password@host:5432/name. `manage.py grant` makes it; the node's own "
             "database gets it by itself. Without it they have the role that owns the tables.", secret=True),
-    Setting("db.silentAfter", "2s",
-            "A database is silent (stopped, out of reach, or with a disk that hangs) if, while requests "
-            "wait, it answers neither of two probes, each within half of this. Until it answers, requests "
-            "that need it get 503.",
-            unit="duration", low=0.1, high=3600),
-    Setting("db.distributed", False,
-            "The database of DATABASE_URL is a coordinator of Citus, PostgreSQL with tables that are "
-            "distributed over several machines. Tables without rows are distributed at once, those with rows "
-            "by `manage.py distribute`."),
-    Setting("db.shardCount", 16,
-            "Parts of each table that is distributed by entity, which is as many as machines can ever share. "
-            "A database that is distributed keeps its number.", low=1, high=1024),
+    Setting("db.silentAfter", "2s", "A database is silent (stopped, out of reach, or with a disk that hangs) "
+            "if, while requests wait, it answers neither of two probes, each within half of this. Until it "
+            "answers, requests that need it get 503.", unit="duration", low=0.1, high=3600),
+    Setting("db.distributed", False, "The database of DATABASE_URL is a coordinator of Citus, PostgreSQL "
+            "with tables that are distributed over several machines. Tables without rows are distributed at "
+            "once, those with rows by `manage.py distribute`."),
+    Setting("db.shardCount", 16, "Parts of each table that is distributed by entity, which is as many as "
+            "machines can ever share. A database that is distributed keeps its number.", low=1, high=1024),
     Setting("db.hashShardCount", 6,
             "Parts of each table of hashes; each has 32 smaller ones.", low=1, high=1024),
-    Setting("db.partitions", False,
-            "Divide the tables that grow with transactions by month, so that old months can be dropped. A "
-            "new database begins so; tables with rows are divided by `upgrade` while the node works. Tables "
-            "that are divided stay so."),
+    Setting("db.partitions", False, "Divide the tables that grow with transactions by month, so that old "
+            "months can be dropped. A new database begins so; tables with rows are divided by `upgrade` "
+            "while the node works. Tables that are divided stay so."),
     Setting("network", "demo", "Name of the network whose stream is mirrored."),
     Setting("demo.blocks", 400, "Blocks of history that the demo network of `up` begins with, of about 50 "
             "transactions each.", low=1, high=100_000),
@@ -53,51 +44,39 @@ SETTINGS = (
             unit="duration", low=0.01, high=3600),
     Setting("common.databaseStartup.connectTimeout", "2s", "Longest time of an attempt to connect.",
             unit="duration", low=1, high=3600),
-    Setting("common.databaseStartup.validationTimeout", "2s",
-            "Longest time that the database may take to answer a first question.",
-            unit="duration", low=0.01, high=3600),
-    Setting("health.maxLag", "5m",
-            "A node that follows a stream is not ready while its last block is older than this; 0 turns "
-            "this off.",
-            unit="duration", low=0, high=31_536_000),
+    Setting("common.databaseStartup.validationTimeout", "2s", "Longest time that the database may take to "
+            "answer a first question.", unit="duration", low=0.01, high=3600),
+    Setting("health.maxLag", "5m", "A node that follows a stream is not ready while its last block is older "
+            "than this; 0 turns this off.", unit="duration", low=0, high=31_536_000),
     Setting("metrics.allowed",
             ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
             "Addresses and networks whose clients may read /metrics, and the reasons of /health: by default "
             "this machine and private networks."),
     Setting("clock.now", None,
-            "Time since the epoch at which the clock stands still, for tests.",
-            unit="seconds", kind=float),
+            "Time since the epoch at which the clock stands still, for tests.", unit="seconds", kind=float),
     # The web server
     Setting("web.host", "127.0.0.1", "Address the web server listens on."),
     Setting("web.port", 8000, "Port the web server listens on.", low=1, high=65535, environment="PORT"),
     Setting("web.sdkPorts", ("5551", "8545", "8084", "38081"),
             "Ports at which `up --sdk-ports` answers in addition to that of the web server.", unit="ports"),
     Setting("web.workers", 2, "Web server processes.", low=1, high=64),
-    Setting("web.threads", 2,
-            "Requests that each web server process works on at a time, with a database connection each. With "
-            "two, one is worked on while the database works for the other; more only disturb each other.",
-            low=1, high=64),
-    Setting("web.slowThreads", 1,
-            "How many slow requests all web server processes together work on, in addition to the quick "
-            "ones; others "
-            "wait for these. More than half as many as there are processors hold up quick ones.",
-            low=1, high=64),
-    Setting("web.slowAfter", "100ms",
-            "A request that takes longer is slow, also after a tenth of that in processor time. One that is "
-            "expected to take a third of the latter waits for other slow ones from the beginning.",
-            unit="duration", low=0.01, high=3600),
-    Setting("web.exportRows", 100_000,
-            "Most rows of an export from the admin.", low=1, high=10_000_000),
+    Setting("web.threads", 2, "Requests that each web server process works on at a time, with a database "
+            "connection each. With two, one is worked on while the database works for the other; more only "
+            "disturb each other.", low=1, high=64),
+    Setting("web.slowThreads", 1, "How many slow requests all web server processes together work on, in "
+            "addition to the quick ones; others wait for these. More than half as many as there are "
+            "processors hold up quick ones.", low=1, high=64),
+    Setting("web.slowAfter", "100ms", "A request that takes longer is slow, also after a tenth of that in "
+            "processor time. One that is expected to take a third of the latter waits for other slow ones "
+            "from the beginning.", unit="duration", low=0.01, high=3600),
+    Setting("web.exportRows", 100_000, "Most rows of an export from the admin.", low=1, high=10_000_000),
     Setting("web.maxWaiting", 150,
             "Requests that wait for their turn in each web server process. Further ones are answered with "
             "503 and Retry-After at once, so that those that wait are answered soon.", low=1, high=100_000),
-    Setting("web.bodyTimeout", "10s",
-            "How long a client may take to send the headers of its request, and its body, before its "
-            "connection is closed.",
-            unit="duration", low=1, high=3600),
-    Setting("web.stalledTimeout", "30s",
-            "How long a client may stop reading its answer before its connection is closed.",
-            unit="duration", low=1, high=3600),
+    Setting("web.bodyTimeout", "10s", "How long a client may take to send the headers of its request, and "
+            "its body, before its connection is closed.", unit="duration", low=1, high=3600),
+    Setting("web.stalledTimeout", "30s", "How long a client may stop reading its answer before its "
+            "connection is closed.", unit="duration", low=1, high=3600),
     Setting("web.allowedHosts", ("*",), "Host names by which the admin is reached; * is any."),
     Setting("web.secretKey", "", "Key that signs admin sessions. When empty, one is made and stored "
             "in the data folder.", secret=True),
@@ -109,7 +88,6 @@ SETTINGS = (
     Setting("web.hstsMaxAge", "0s",
             "How long browsers that have seen the admin by HTTPS may use nothing else for this host "
             "(Strict-Transport-Security); 0 leaves it to the proxy.", unit="duration", low=0),
-    Setting("web.adminOrigins", (),
-            "Addresses such as https://mirror.example.org at which a proxy serves /admin over HTTPS; the "
-            "admin's cookies are then for HTTPS only."),
+    Setting("web.adminOrigins", (), "Addresses such as https://mirror.example.org at which a proxy serves "
+            "/admin over HTTPS; the admin's cookies are then for HTTPS only."),
 )  # fmt: skip

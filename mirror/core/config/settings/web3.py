@@ -4,18 +4,15 @@ from mirror.core.config.setting import Setting
 
 SETTINGS = (
     # The state that calls see
-    Setting("web3.evm.network", "AUTO",
-            "Network that contracts see: the chain id is 295 on MAINNET, 296 on TESTNET, 297 on PREVIEWNET, "
-            "298 on OTHER. AUTO takes it from the network's own properties (file 0.0.121), else TESTNET's.",
-            choices=("AUTO", "MAINNET", "TESTNET", "PREVIEWNET", "OTHER")),
+    Setting("web3.evm.network", "AUTO", "Network that contracts see: the chain id is 295 on MAINNET, 296 on "
+            "TESTNET, 297 on PREVIEWNET, 298 on OTHER. AUTO takes it from the network's own properties (file "
+            "0.0.121), else TESTNET's.", choices=("AUTO", "MAINNET", "TESTNET", "PREVIEWNET", "OTHER")),
     Setting("web3.evm.allowLongZeroAddresses", False,
             "Let contracts also use the long-zero address of an account that has an EVM address of its own."),
-    Setting("web3.evm.entityNumBuffer", 1000,
-            "Distance from the highest entity number to that of a contract created in a call.", low=0,
-            high=1_000_000),
-    Setting("web3.evm.storageFallback", False,
-            "At a past block, read a storage slot without a known earlier change as it is now, instead of as "
-            "zero."),
+    Setting("web3.evm.entityNumBuffer", 1000, "Distance from the highest entity number to that of a contract "
+            "created in a call.", low=0, high=1_000_000),
+    Setting("web3.evm.storageFallback", False, "At a past block, read a storage slot without a known earlier "
+            "change as it is now, instead of as zero."),
     Setting("web3.enableStateOverrides", True,
             "Let calls replace stored values of accounts (`state_overrides`)."),
     Setting("web3.cache.block.expireAfterWrite", "500ms", "How long a block is cached.",
@@ -41,14 +38,12 @@ SETTINGS = (
             unit="duration", low=0, high=3600),
     Setting("web3.cache.entity.maximumSize", 10_000, "Cached accounts and contracts.", low=1,
             high=10_000_000),
-    Setting("web3.cache.token.expireAfterWrite", "1s",
-            "How long tokens, token balances, NFTs and allowances are cached.", unit="duration", low=0,
-            high=3600),
+    Setting("web3.cache.token.expireAfterWrite", "1s", "How long tokens, token balances, NFTs and allowances "
+            "are cached.", unit="duration", low=0, high=3600),
     Setting("web3.cache.token.maximumSize", 10_000, "Cached tokens, token balances, NFTs and allowances.",
             low=1, high=10_000_000),
-    Setting("web3.db.statementTimeout", "3s",
-            "Longest database statement of a simulated call; beyond it the answer is 503.", unit="duration",
-            low=0.001),
+    Setting("web3.db.statementTimeout", "3s", "Longest database statement of a simulated call; beyond it the "
+            "answer is 503.", unit="duration", low=0.001),
     # Calls
     Setting("web3.workers", 2, "Processes that run contract calls, for each web server process.", low=1,
             high=64),
@@ -61,15 +56,13 @@ SETTINGS = (
             "only until the next block.", unit="duration", low=0),
     Setting("web3.requestTimeout", "10s", "Longest time of a contract call; beyond it the answer is 503.",
             unit="duration", low=1, high=600),
-    Setting("web3.maxResultSize", 1024,
-            "Longest result or revert data of a contract call; beyond it the answer is 400. An answer has "
-            "two characters for each byte, and stays in memory until its client has read it.", unit="KB",
-            low=1, high=1_000_000),
+    Setting("web3.maxResultSize", 1024, "Longest result or revert data of a contract call; beyond it the "
+            "answer is 400. An answer has two characters for each byte, and stays in memory until its client "
+            "has read it.", unit="KB", low=1, high=1_000_000),
     Setting("web3.maxPayloadLogSize", 300, "Most that a filter writes to the log of a request.",
             unit="characters", low=0),
-    Setting("web3.evm.engine", "pyevm-blocks",
-            "Engine of contract calls: py-evm, or py-evm with code translated block by block.",
-            choices=("pyevm", "pyevm-blocks")),
+    Setting("web3.evm.engine", "pyevm-blocks", "Engine of contract calls: py-evm, or py-evm with code "
+            "translated block by block.", choices=("pyevm", "pyevm-blocks")),
     Setting("web3.evm.evmVersion", "0.67",
             "Version of the network's EVM that calls run in, except at past blocks that have another.",
             choices=("0.30", "0.34", "0.38", "0.46", "0.50", "0.51", "0.65", "0.66", "0.67", "0.70", "0.77")),
@@ -79,22 +72,18 @@ SETTINGS = (
     Setting("web3.evm.maxFileAttempts", 12,
             "Versions of a system file that are tried until one can be read.", low=1, high=1000),
     Setting("web3.evm.maxGasLimit", 15_000_000, "Most gas of a call.", unit="gas", low=21_000),
-    Setting("web3.evm.maxGasRefundPercentage", 100,
-            "Share of a call's gas limit that may go unused: with 20 a call uses at least 80 %.",
-            unit="percent", low=1, high=100),
-    Setting("web3.evm.estimateGasIterationThresholdPercent", 0.10,
-            "An estimate may stop when two attempts differ by less than this share of the gas used.",
-            low=0, high=1),
+    Setting("web3.evm.maxGasRefundPercentage", 100, "Share of a call's gas limit that may go unused: with 20 "
+            "a call uses at least 80 %.", unit="percent", low=1, high=100),
+    Setting("web3.evm.estimateGasIterationThresholdPercent", 0.10, "An estimate may stop when two attempts "
+            "differ by less than this share of the gas used.", low=0, high=1),
     Setting("web3.evm.maxGasEstimateRetriesCount", 20, "Most attempts of an estimate after its first run.",
             low=0, high=1000),
     Setting("web3.evm.minimumAccountBalance", 100_000_000_000_000_000,
-            "Least balance of accounts where balances are not checked.", unit="tinybars",
-            low=0),
+            "Least balance of accounts where balances are not checked.", unit="tinybars", low=0),
     Setting("web3.evm.validatePayerBalance", True,
             "Refuse calls that `from` can't pay for, if they name it and a value or a gas price."),
     Setting("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize", 131_072,
-            "Most data of a call.", unit="bytes",
-            low=0, high=100_000_000),
+            "Most data of a call.", unit="bytes", low=0, high=100_000_000),
     Setting("web3.opcode.tracer.enabled", True,
             "Serve opcode traces of past transactions; otherwise their path is unknown."),
     Setting("web3.opcode.tracer.timeout", "120s",
@@ -106,9 +95,8 @@ SETTINGS = (
     Setting("web3.throttle.gasPerSecond", 1_000_000_000, "Gas of contract calls per second.",
             unit="units of gas", low=1, high=1_000_000_000),
     Setting("web3.throttle.gasUnit", 1, "Gas of one such unit.", unit="gas", low=1),
-    Setting("web3.throttle.gasLimitRefundPercent", 100,
-            "Largest share of a call's gas limit that is given back if the call does not use it.",
-            unit="percent", low=0, high=100),
+    Setting("web3.throttle.gasLimitRefundPercent", 100, "Largest share of a call's gas limit that is given "
+            "back if the call does not use it.", unit="percent", low=0, high=100),
     Setting("web3.throttle.request", "[]",
             "Filters of contract calls, as a JSON list; the guide to contract calls explains them."),
 )  # fmt: skip

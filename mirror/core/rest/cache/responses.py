@@ -108,7 +108,6 @@ class ResponseCache:
 
 
 def configured() -> ResponseCache | None:
-    """Return the configured cache; None when it is switched off."""
     return ResponseCache(caches["responses"]) if config.value("rest.cache.response.enabled") else None
 
 

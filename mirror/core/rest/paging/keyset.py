@@ -51,8 +51,6 @@ class KeysetPagination(BasePagination):
 
 
 class SpringPagination(KeysetPagination):
-    """Pagination of Spring endpoints."""
-
     link = staticmethod(links.spring_link)
 
     def base(self, request: Request) -> str:

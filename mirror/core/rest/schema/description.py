@@ -156,8 +156,6 @@ def _object(shape: Any, components: dict[str, Schema]) -> Schema:
 
 # OPERATIONS
 class EndpointSchema(AutoSchema):
-    """Describes one operation of a view."""
-
     @property
     def _endpoint(self) -> ReadView:
         assert isinstance(self.view, ReadView)
@@ -165,7 +163,6 @@ class EndpointSchema(AutoSchema):
 
     @property
     def _posted(self) -> PostedBody | None:
-        """POST, if that is the method described."""
         return self._endpoint.posted if self.method == "POST" else None
 
     def get_operation_id(self) -> str:
@@ -244,8 +241,6 @@ class EndpointSchema(AutoSchema):
 
 
 class Generator(SchemaGenerator):
-    """Describes the documented paths, each with the methods of its view."""
-
     def _initialise_endpoints(self) -> None:
         self.endpoints: list[Any] = [
             (f"/{PREFIX}{each.name}", str(each.pattern), method.upper(), each.callback)
@@ -263,7 +258,6 @@ def _is_on(view: type[ReadView]) -> bool:
 
 
 def document() -> Schema:
-    """Return the whole description."""
     return _document(tuple(map(_is_on, _views().values())))
 
 

@@ -28,8 +28,6 @@ class _Yaml(_Bytes):
 
 
 class Document(ReadView):
-    """The description in JSON."""
-
     max_age = 60
     renderer: JsonRenderer = _Bytes()
     form: ClassVar[str] = "as_json"
@@ -47,8 +45,6 @@ class Document(ReadView):
 
 
 class YamlDocument(Document):
-    """The description in YAML."""
-
     renderer = _Yaml()
     form = "as_yaml"
 

@@ -75,7 +75,6 @@ def names(path: str) -> list[str]:
 
 
 def parameter(path: str, name: str) -> dict[str, Any]:
-    """Describe a part of the path for OpenAPI."""
     below = path.removeprefix(_PREFIX)
     part = _PARTS.get((below.split("/")[0], name)) or _PARTS[name]
     example = _EXAMPLES.get((below, name), part.example)

@@ -16,11 +16,8 @@ def as_markdown() -> str:
     """Return a section with a table for each tag of the description, with endpoints that are switched off."""
     from mirror.core.rest.schema.description import document, switches
 
-    restore = config.overridden(dict.fromkeys(switches().values(), True))
-    try:
+    with config.overridden(dict.fromkeys(switches().values(), True)):
         description = document()
-    finally:
-        restore()
     sections = [
         "\n".join(
             (

@@ -37,7 +37,7 @@ def _lines() -> Iterator[str]:
         for name in [name for name in left if name.startswith(prefix)]:
             metric = left.pop(name)
             labels = ", ".join(f"`{label}`" for label in metric.labels)
-            yield f"| `{name}` | {metric.kind} | {labels} | {metric.help} |"
+            yield f"| `{name}` | {type(metric).__name__.lower()} | {labels} | {metric.help} |"
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import yaml
 from django.conf import settings
 
 from mirror.core.metrics import exposition as exposition
-from mirror.core.metrics.types import METRICS, Histogram
+from mirror.core.metrics.types import METRICS, Counter, Histogram
 from tests.mirror.core.metrics import table
 
 ROOT = Path(settings.BASE_DIR)
@@ -139,5 +139,5 @@ def test_metrics_are_named_as_prometheus_expects_and_explained_in_sentences() ->
     for name in of_ours():
         metric = METRICS[name]
         assert re.fullmatch(rf"({'|'.join(PREFIXES)})[a-z_]+", name)
-        assert name.endswith("_total") == (metric.kind == "counter")
+        assert name.endswith("_total") == isinstance(metric, Counter)
         assert metric.help.endswith(".")
