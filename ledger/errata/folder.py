@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.item import InvalidItem, ItemSource, RecordItem
+from ledger.stream.record.item import InvalidItem, RecordItem
 from ledger.stream.record.reader import MAX_MESSAGE, Reader
 from mirror.core.config.errors import OperatorError
 from mirror.core.values import entity_id, timestamp
@@ -99,7 +99,7 @@ def _item(path: Path, start: int, transaction: bytes, record: bytes) -> RecordIt
     if its_record.transactionHash != sha384(hashed):
         return None
     try:
-        return RecordItem(0, parsed, its_record, source=ItemSource(transaction, record))
+        return RecordItem(0, parsed, its_record, serialized=(transaction, record))
     except (DecodeError, InvalidItem) as error:
         raise StreamFileError(path.name, start, str(error), _CURE) from error
 

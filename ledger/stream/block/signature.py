@@ -80,5 +80,5 @@ def signed_root(proof: Any, root: bytes) -> bytes:
         if sibling.hash and len(sibling.hash) != SHA_384_LENGTH:
             raise WrongSignature(f"a hash of its proof has {len(sibling.hash)} bytes")
     steps = [Sibling(sibling.hash, sibling.is_left) for sibling in way.siblings]
-    steps.append(Sibling(leaf_of(time.timestamp_leaf, prefixed=True), True))
-    return climb(way.hash, steps, prefixed=True)
+    steps.append(Sibling(leaf_of(time.timestamp_leaf), True))
+    return climb(way.hash, steps)

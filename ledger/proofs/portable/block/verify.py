@@ -66,7 +66,7 @@ class _Item(NamedTuple):
     @property
     def left(self) -> list[bytes]:
         """The hashes on the left within the section, seen from its root."""
-        within = self.path[: -len(steps_above(self.kind, prefixed=True))]
+        within = self.path[: -len(steps_above(self.kind))]
         return [sibling.hash for sibling in reversed(within) if sibling.is_left]
 
 
@@ -146,10 +146,10 @@ def _block(given: Any, items: dict[str, list[_Item]]) -> _Block:
     root = None
     for each in items.values():
         for index, item in enumerate(each):
-            leaf = leaf_of(item.serialized, prefixed=True)
+            leaf = leaf_of(item.serialized)
             each[index] = item._replace(leaf=leaf)
             _check_path(item, time, footer_hashes)
-            ends_at = climb(leaf, item.path, prefixed=True)
+            ends_at = climb(leaf, item.path)
             if root not in (None, ends_at):
                 raise NotProved(_PATHS, f"that of the {item.kind} leads to another block")
             root = ends_at
@@ -165,19 +165,16 @@ def _block(given: Any, items: dict[str, list[_Item]]) -> _Block:
 
 def _check_path(item: _Item, time: bytes, footer_hashes: Sequence[bytes]) -> None:
     """Require that a path goes through the section of its kind, past the footer's hashes, to the time."""
-    above = steps_above(item.kind, prefixed=True)
+    above = steps_above(item.kind)
     within, last = item.path[: -len(above)], item.path[-len(above) :]
     if any(not step.hash for step in within) or above != [
         step.is_left if step.hash else None for step in last
     ]:
         raise NotProved(_PATHS, f"that of the {item.kind} does not go where such items are in a block")
-    pairs = [
-        climb(left, [Sibling(right, False)], prefixed=True)
-        for left, right in (footer_hashes[:2], footer_hashes[2:])
-    ]
-    if last[2].hash != climb(pairs[0], [Sibling(pairs[1], False)], prefixed=True):
+    pairs = [climb(left, [Sibling(right, False)]) for left, right in (footer_hashes[:2], footer_hashes[2:])]
+    if last[2].hash != climb(pairs[0], [Sibling(pairs[1], False)]):
         raise NotProved(_PATHS, f"that of the {item.kind} does not pass the hashes of the block's footer")
-    if last[-1].hash != leaf_of(time, prefixed=True):
+    if last[-1].hash != leaf_of(time):
         raise NotProved(_PATHS, f"that of the {item.kind} does not end beside the block's time")
 
 
@@ -250,7 +247,7 @@ def _check_places(items: Sequence[_Item], before: Sequence[bytes]) -> None:
     """Require that these are all items before the first of some that follow each other in their section."""
     section = Section()
     for each in before:
-        section.add(leaf_of(each, prefixed=True))
+        section.add(leaf_of(each))
     for item in items:
         if item.left != section.complete_roots:
             raise NotProved(_ORDER, f"the items given are not those before the {item.kind}")
