@@ -10,8 +10,7 @@ from functools import cache
 
 import zstandard
 
-from ledger.proofs.threshold.encoding import WrongSignature
-from ledger.proofs.threshold.identity import FIRST_LEDGER, LedgerIdentity
+from ledger.proofs.threshold.identity import FIRST_LEDGER, LedgerIdentity, WrongSignature
 from ledger.stream.block import names
 from ledger.stream.block.items import BlockContent, read_items
 from ledger.stream.block.records.record import record_items

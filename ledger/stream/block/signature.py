@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.encoding import WrongSignature
+from ledger.proofs.threshold.identity import WrongSignature
 from ledger.stream.block.items import BlockContent
 from ledger.stream.block.tree import Sibling, climb, leaf_of
 from ledger.stream.errors import damaged

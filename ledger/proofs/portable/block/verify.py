@@ -13,9 +13,8 @@ from ledger.proofs.portable.block.items import CHANGES, HEADER, OUTPUT, RESULT, 
 from ledger.proofs.portable.document import FORM, NotProved, read
 from ledger.proofs.portable.documents import BlockProofJson
 from ledger.proofs.portable.result import Transaction, Trusted, Verdict
-from ledger.proofs.threshold import hints, threshold
-from ledger.proofs.threshold.encoding import WrongSignature
-from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
+from ledger.proofs.threshold import threshold
+from ledger.proofs.threshold.identity import Contributor, LedgerIdentity, WrongSignature
 from ledger.stream.block.names import BLOCK_VERSION
 from ledger.stream.block.signature import signed_root
 from ledger.stream.block.tree import (
@@ -95,10 +94,9 @@ def verify(document: Mapping[str, object], trusted: Trusted) -> Verdict:
     rests_on: list[str] = []
     ledger = ledger_of(stated["ledger"], trusted, signature, rests_on)
     try:
-        threshold.verify(ledger, root, signature)
+        signed, total = threshold.verify(ledger, root, signature)
     except WrongSignature as error:
         raise NotProved(_SIGNATURE, f"it is refused, as {error}") from error
-    signed, total = _weights(signature)
     later = "" if root == block.hash else ", by their signature of a later block"
     return Verdict(
         version=BLOCK_VERSION,
@@ -276,13 +274,6 @@ def _signature(block: _Block) -> tuple[bytes, bytes]:
     if last != type(last)(next_path_index=_NO_PATH) or way != expected or len(way) % _STEPS != _LEFT_STEP:
         raise NotProved(_SIGNATURE, "the way to the later block is written otherwise than by a network")
     return proof.signed_block_proof.block_signature, root
-
-
-def _weights(signature: bytes) -> tuple[int, int]:
-    """Return the weight of the signers, and that of all nodes, of a signature that has been verified."""
-    total = signature[8:40]
-    signed = signature[hints.KEY_LENGTH + 96 : hints.KEY_LENGTH + 128]
-    return int.from_bytes(signed, "little"), int.from_bytes(total, "little")
 
 
 # LEDGER
