@@ -75,8 +75,7 @@ def time_of(data: bytes) -> tuple[int, int]:
 # BlockItem: field numbers, and the section of the block in which items of the kind are.
 HEADER, SIGNED, RESULT, OUTPUT, CHANGES = 1, 4, 5, 6, 7
 SINGLES = {"block_header": HEADER, "signed_transaction": SIGNED, "transaction_result": RESULT}
-SECTIONS = {HEADER: 2, SIGNED: 1, RESULT: 2, OUTPUT: 2, CHANGES: 3}
-ABOVE = 5
+SECTIONS, ABOVE = {HEADER: 2, SIGNED: 1, RESULT: 2, OUTPUT: 2, CHANGES: 3}, 5
 
 
 def sha384(data: bytes) -> bytes:
@@ -101,7 +100,7 @@ def climb(digest: bytes, path: list[tuple[bytes, bool]]) -> bytes:
     return digest
 
 
-def path_of(item: dict[str, Any]) -> list[tuple[bytes, bool]]:
+def path_of(item: Any) -> list[tuple[bytes, bool]]:
     return [(b64decode(step["hash"], validate=True), step["is_left"]) for step in item["path"]]
 
 
@@ -148,16 +147,20 @@ def kind_of(body: bytes) -> int:
 
 def check_order(items: dict[str, Any], before: dict[str, list[str]]) -> None:
     header, signed, result = (b64decode(items[name]["item"]) for name in SINGLES)
-    earlier = [b64decode(each) for each in before["signed_transaction"]]
-    outputs = [b64decode(each) for each in before["outputs"]]
+    earlier, outputs = (list(map(b64decode, before[name])) for name in ("signed_transaction", "outputs"))
     require(all([number for number, _ in fields(each)] == [SIGNED] for each in earlier), "before is wrong")
-    kinds = [[number for number, _ in fields(each)] for each in outputs]
+    kinds = ([number for number, _ in fields(each)] for each in outputs)
     require(all(kind in ([RESULT], [OUTPUT]) for kind in kinds), "before holds other items than results")
     for name, leaves in (("signed_transaction", earlier), ("transaction_result", [header, *outputs])):
         path = path_of(items[name])[:-ABOVE]
         left = [sibling for sibling, is_left in reversed(path) if is_left]
         require(left == complete_roots(list(map(leaf, leaves))), f"before is not what is before the {name}")
-    bodies = [field(each, SIGNED, 1) for each in (*earlier, signed)]
+    check_numbers([*earlier, signed], outputs, result)
+
+
+def check_numbers(signed: list[bytes], outputs: list[bytes], result: bytes) -> None:
+    """Require that a result is of the last of these items, as their numbers tell it."""
+    bodies = [field(each, SIGNED, 1) for each in signed]
     require(kind_of(bodies[-1]) != STATE_SIGNATURE, "it is a signature of the state, which has no result")
     bodies = [body for body in bodies if kind_of(body) != STATE_SIGNATURE]
     after_batch, batches = False, []
@@ -168,7 +171,7 @@ def check_order(items: dict[str, Any], before: dict[str, list[str]]) -> None:
         require(not (after_batch and is_child), "a child after a batch hides which result is whose")
         batches.append(kind == BATCH)
     count, times = 0, set()
-    for data in (each for each, kind in zip(outputs, kinds, strict=True) if kind == [RESULT]):
+    for data in (each for each in outputs if field(each, RESULT, default=None) is not None):
         parent = field(data, RESULT, 3, default=None)
         if parent is not None and time_of(parent) in times:
             continue
@@ -194,23 +197,21 @@ def signed_root(proof: bytes, number: int, root: bytes) -> tuple[bytes, bytes]:
     way = [(field(step, 2), bool(field(step, 1, default=0))) for step in steps]
     # Five steps for each block on the way: the fourth is single, the fifth has the time on the left.
     form = [(at % 5 != 3, at % 5 == 4) for at in range(len(way))]
-    is_way = len(way) % 5 == 4 and form == [(bool(sibling), left) for sibling, left in way]
-    time = field(paths[0], 6)
-    require(is_way and time, "the way to the later block is written otherwise than by a network")
+    time, is_way = field(paths[0], 6), form == [(bool(sibling), left) for sibling, left in way]
+    is_way = is_way and len(way) % 5 == 4
+    require(time and is_way, "the way to the later block is written otherwise than by a network")
     return climb(root, [*way, (leaf(time), True)]), field(state, 2, 1)
 
 
 # HINTS over BLS12-381
 ORDER = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 KEY, SIGNATURE, SCHNORR = 1096, 1632, 192
-
-
 MESSAGE_TAG = b"BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_"
 UNPROVED = "its proof does not hold: these are not the keys and weights of its nodes"
 NOT_SUM = "its proof does not hold: this is not the sum of its nodes' keys"
-# Pairings of which the product has to be one: points of G1, their powers, and points of G2 by name.
 SIGNATURE_FORM = "1n2" + 11 * "1" + 8 * "n"
 Key, Seconds = tuple[Any, ...], dict[str, G2Point]
+# Pairings of which the product has to be one: points of G1, their powers, and points of G2 by name.
 Equation = list[tuple[G1Point, int, str]]
 
 
@@ -469,9 +470,8 @@ def verify(document: dict[str, Any], publication: bytes) -> str:
     check_order(items, document["before"])
     stated = field(field(signed, SIGNED, 1), 1)
     account = [field(stated, 2, each, default=0) for each in (1, 2, 3)]
-    seconds, nanos = time_of(field(stated, 1))
     at = "{}.{:09}".format(*time_of(field(result, RESULT, 2)))
-    name = f"{'.'.join(map(str, account))}-{seconds}-{nanos:09}"
+    name = "{}.{}.{}-{}-{:09}".format(*account, *time_of(field(stated, 1)))
     found = name, field(stated, 4, default=0), field(result, RESULT, 5, default=None) is not None, at
     wanted = tuple(document[each] for each in ("transaction_id", "nonce", "scheduled", "consensus_timestamp"))
     require(found == wanted, "the transaction is not the one that the document states")

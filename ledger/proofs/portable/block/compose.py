@@ -195,8 +195,7 @@ class _Places:
         """
         signed = self._between(0, signed_at, SIGNED)
         outputs = self._between(self.header_at + 1, result_at, RESULT, OUTPUT)
-        result = reading.read(self._items[result_at])
-        if not reading.are_told_by_order([*signed, self._items[signed_at]], outputs, result):
+        if not reading.are_told_by_order([*signed, self._items[signed_at]], outputs, self._items[result_at]):
             return None
         size = sum(map(len, (*signed, *outputs)))
         if most is not None and size > most:

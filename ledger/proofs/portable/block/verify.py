@@ -236,7 +236,7 @@ def _check_order(before: Any, items: dict[str, list[_Item]], position: int | Non
     transaction, result = items[SIGNED][0], items[RESULT][0]
     _check_places([transaction], signed)
     _check_places([result, *items[OUTPUT]], [items[HEADER][0].serialized, *outputs])
-    if not reading.are_told_by_order([*signed, transaction.serialized], outputs, result.value):
+    if not reading.are_told_by_order([*signed, transaction.serialized], outputs, result.serialized):
         raise NotProved(_ORDER, "the items before do not tell which result is this transaction's")
     return ""
 
