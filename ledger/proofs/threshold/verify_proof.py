@@ -210,7 +210,8 @@ MESSAGE_TAG = b"BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_"
 UNPROVED = "its proof does not hold: these are not the keys and weights of its nodes"
 NOT_SUM = "its proof does not hold: this is not the sum of its nodes' keys"
 SIGNATURE_FORM = "1n2" + 11 * "1" + 8 * "n"
-Key, Seconds = tuple[Any, ...], dict[str, G2Point]
+Key = tuple[Any, ...]
+Seconds = dict[str, G2Point]
 # Pairings of which the product has to be one: points of G1, their powers, and points of G2 by name.
 Equation = list[tuple[G1Point, int, str]]
 

@@ -7,14 +7,15 @@ has to have signed them.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from ledger.stream.balance import names
 from ledger.stream.balance.balance_file import BalanceFile, read_balance_file
 from ledger.stream.errors import StreamFileError
-from ledger.stream.signature.quorum import Quorum, SignedHashes, Votes, by_reason
-from ledger.stream.source.stream_file import UNKNOWN_NODE, node_of
+from ledger.stream.signature.quorum import Quorum, SignedHashes, Votes
+from ledger.stream.source.stream_file import UNKNOWN_NODE, first_intact, node_of
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,7 @@ class LocalBalances:
         for node, path in self.signatures.items():
             votes.add_file(node, _content(path))
         signed = votes.require()
-        signers = [node for node in self.copies if node in signed.signers]
-        return read_signed(signed, signers, lambda node: _content(self.copies[node]))
+        return read_signed(signed, self.copies, lambda node: _content(self.copies[node]))
 
 
 def read_signed(
@@ -58,22 +58,13 @@ def read_signed(
 
     `content_at` returns the bytes that a node has. Errors: StreamFileError.
     """
-    problems: dict[int, str] = {}
-    for node in nodes:
-        try:
-            file = read_balance_file(signed.data_name, content_at(node))
-            signed.check(file)
-        except StreamFileError as error:
-            problems[node] = error.cause
-            continue
-        return file, signed.signers
-    raise StreamFileError(
-        signed.data_name,
-        0,
-        "none of the nodes that signed it has an intact copy"
-        + (f"; {by_reason(problems)}" if problems else ""),
-        "Put an intact copy beside a signature.",
-    )
+
+    def read(node: int) -> BalanceFile:
+        file = read_balance_file(signed.data_name, content_at(node))
+        signed.check(file)
+        return file
+
+    return first_intact(signed, {node: partial(read, node) for node in nodes}), signed.signers
 
 
 def find_balance_files(paths: Iterable[Path]) -> list[LocalBalances]:

@@ -96,7 +96,10 @@ class RecordItem:
         self.transaction = transaction
         self.record = record
         self.hapi_version = hapi_version
-        self._transaction_bytes, self._record_bytes = serialized or (None, None)
+        self._transaction_bytes: bytes | None = None
+        self._record_bytes: bytes | None = None
+        if serialized is not None:
+            self._transaction_bytes, self._record_bytes = serialized
         self.sidecar_records: Sequence[Any] = ()
         self.absent: frozenset[str] = _NO_FIELDS
         self.entity_id = 0
