@@ -13,9 +13,8 @@ from pathlib import Path
 
 from ledger.stream.balance import names
 from ledger.stream.balance.balance_file import BalanceFile, read_balance_file
-from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import Quorum, SignedHashes, Votes
-from ledger.stream.source.stream_file import UNKNOWN_NODE, first_intact, node_of
+from ledger.stream.source.stream_file import UNKNOWN_NODE, content_at, first_intact, node_of
 
 
 @dataclass(frozen=True)
@@ -43,12 +42,12 @@ class LocalBalances:
         """
         if quorum is None or not self.published:
             node, path = next(iter(self.copies.items()))
-            return read_balance_file(self.name, _content(path)), ()
+            return read_balance_file(self.name, content_at(path)), ()
         votes = Votes(names.signature_name(self.name), quorum)
         for node, path in self.signatures.items():
-            votes.add_file(node, _content(path))
+            votes.add_file(node, content_at(path))
         signed = votes.require()
-        return read_signed(signed, self.copies, lambda node: _content(self.copies[node]))
+        return read_signed(signed, self.copies, lambda node: content_at(self.copies[node]))
 
 
 def read_signed(
@@ -88,10 +87,3 @@ def find_balance_files(paths: Iterable[Path]) -> list[LocalBalances]:
 
 def _files(path: Path) -> Iterable[Path]:
     return sorted(path.rglob("*_Balances.*")) if path.is_dir() else [path]
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise StreamFileError(str(path), 0, f"cannot be read: {error.strerror}") from error

@@ -23,6 +23,14 @@ Content = TypeVar("Content")
 _ACCOUNT_FOLDER = re.compile(r"([a-z]+)\d+\.\d+\.(\d+)", re.ASCII)
 
 
+def content_at(path: Path) -> bytes:
+    """Return the bytes of a file on disk. Errors: StreamFileError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StreamFileError(str(path), 0, f"cannot be read: {error.strerror}") from error
+
+
 def node_of(path: Path, kind: str) -> int:
     """Return the node whose folder has a file: `<kind><shard.realm.num>/` or `<node id>/<kind>/`."""
     folder = path.parent
