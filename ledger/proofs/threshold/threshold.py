@@ -50,16 +50,16 @@ def verify(ledger: LedgerIdentity, message: bytes, signature: bytes) -> tuple[in
 
 
 def _check(key: tuple[Any, ...], message: bytes, data: bytes) -> None:
-    """Check all equations at once, each raised to an unpredictable power. Errors: Refused.
+    """Check all equations at once, each but the first raised to an unpredictable power. Errors: Refused.
 
     If one does not hold, the product of all is one only by a chance of 1 to 2**128. So a point of the second
     group is paired once. One by one they take twice as long, but tell what is wrong.
     """
     seconds, equations = verify_proof.equations_of(key, message, data)
-    together = []
-    for _, equation in equations:
+    (_, together), *rest = equations
+    for _, equation in rest:
         random = 1 + secrets.randbits(128)
-        together += [(point, power * random, second) for point, power, second in equation]
+        together = [*together, *((point, power * random, second) for point, power, second in equation)]
     if not verify_proof.holds(together, seconds):
         for cause, equation in equations:
             require(verify_proof.holds(equation, seconds), cause)

@@ -2,16 +2,15 @@
 
     python -I verify_proof.py proof.json publication.bin
 
-It needs `py-arkworks-bls12381`. It covers proofs by a block's own signature or a later block's, where the
-nodes of the first address book have signed the key (Schnorr); not WRAPS and record files, which `manage.py
-verify-proof` checks, too. docs/proofs.md has the formulas. The project checks signatures by it as well.
+It covers proofs by a block's own signature or a later block's, with the key proved by Schnorr; not WRAPS and
+record files, which `manage.py verify-proof` checks, too. docs/proofs.md has the formulas.
 """
 
 import hashlib
 import json
 import sys
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -93,10 +92,8 @@ def node(left: bytes, right: bytes) -> bytes:
 def climb(digest: bytes, path: list[tuple[bytes, bool]]) -> bytes:
     for sibling, is_left in path:
         require(len(sibling) == 48 or not (sibling or is_left), "a step of a path is none")
-        if not sibling:
-            digest = sha384(b"\1" + digest)
-        else:
-            digest = node(sibling, digest) if is_left else node(digest, sibling)
+        pair = sibling + digest if is_left else digest + sibling
+        digest = sha384(b"\2" + pair if sibling else b"\1" + digest)
     return digest
 
 
@@ -210,8 +207,6 @@ MESSAGE_TAG = b"BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_"
 UNPROVED = "its proof does not hold: these are not the keys and weights of its nodes"
 NOT_SUM = "its proof does not hold: this is not the sum of its nodes' keys"
 SIGNATURE_FORM = "1n2" + 11 * "1" + 8 * "n"
-Key = tuple[Any, ...]
-Seconds = dict[str, G2Point]
 # Pairings of which the product has to be one: points of G1, their powers, and points of G2 by name.
 Equation = list[tuple[G1Point, int, str]]
 
@@ -245,19 +240,18 @@ def read(data: bytes, form: str) -> list[Any]:
     return values
 
 
-def key_parts(data: bytes) -> Key:
+def key_parts(data: bytes) -> tuple[Any, ...]:
     """Return the commitments to the keys and weights of all nodes, behind the number of places for them."""
     require(len(data) == KEY, f"its verification key has {len(data)} bytes, not {KEY}")
     slots = int.from_bytes(data[:8], "little")
     is_power = 1 < slots <= 1 << 20 and slots & (slots - 1) == 0
     require(is_power, f"its verification key has {slots} slots, which is no power of two")
     parts = read(data[8:], "n1221122")
-    usual = parts[1] == G1Point() and parts[2] == G2Point()
-    require(usual, "its verification key has other generators than the curve's")
+    require(parts[1:3] == [G1Point(), G2Point()], "its verification key has other generators than the curve")
     return slots, *parts
 
 
-def challenge(key: Key, signature: list[Any]) -> int:
+def challenge(key: tuple[Any, ...], signature: list[Any]) -> int:
     """RFC 9380, expand_message_xmd with SHA-256 to 48 bytes, but 48 zeros in front instead of 64."""
     _, _, _, _, h1, _, weights, keys, _ = key
     aggregate, weight, _, bitmap, qx, qx_tau, qz, sums, q1, q3, q2, q4, *_ = signature
@@ -273,7 +267,7 @@ def challenge(key: Key, signature: list[Any]) -> int:
     return int.from_bytes((one + two)[:48], "big") % ORDER
 
 
-def equations_of(key: Key, message: bytes, data: bytes) -> tuple[Seconds, list[tuple[str, Equation]]]:
+def equations_of(key: tuple[Any, ...], message: bytes, data: bytes) -> tuple[dict[str, G2Point], list[Any]]:
     """Return the equations that remain to be checked, each with what is wrong if it does not hold."""
     slots, total, g0, h0, h1, last_lagrange, weights, keys, vanishing = key
     require(len(data) == SIGNATURE, f"it has {len(data)} bytes, not {SIGNATURE}")
@@ -306,21 +300,25 @@ def equations_of(key: Key, message: bytes, data: bytes) -> tuple[Seconds, list[t
     seconds = {"h0": h0, "h1": h1, "keys": keys, "vanishing": vanishing, "summed": summed}
     seconds["message"] = G2Point.hash_to_curve(message, MESSAGE_TAG)
     return seconds, [
-        ("it is not a signature of this block", [(aggregate, 1, "message"), (g0, -1, "summed")]),
-        (NOT_SUM, [(bitmap, 1, "keys"), (qz, -1, "vanishing"), (qx, -1, "h1"), (aggregate, -1, "h0")]),
+        ("it is not a signature of this block", [(aggregate, 1, "message"), (-g0, 1, "summed")]),
+        (NOT_SUM, [(bitmap, 1, "keys"), (-qz, 1, "vanishing"), (qx, -1, "h1"), (aggregate, -1, "h0")]),
         (NOT_SUM, [(qx, 1, "h1"), (qx_tau, -1, "h0")]),
         (UNPROVED, terms),
         (UNPROVED, [(sums, 1, "h0"), (g0, -s_before, "h0"), *beside]),
     ]
 
 
-def holds(equation: Equation, seconds: Seconds) -> bool:
-    sums: dict[str, tuple[list[G1Point], list[Scalar]]] = {}
+def summed(points: Sequence[G1Point], powers: Sequence[int]) -> G1Point:
+    if len(points) == 1:
+        return points[0] if powers[0] == 1 else points[0] * scalar(powers[0])
+    return G1Point.multiexp_unchecked(list(points), list(map(scalar, powers)))
+
+
+def holds(equation: Equation, seconds: dict[str, G2Point]) -> bool:
+    sums: dict[str, list[tuple[G1Point, int]]] = {}
     for point, power, second in equation:
-        points, powers = sums.setdefault(second, ([], []))
-        points.append(point)
-        powers.append(scalar(power))
-    firsts = [G1Point.multiexp_unchecked(*each) for each in sums.values()]
+        sums.setdefault(second, []).append((point, power))
+    firsts = [summed(*zip(*each, strict=True)) for each in sums.values()]
     return bool(GT.pairing_check(firsts, [seconds[name] for name in sums]))
 
 
