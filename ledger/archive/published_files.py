@@ -5,7 +5,7 @@ callers compare their hashes with those in the tables.
 """
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -40,17 +40,6 @@ class NodeFolders:
                 continue
         return self.bucket.read(f"{last}/{name}", most=most)
 
-
-class PublishedFiles:
-    """Reads files from nodes' folders. Close it when done."""
-
-    def __init__(self, folders: NodeFolders) -> None:
-        self._folders = folders
-        self._pool = ThreadPoolExecutor(_REQUESTS_AT_ONCE, thread_name_prefix="published files")
-
-    def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
     def first(self, path: str, accounts: Mapping[int, int], read: Callable[[bytes], Content]) -> Content:
         """Return `read` of the first copy for which it raises no StreamFileError.
 
@@ -59,14 +48,14 @@ class PublishedFiles:
         problem: StreamFileError | None = None
         for node_id, account in accounts.items():
             try:
-                return read(self._folders.read(node_id, account, path))
+                return read(self.read(node_id, account, path))
             except NoSuchFile:
                 continue
             except StreamFileError as error:
                 problem = error
         if problem:
             raise problem
-        cause = f"no node has it in {self._folders.bucket.location} any more"
+        cause = f"no node has it in {self.bucket.location} any more"
         raise FileNotPublished(path.rpartition("/")[2], 0, cause)
 
     def signature_files(self, record_name: str, accounts: Mapping[int, int]) -> dict[int, bytes]:
@@ -75,15 +64,16 @@ class PublishedFiles:
         Errors: BucketError if there are none and the bucket could not be read.
         """
         name = names.signature_name(record_name)
-        reading = {
-            self._pool.submit(self._folders.read, node_id, account, name): node_id
-            for node_id, account in accounts.items()
-        }
         files: dict[int, bytes] = {}
         problem: BucketError | None = None
-        for future in as_completed(reading):
+        with ThreadPoolExecutor(_REQUESTS_AT_ONCE, thread_name_prefix="published files") as pool:
+            reading = {
+                node_id: pool.submit(self.read, node_id, account, name)
+                for node_id, account in accounts.items()
+            }
+        for node_id, done in reading.items():
             try:
-                files[reading[future]] = future.result()
+                files[node_id] = done.result()
             except NoSuchFile:
                 continue
             except BucketError as error:

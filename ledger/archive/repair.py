@@ -14,7 +14,7 @@ from django.db import connection
 
 from ledger.archive.location import block_path, set_in_use
 from ledger.archive.originals import ArchiveSelection, Original
-from ledger.archive.published_files import NodeFolders, PublishedFiles
+from ledger.archive.published_files import NodeFolders
 from ledger.archive.store import ArchiveStore, archive_bucket
 from ledger.stream.block.block_file import VERSION, most_bytes, read_block_file
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
@@ -197,19 +197,15 @@ class _Copies:
         return archive_bucket()
 
     @cached_property
-    def _archived_files(self) -> PublishedFiles:
+    def _archived_files(self) -> NodeFolders:
         assert self._archive is not None
-        layout = Layout(network=self._selection.network, path_type=PathType.ACCOUNT_ID)
-        return self._open_files(NodeFolders(self._archive, layout))
+        return NodeFolders(
+            self._archive, Layout(network=self._selection.network, path_type=PathType.ACCOUNT_ID)
+        )
 
     @cached_property
-    def _published_files(self) -> PublishedFiles:
-        return self._open_files(NodeFolders(stream_bucket(self._source.location), stream_layout(Layout)))
-
-    def _open_files(self, folders: NodeFolders) -> PublishedFiles:
-        files = PublishedFiles(folders)
-        self._stack.callback(files.close)
-        return files
+    def _published_files(self) -> NodeFolders:
+        return NodeFolders(stream_bucket(self._source.location), stream_layout(Layout))
 
     @cached_property
     def _blocks(self) -> BlockSource:
@@ -218,7 +214,7 @@ class _Copies:
         return blocks
 
 
-def _record_file(row: _Missing, files: PublishedFiles, quorum: Quorum) -> RecordFile:
+def _record_file(row: _Missing, files: NodeFolders, quorum: Quorum) -> RecordFile:
     """Return the first copy that is the file of a row. Errors: StreamFileError."""
 
     def read(data: bytes) -> RecordFile:
@@ -229,7 +225,7 @@ def _record_file(row: _Missing, files: PublishedFiles, quorum: Quorum) -> Record
     return files.first(row.name, quorum.accounts, read)
 
 
-def _sidecars(record: RecordFile, files: PublishedFiles, quorum: Quorum) -> dict[str, SidecarFile]:
+def _sidecars(record: RecordFile, files: NodeFolders, quorum: Quorum) -> dict[str, SidecarFile]:
     """Errors: StreamFileError."""
 
     def sidecar(metadata: SidecarMetadata) -> SidecarFile:
@@ -240,7 +236,7 @@ def _sidecars(record: RecordFile, files: PublishedFiles, quorum: Quorum) -> dict
     return {metadata.name: sidecar(metadata) for metadata in record.sidecars}
 
 
-def _signed(row: _Missing, files: PublishedFiles, quorum: Quorum) -> SignedHashes:
+def _signed(row: _Missing, files: NodeFolders, quorum: Quorum) -> SignedHashes:
     """Return the signatures of a file: of a quorum, and of a third of the nodes. Errors: StreamFileError."""
     votes = Votes(signature_name(row.name), quorum)
     for node, data in files.signature_files(row.name, quorum.accounts).items():

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.item import InvalidItem, ItemSource, RecordItem
+from ledger.stream.record.item import InvalidItem, RecordItem
 from ledger.stream.record.reader import MAX_MESSAGE, Reader
 from mirror.core.config.errors import OperatorError
 from mirror.core.values import entity_id, timestamp
@@ -60,30 +60,28 @@ def check(folder: Path) -> None:
 def missing_transactions(folder: Path) -> list[MissingTransaction]:
     """Return the transactions in the order of their times, each once. Errors: StreamFileError."""
     by_timestamp: dict[int, MissingTransaction] = {}
+    for path, start, first, second in _pairs(folder):
+        item = _item(path, start, second, first) or _item(path, start, first, second)
+        if item is None:
+            cause = "there is no transaction with the hash that its record names"
+            raise StreamFileError(path.name, start, cause, _CURE)
+        by_timestamp[item.consensus_timestamp] = MissingTransaction(path.name, item)
+    return [by_timestamp[at] for at in sorted(by_timestamp)]
+
+
+def _pairs(folder: Path) -> Iterator[tuple[Path, int, bytes, bytes]]:
+    """Yield file, position, and record and transaction in either order. Errors: StreamFileError."""
     for path in _files(folder, "*.bin"):
-        content = _content(path)
-        reader = Reader(path.name, content)
+        reader = Reader(path.name, _content(path))
         while not reader.at_end:
             start = reader.position
-            first, second = reader.blob("record", MAX_MESSAGE), reader.blob("transaction", MAX_MESSAGE)
-            item = _item(path, start, second, first) or _item(path, start, first, second)
-            if item is None:
-                raise StreamFileError(
-                    path.name, start, "there is no transaction with the hash that its record names", _CURE
-                )
-            by_timestamp[item.consensus_timestamp] = MissingTransaction(path.name, item)
+            yield path, start, reader.blob("record", MAX_MESSAGE), reader.blob("transaction", MAX_MESSAGE)
     for path in _files(folder, "*.pb"):
         try:
             both = messages.parse(RecordStreamItem, _content(path))
         except DecodeError as error:
             raise StreamFileError(path.name, 0, f"it is no RecordStreamItem ({error})", _CURE) from error
-        item = _item(path, 0, both.transaction.SerializeToString(), both.record.SerializeToString())
-        if item is None:
-            raise StreamFileError(
-                path.name, 0, "there is no transaction with the hash that its record names", _CURE
-            )
-        by_timestamp[item.consensus_timestamp] = MissingTransaction(path.name, item)
-    return [by_timestamp[at] for at in sorted(by_timestamp)]
+        yield path, 0, both.record.SerializeToString(), both.transaction.SerializeToString()
 
 
 def _item(path: Path, start: int, transaction: bytes, record: bytes) -> RecordItem | None:
@@ -99,7 +97,7 @@ def _item(path: Path, start: int, transaction: bytes, record: bytes) -> RecordIt
     if its_record.transactionHash != sha384(hashed):
         return None
     try:
-        return RecordItem(0, parsed, its_record, source=ItemSource(transaction, record))
+        return RecordItem(0, parsed, its_record, serialized=(transaction, record))
     except (DecodeError, InvalidItem) as error:
         raise StreamFileError(path.name, start, str(error), _CURE) from error
 

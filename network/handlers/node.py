@@ -57,7 +57,7 @@ def node_update(item: RecordItem, batch: Batch) -> None:
         columns["associated_registered_nodes"] = list(associated)
     if body.HasField("decline_reward"):
         columns["decline_reward"] = body.decline_reward.value
-    if item.record.transactionID.nonce > 0:
+    if item.nonce > 0:
         columns["created_timestamp"] = at
     # ROWS
     batch.upsert(Node, since=at, node_id=body.node_id, deleted=False, **columns)

@@ -16,7 +16,7 @@ from ledger.proofs.portable.result import Expected, Transaction, Trusted, Verdic
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
 from ledger.stream.record.formats import V5, V6, VERSIONS, read_record_file
-from ledger.stream.record.item import InvalidItem, ItemSource, RecordItem
+from ledger.stream.record.item import InvalidItem, RecordItem
 from ledger.stream.record.reader import RECORD_CLASS_ID, RECORD_CLASS_VERSION, Reader
 from ledger.stream.record.running_hash import after_hashes, hash_object
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
@@ -153,7 +153,7 @@ def _item(stream_object: bytes, hapi_version: tuple[int, ...]) -> RecordItem:
         messages.parse(messages.Transaction, transaction),
         messages.parse(messages.TransactionRecord, record),
         hapi_version=(major, minor, patch),
-        source=ItemSource(transaction, record),
+        serialized=(transaction, record),
     )
 
 

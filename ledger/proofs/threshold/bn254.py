@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
 
-from ledger.proofs.threshold.encoding import WrongSignature
+from ledger.proofs.threshold.identity import WrongSignature
 
 #: The order of the groups, and the field of coordinates.
 ORDER: Final = 21888242871839275222246405745257275088548364400416034343698204186575808495617

@@ -18,6 +18,10 @@ ID_LENGTH: Final = 32
 FIRST_LEDGER = "importer.block.initialLedgerIdPublication"
 
 
+class WrongSignature(Exception):
+    """A signature, its key or its proof proves nothing; the message says why."""
+
+
 class NoPublication(ValueError):
     """What should be a published ledger is none; the message says why, as the end of a sentence."""
 

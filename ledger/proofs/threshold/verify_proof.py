@@ -2,18 +2,15 @@
 
     python -I verify_proof.py proof.json publication.bin
 
-It needs Python and `py-arkworks-bls12381`. It covers proofs by a block's own signature or a later block's,
-where the nodes of the first address book have signed the key (Schnorr); not WRAPS and record files, which
-`manage.py verify-proof` checks, too. docs/proofs.md has the formulas. Every check raises Refused or passes.
-
-The project itself takes Poseidon and the curve Baby Jubjub from here.
+It covers proofs by a block's own signature or a later block's, with the key proved by Schnorr; not WRAPS and
+record files, which `manage.py verify-proof` checks, too. docs/proofs.md has the formulas.
 """
 
 import hashlib
 import json
 import sys
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -74,11 +71,10 @@ def time_of(data: bytes) -> tuple[int, int]:
 
 
 # THE TREE OF A BLOCK (SHA-384): prefixes 0 for leaves, 1 for nodes with one child, 2 for those with two.
-
 # BlockItem: field numbers, and the section of the block in which items of the kind are.
 HEADER, SIGNED, RESULT, OUTPUT, CHANGES = 1, 4, 5, 6, 7
-SECTIONS = {HEADER: 2, SIGNED: 1, RESULT: 2, OUTPUT: 2, CHANGES: 3}
-ABOVE = 5
+SINGLES = {"block_header": HEADER, "signed_transaction": SIGNED, "transaction_result": RESULT}
+SECTIONS, ABOVE = {HEADER: 2, SIGNED: 1, RESULT: 2, OUTPUT: 2, CHANGES: 3}, 5
 
 
 def sha384(data: bytes) -> bytes:
@@ -96,14 +92,12 @@ def node(left: bytes, right: bytes) -> bytes:
 def climb(digest: bytes, path: list[tuple[bytes, bool]]) -> bytes:
     for sibling, is_left in path:
         require(len(sibling) == 48 or not (sibling or is_left), "a step of a path is none")
-        if not sibling:
-            digest = sha384(b"\1" + digest)
-        else:
-            digest = node(sibling, digest) if is_left else node(digest, sibling)
+        pair = sibling + digest if is_left else digest + sibling
+        digest = sha384(b"\2" + pair if sibling else b"\1" + digest)
     return digest
 
 
-def path_of(item: dict[str, Any]) -> list[tuple[bytes, bool]]:
+def path_of(item: Any) -> list[tuple[bytes, bool]]:
     return [(b64decode(step["hash"], validate=True), step["is_left"]) for step in item["path"]]
 
 
@@ -112,16 +106,12 @@ def check_path(kind: int, item: dict[str, Any], block: dict[str, Any], root: byt
     data, path = b64decode(item["item"]), path_of(item)
     require([number for number, _ in fields(data)] == [kind], "an item is of another kind than it is called")
     place = 3 + SECTIONS[kind]
-    wanted = [bool(place >> level & 1) for level in range(3)]
+    wanted = [*((True, bool(place >> level & 1)) for level in range(3)), (False, False), (True, True)]
     require(len(path) >= ABOVE and all(sibling for sibling, _ in path[:-ABOVE]), "a path is too short")
     last = path[-ABOVE:]
-    require(
-        all(sibling and is_left == side for (sibling, is_left), side in zip(last[:3], wanted, strict=True))
-        and not last[3][0]
-        and last[4][0] == leaf(b64decode(block["timestamp"]))
-        and last[4][1],
-        "a path does not go where items of its kind are",
-    )
+    goes_there = [(bool(sibling), is_left) for sibling, is_left in last] == wanted
+    is_beside_time = last[4][0] == leaf(b64decode(block["timestamp"]))
+    require(goes_there and is_beside_time, "a path does not go where items of its kind are")
     footer = [b64decode(block["footer"][name]) for name in (
         "previous_block_root_hash", "root_hash_of_all_block_hashes_tree", "start_of_block_state_root_hash"
     )]  # fmt: skip
@@ -142,7 +132,6 @@ def complete_roots(leaves: list[bytes]) -> list[bytes]:
 
 
 # WHICH RESULT IS WHOSE: as many transactions as results are before the two.
-
 BATCH, STATE_SIGNATURE = 74, 65
 MAYBE_WITHOUT_RESULT = {66, 67, 68, 69, 70, 71, 72, 81}
 NOT_DATA = {1, 2, 3, 4, 5, 6, 73, 1001, 1002}
@@ -154,20 +143,21 @@ def kind_of(body: bytes) -> int:
 
 
 def check_order(items: dict[str, Any], before: dict[str, list[str]]) -> None:
-    header, signed, result = (
-        b64decode(items[name]["item"])
-        for name in ("block_header", "signed_transaction", "transaction_result")
-    )
-    earlier = [b64decode(each) for each in before["signed_transaction"]]
-    outputs = [b64decode(each) for each in before["outputs"]]
+    header, signed, result = (b64decode(items[name]["item"]) for name in SINGLES)
+    earlier, outputs = (list(map(b64decode, before[name])) for name in ("signed_transaction", "outputs"))
     require(all([number for number, _ in fields(each)] == [SIGNED] for each in earlier), "before is wrong")
-    kinds = [[number for number, _ in fields(each)] for each in outputs]
+    kinds = ([number for number, _ in fields(each)] for each in outputs)
     require(all(kind in ([RESULT], [OUTPUT]) for kind in kinds), "before holds other items than results")
     for name, leaves in (("signed_transaction", earlier), ("transaction_result", [header, *outputs])):
         path = path_of(items[name])[:-ABOVE]
         left = [sibling for sibling, is_left in reversed(path) if is_left]
         require(left == complete_roots(list(map(leaf, leaves))), f"before is not what is before the {name}")
-    bodies = [field(each, SIGNED, 1) for each in (*earlier, signed)]
+    check_numbers([*earlier, signed], outputs, result)
+
+
+def check_numbers(signed: list[bytes], outputs: list[bytes], result: bytes) -> None:
+    """Require that a result is of the last of these items, as their numbers tell it."""
+    bodies = [field(each, SIGNED, 1) for each in signed]
     require(kind_of(bodies[-1]) != STATE_SIGNATURE, "it is a signature of the state, which has no result")
     bodies = [body for body in bodies if kind_of(body) != STATE_SIGNATURE]
     after_batch, batches = False, []
@@ -178,7 +168,7 @@ def check_order(items: dict[str, Any], before: dict[str, list[str]]) -> None:
         require(not (after_batch and is_child), "a child after a batch hides which result is whose")
         batches.append(kind == BATCH)
     count, times = 0, set()
-    for data in (each for each, kind in zip(outputs, kinds, strict=True) if kind == [RESULT]):
+    for data in (each for each in outputs if field(each, RESULT, default=None) is not None):
         parent = field(data, RESULT, 3, default=None)
         if parent is not None and time_of(parent) in times:
             continue
@@ -191,8 +181,6 @@ def check_order(items: dict[str, Any], before: dict[str, list[str]]) -> None:
 
 
 # THE SIGNATURE OF THE BLOCK, or of a later one.
-
-
 def signed_root(proof: bytes, number: int, root: bytes) -> tuple[bytes, bytes]:
     """Return the root hash that is signed, and the threshold signature."""
     require(field(proof, 1, default=0) == number, "the block's proof is one of another block")
@@ -206,22 +194,26 @@ def signed_root(proof: bytes, number: int, root: bytes) -> tuple[bytes, bytes]:
     way = [(field(step, 2), bool(field(step, 1, default=0))) for step in steps]
     # Five steps for each block on the way: the fourth is single, the fifth has the time on the left.
     form = [(at % 5 != 3, at % 5 == 4) for at in range(len(way))]
-    require(
-        len(way) % 5 == 4 and form == [(bool(sibling), left) for sibling, left in way] and field(paths[0], 6),
-        "the way to the later block is written otherwise than by a network",
-    )
-    return climb(root, [*way, (leaf(field(paths[0], 6)), True)]), field(state, 2, 1)
+    time, is_way = field(paths[0], 6), form == [(bool(sibling), left) for sibling, left in way]
+    is_way = is_way and len(way) % 5 == 4
+    require(time and is_way, "the way to the later block is written otherwise than by a network")
+    return climb(root, [*way, (leaf(time), True)]), field(state, 2, 1)
 
 
 # HINTS over BLS12-381
-
 ORDER = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 KEY, SIGNATURE, SCHNORR = 1096, 1632, 192
+MESSAGE_TAG = b"BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_"
+UNPROVED = "its proof does not hold: these are not the keys and weights of its nodes"
+NOT_SUM = "its proof does not hold: this is not the sum of its nodes' keys"
+SIGNATURE_FORM = "1n2" + 11 * "1" + 8 * "n"
+# Pairings of which the product has to be one: points of G1, their powers, and points of G2 by name.
+Equation = list[tuple[G1Point, int, str]]
 
 
 def number_of(data: bytes, below: int) -> int:
     value = int.from_bytes(data, "little")
-    require(value < below, "a number is greater than the order of its curve")
+    require(value < below, "a number in it is greater than the order of the curve")
     return value
 
 
@@ -229,60 +221,65 @@ def scalar(number: int) -> Scalar:
     return Scalar.from_le_bytes((number % ORDER).to_bytes(32, "little"))
 
 
-class Points:
-    """Reads points and numbers one after another."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-    def take(self, length: int) -> bytes:
-        part, self.data = self.data[:length], self.data[length:]
-        require(len(part) == length and (length < 96 or any(part)), "a point or number is missing")
-        return part
-
-    def number(self) -> int:
-        return number_of(self.take(32), ORDER)
-
-    def g1(self) -> G1Point:
-        data = self.take(96)
-        return G1Point.identity() if data == b"\x40" + bytes(95) else G1Point.from_xy_bytes_be(data)
-
-    def g2(self) -> G2Point:
-        data = self.take(192)
-        swapped = data[48:96] + data[:48] + data[144:] + data[96:144]
-        return G2Point.identity() if data == b"\x40" + bytes(191) else G2Point.from_xy_bytes_be(swapped)
+def read(data: bytes, form: str) -> list[Any]:
+    """Read numbers (n), points of G1 (1) and points of G2 (2) one after another."""
+    values: list[Any] = []
+    for kind in form:
+        length = {"n": 32, "1": 96, "2": 192}[kind]
+        part, data = data[:length], data[length:]
+        group = G1Point if kind == "1" else G2Point
+        if kind == "n":
+            values.append(number_of(part, ORDER))
+        elif part == b"\x40" + bytes(length - 1):
+            values.append(group.identity())
+        else:
+            # The library takes zeros for infinity, too, and has the real parts of G2 first.
+            require(any(part), "a point in it is missing, or has coordinates of zero")
+            real_first = part[48:96] + part[:48] + part[144:] + part[96:144]
+            values.append(group.from_xy_bytes_be(part if kind == "1" else real_first))
+    return values
 
 
-def challenge(content: bytes) -> int:
+def key_parts(data: bytes) -> tuple[Any, ...]:
+    """Return the commitments to the keys and weights of all nodes, behind the number of places for them."""
+    require(len(data) == KEY, f"its verification key has {len(data)} bytes, not {KEY}")
+    slots = int.from_bytes(data[:8], "little")
+    is_power = 1 < slots <= 1 << 20 and slots & (slots - 1) == 0
+    require(is_power, f"its verification key has {slots} slots, which is no power of two")
+    parts = read(data[8:], "n1221122")
+    require(parts[1:3] == [G1Point(), G2Point()], "its verification key has other generators than the curve")
+    return slots, *parts
+
+
+def challenge(key: tuple[Any, ...], signature: list[Any]) -> int:
     """RFC 9380, expand_message_xmd with SHA-256 to 48 bytes, but 48 zeros in front instead of 64."""
-    name = b"HINTS_SIG_BLS12381:FIAT_SHAMIR"
-    tag = name + bytes([len(name)])
+    _, _, _, _, h1, _, weights, keys, _ = key
+    aggregate, weight, _, bitmap, qx, qx_tau, qz, sums, q1, q3, q2, q4, *_ = signature
+    transcript: Any = (keys, h1, aggregate, weight, weights, bitmap, sums, qx, qz, qx_tau, q1, q2, q3, q4)
+    content = b"".join(
+        part.to_bytes(32, "little") if isinstance(part, int) else bytes(part.to_compressed_bytes())
+        for part in transcript
+    )
+    tag = b"HINTS_SIG_BLS12381:FIAT_SHAMIR\x1e"
     first = hashlib.sha256(bytes(48) + content + b"\0\x30\0" + tag).digest()
     one = hashlib.sha256(first + b"\1" + tag).digest()
     two = hashlib.sha256(bytes(a ^ b for a, b in zip(first, one, strict=True)) + b"\2" + tag).digest()
     return int.from_bytes((one + two)[:48], "big") % ORDER
 
 
-def check_hints(key: bytes, message: bytes, signature: bytes) -> tuple[int, int]:
-    """Return the weight of the signers, and that of all nodes."""
-    slots, read = int.from_bytes(key[:8], "little"), Points(key[8:])
-    require(1 < slots <= 1 << 20 and slots & (slots - 1) == 0, "its slots are no power of two")
-    total, g0, h0, h1 = read.number(), read.g1(), read.g2(), read.g2()
-    last_lagrange, weights, keys, vanishing = read.g1(), read.g1(), read.g2(), read.g2()
-    require(g0 == G1Point() and h0 == G2Point(), "the key has other generators than the curve's")
-    read = Points(signature)
-    aggregate, weight, summed = read.g1(), read.number(), read.g2()
-    bitmap, qx, qx_tau, qz, sums, q1, q3, q2, q4, opening, opening_before = (read.g1() for _ in range(11))
-    s_at, s_before, w_at, b_at, q1_at, q3_at, q2_at, q4_at = (read.number() for _ in range(8))
-    require(total >= weight and 2 * weight > total, "the signers have not more than half of the weight")
-    transcript: Any = (keys, h1, aggregate, weight, weights, bitmap, sums, qx, qz, qx_tau, q1, q2, q3, q4)
-    r = challenge(b"".join(
-        part.to_bytes(32, "little") if isinstance(part, int) else bytes(part.to_compressed_bytes())
-        for part in transcript
-    ))  # fmt: skip
-    root = pow(7, (ORDER - 1) // slots, ORDER)
-    last = pow(root, slots - 1, ORDER)
-    require(r != last, "the challenge is a root of unity")
+def equations_of(key: tuple[Any, ...], message: bytes, data: bytes) -> tuple[dict[str, G2Point], list[Any]]:
+    """Return the equations that remain to be checked, each with what is wrong if it does not hold."""
+    slots, total, g0, h0, h1, last_lagrange, weights, keys, vanishing = key
+    require(len(data) == SIGNATURE, f"it has {len(data)} bytes, not {SIGNATURE}")
+    signature = read(data, SIGNATURE_FORM)
+    aggregate, weight, summed, bitmap, qx, qx_tau, qz, sums, q1, q3, q2, q4 = signature[:12]
+    opening, opening_before, s_at, s_before, w_at, b_at, q1_at, q3_at, q2_at, q4_at = signature[12:]
+    have = f"nodes with a weight of {weight}"
+    require(weight <= total, f"{have} have signed, but all nodes together have {total}")
+    require(2 * weight > total, f"{have} of {total} have signed, which is not more than half")
+    r, root = challenge(key, signature), pow(7, (ORDER - 1) // slots, ORDER)
+    last, before = pow(root, slots - 1, ORDER), r * pow(root, -1, ORDER) % ORDER
+    require(r != last, UNPROVED)
     zero = (pow(r, slots, ORDER) - 1) % ORDER
     lagrange = last * pow(slots, -1, ORDER) * zero * pow(r - last, -1, ORDER) % ORDER
     for relation in (
@@ -291,34 +288,41 @@ def check_hints(key: bytes, message: bytes, signature: bytes) -> tuple[int, int]
         b_at * b_at - b_at - q2_at * zero,
         lagrange * (b_at - 1) - q4_at * zero,
     ):
-        require(relation % ORDER == 0, "a relation of the polynomials does not hold")
+        require(relation % ORDER == 0, UNPROVED)
+    powers = [pow(r, power, ORDER) for power in range(7)]
+    values = s_at, w_at, b_at, q1_at, q3_at, q2_at, q4_at
+    value = sum(power * at_r for power, at_r in zip(powers, values, strict=True))
+    opened = sums, weights, bitmap, q1, q3, q2, q4
+    terms = [(commitment, power, "h0") for commitment, power in zip(opened, powers, strict=True)]
+    # Of the weights the signers' sum is taken away at the last place.
+    terms += [(last_lagrange, -r * weight, "h0"), (g0, -value, "h0"), (opening, r, "h0"), (opening, -1, "h1")]
+    beside = [(opening_before, before, "h0"), (opening_before, -1, "h1")]
+    seconds = {"h0": h0, "h1": h1, "keys": keys, "vanishing": vanishing, "summed": summed}
+    seconds["message"] = G2Point.hash_to_curve(message, MESSAGE_TAG)
+    return seconds, [
+        ("it is not a signature of this block", [(aggregate, 1, "message"), (-g0, 1, "summed")]),
+        (NOT_SUM, [(bitmap, 1, "keys"), (-qz, 1, "vanishing"), (qx, -1, "h1"), (aggregate, -1, "h0")]),
+        (NOT_SUM, [(qx, 1, "h1"), (qx_tau, -1, "h0")]),
+        (UNPROVED, terms),
+        (UNPROVED, [(sums, 1, "h0"), (g0, -s_before, "h0"), *beside]),
+    ]
 
-    def equal(left: list[tuple[G1Point, G2Point]], right: list[tuple[G1Point, G2Point]], cause: str) -> None:
-        pairs = [*left, *((-one, other) for one, other in right)]
-        require(GT.pairing_check([one for one, _ in pairs], [other for _, other in pairs]), cause)
 
-    point = G2Point.hash_to_curve(message, b"BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_")
-    equal([(aggregate, point)], [(g0, summed)], "it is not a signature of this block")
-    equal([(bitmap, keys)], [(qz, vanishing), (qx, h1), (aggregate, h0)], "it is not the sum of these keys")
-    equal([(qx, h1)], [(qx_tau, h0)], "the degree of a polynomial is too high")
-    opened = [(sums, s_at), (weights - last_lagrange * scalar(weight), w_at), (bitmap, b_at)]
-    opened += [(q1, q1_at), (q3, q3_at), (q2, q2_at), (q4, q4_at)]
-    combined, value = G1Point.identity(), 0
-    for power, (commitment, at_r) in enumerate(opened):
-        power_of_r = pow(r, power, ORDER)
-        combined, value = combined + commitment * scalar(power_of_r), value + power_of_r * at_r
-    before = r * pow(root, -1, ORDER) % ORDER
-    for commitment, at_place, proof, place in (
-        (combined, value, opening, r),
-        (sums, s_before, opening_before, before),
-    ):
-        left = commitment - g0 * scalar(at_place) + proof * scalar(place)
-        equal([(left, h0)], [(proof, h1)], "a commitment has another value")
-    return weight, total
+def summed(points: Sequence[G1Point], powers: Sequence[int]) -> G1Point:
+    if len(points) == 1:
+        return points[0] if powers[0] == 1 else points[0] * scalar(powers[0])
+    return G1Point.multiexp_unchecked(list(points), list(map(scalar, powers)))
+
+
+def holds(equation: Equation, seconds: dict[str, G2Point]) -> bool:
+    sums: dict[str, list[tuple[G1Point, int]]] = {}
+    for point, power, second in equation:
+        sums.setdefault(second, []).append((point, power))
+    firsts = [summed(*zip(*each, strict=True)) for each in sums.values()]
+    return bool(GT.pairing_check(firsts, [seconds[name] for name in sums]))
 
 
 # POSEIDON over the scalar field of BN254: width 5, 8 full and 60 partial rounds, x^5.
-
 FIELD = 21888242871839275222246405745257275088548364400416034343698204186575808495617
 
 
@@ -371,7 +375,6 @@ def poseidon(data: bytes) -> int:
 
 
 # SCHNORR on Baby Jubjub: the nodes of the first address book have signed the key.
-
 D = 9706598848417545097372247223557719406784115219466060233080913168975159366771
 GROUP = 2736030358979909402780800718157159386076813972158567259200215660948447373041
 GENERATOR = (
@@ -379,6 +382,8 @@ GENERATOR = (
     19298250018296453272277890825869354524455968081175474282777126169995084727839,
 )
 Point = tuple[int, int]
+NEUTRAL: Point = (0, 1)
+SIGNERS = 128  # The most nodes that an address book of this kind has.
 
 
 def add(one: Point, other: Point) -> Point:
@@ -412,49 +417,47 @@ def add_fractions(one: tuple[int, int, int], other: tuple[int, int, int]) -> tup
     return z * less * crossed % FIELD, z * more * (y - x) % FIELD, less * more % FIELD
 
 
-def check_schnorr(publication: bytes, key: bytes, proof: bytes) -> bytes:
-    """Return the id of the ledger whose nodes have signed a key."""
-    ledger_id = field(publication, 1)
-    require(len(ledger_id) == 32, "the ledger's id has not 32 bytes")
-    nodes = [value for number, value in fields(publication) if number == 3]
-    book = sorted((field(each, 1, default=0), field(each, 2, default=0), field(each, 3)) for each in nodes)
-    signed, response, stated = proof[:128], number_of(proof[128:160], GROUP), number_of(proof[160:], GROUP)
-    require(
-        len(book) <= 128 and set(signed) <= {0, 1} and not any(signed[len(book) :]),
-        "its signers are no nodes",
-    )
+def check_schnorr(nodes: list[tuple[int, int, bytes]], ledger_id: bytes, key: bytes, proof: bytes) -> None:
+    """Require that nodes (id, weight, key) with at least half of the weight have signed the ledger's key."""
+    require(len(ledger_id) == 32, f"the ledger's id has {len(ledger_id)} bytes, not 32")
+    book = sorted(nodes)
+    require(len(book) <= SIGNERS, f"the address book has {len(book)} nodes; at most {SIGNERS} can sign a key")
+    signed = proof[:SIGNERS]
+    is_of_book = set(signed) <= {0, 1} and not any(signed[len(book) :])
+    require(is_of_book, "the proof of its key names signers who are not in the address book")
     signers = [each for each, has_signed in zip(book, signed, strict=False) if has_signed]
-    total, weight = (sum(each for _, each, _ in nodes) for nodes in (book, signers))
-    require(total and 2 * weight >= total, "less than half of the weight has signed the key")
-    public: Point = (0, 1)
-    for _, _, data in signers:
-        x, y = (number_of(part, FIELD) for part in (data[:32], data[32:64]))
-        require(len(data) >= 64 and (x * x + y * y - 1 - D * x * x * y * y) % FIELD == 0, "a key is no point")
-        require(times((x, y), GROUP) == (0, 1), "a key is not of the group")
+    total, weight = (sum(each for _, each, _ in those) for those in (book, signers))
+    have = f"nodes with a weight of {weight} of {total} have signed its key"
+    require(total and 2 * weight >= total, f"{have}, which is less than half")
+    response, stated = (number_of(part, GROUP) for part in (proof[SIGNERS:-32], proof[-32:]))
+    public: Point = NEUTRAL
+    for node_id, _, data in signers:
+        x, y = (int.from_bytes(part, "little") for part in (data[:32], data[32:64]))
+        is_on_curve = (x * x + y * y - 1 - D * x * x * y * y) % FIELD == 0
+        is_point = len(data) >= 64 and max(x, y) < FIELD and is_on_curve
+        require(is_point, f"the key of node {node_id} is no point of the curve")
+        is_of_group = times((x, y), GROUP) == NEUTRAL
+        require(is_of_group, f"the key of node {node_id} is not one of the generator's group")
         public = add(public, (x, y))
     commitment = add(times(GENERATOR, response), times(public, stated))
-    content = b"".join(each.to_bytes(32, "little") for each in (*public, *commitment))
-    content += ledger_id + poseidon(key).to_bytes(32, "little")
-    found = int.from_bytes(hashlib.blake2s(content).digest()[:31], "little") % GROUP
-    require(found == stated, "the key is not signed by the nodes of the ledger")
-    return bytes(ledger_id)
+    found = schnorr_challenge(public, commitment, ledger_id + poseidon(key).to_bytes(32, "little"))
+    require(found == stated, "its key is not signed by the nodes of the ledger")
+
+
+def schnorr_challenge(public: Point, commitment: Point, message: bytes) -> int:
+    content = b"".join(each.to_bytes(32, "little") for each in (*public, *commitment)) + message
+    return int.from_bytes(hashlib.blake2s(content).digest()[:31], "little") % GROUP
 
 
 # ALL OF IT
-
-
 def verify(document: dict[str, Any], publication: bytes) -> str:
     """Return what is proved, in words. Errors: Refused."""
     require(document["version"] == 7 and document["batch_position"] is None, "this kind is not covered")
     require(document["before"], "without the items before, a result is not proved")
     block, items = document["block"], document["items"]
-    header, signed, result = (
-        b64decode(items[name]["item"])
-        for name in ("block_header", "signed_transaction", "transaction_result")
-    )
+    header, signed, result = (b64decode(items[name]["item"]) for name in SINGLES)
     root = bytes.fromhex(block["hash"].removeprefix("0x"))
-    singles = ((HEADER, "block_header"), (SIGNED, "signed_transaction"), (RESULT, "transaction_result"))
-    for kind, name in singles:
+    for name, kind in SINGLES.items():
         check_path(kind, items[name], block, root)
     for kind, name in ((OUTPUT, "transaction_output"), (CHANGES, "state_changes")):
         for item in items[name]:
@@ -466,16 +469,21 @@ def verify(document: dict[str, Any], publication: bytes) -> str:
     check_order(items, document["before"])
     stated = field(field(signed, SIGNED, 1), 1)
     account = [field(stated, 2, each, default=0) for each in (1, 2, 3)]
-    seconds, nanos = time_of(field(stated, 1))
     at = "{}.{:09}".format(*time_of(field(result, RESULT, 2)))
-    name = f"{'.'.join(map(str, account))}-{seconds}-{nanos:09}"
+    name = "{}.{}.{}-{}-{:09}".format(*account, *time_of(field(stated, 1)))
     found = name, field(stated, 4, default=0), field(result, RESULT, 5, default=None) is not None, at
     wanted = tuple(document[each] for each in ("transaction_id", "nonce", "scheduled", "consensus_timestamp"))
     require(found == wanted, "the transaction is not the one that the document states")
     message, signature = signed_root(b64decode(block["proof"]), block["number"], root)
     require(len(signature) == KEY + SIGNATURE + SCHNORR, "its key is not proved by Schnorr: not covered")
-    ledger_id = check_schnorr(publication, signature[:KEY], signature[KEY + SIGNATURE :])
-    weight, total = check_hints(signature[:KEY], message, signature[KEY:-SCHNORR])
+    ledger_id, key = field(publication, 1), signature[:KEY]
+    nodes = [value for number, value in fields(publication) if number == 3]
+    book = [(field(each, 1, default=0), field(each, 2, default=0), field(each, 3)) for each in nodes]
+    check_schnorr(book, ledger_id, key, signature[KEY + SIGNATURE :])
+    others, equations = equations_of(key_parts(key), message, signature[KEY:-SCHNORR])
+    for cause, equation in equations:
+        require(holds(equation, others), cause)
+    total, weight = (int.from_bytes(signature[at : at + 32], "little") for at in (8, KEY + 96))
     return (
         f"Proved: transaction {name} reached consensus at {at} with the result code "
         f"{field(result, RESULT, 1, default=0)}, in block {block['number']}, signed by nodes of ledger "

@@ -12,22 +12,36 @@ from typing import Final, TypeVar
 
 from ledger.proofs.threshold import bn254
 from ledger.proofs.threshold.bn254 import Pair, Point2
-from ledger.proofs.threshold.encoding import Values, WrongSignature
-from ledger.proofs.threshold.identity import ID_LENGTH
+from ledger.proofs.threshold.identity import ID_LENGTH, WrongSignature
 from ledger.proofs.threshold.verify_proof import poseidon
 
 LENGTH: Final = 704
 KEY_LENGTH: Final = 1768
 
-_G1, _G2, _COUNT = 32, 64, 8
+_SCALAR, _G1, _G2, _COUNT = 32, 32, 64, 8
 _INPUTS = 40
 _LIMBS, _LIMB_BITS = 5, 55
 
 Value = TypeVar("Value")
 
 
-class _Values(Values):
-    ORDER = bn254.ORDER
+class _Values:
+    """Reads values one after another."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def take(self, length: int) -> bytes:
+        """Return the next bytes, fewer at the end."""
+        part = self._data[self._at : self._at + length]
+        self._at += length
+        return part
+
+    def scalar(self) -> int:
+        number = int.from_bytes(self.take(_SCALAR), "little")
+        if number >= bn254.ORDER:
+            raise WrongSignature("a number in it is greater than the order of the curve")
+        return number
 
     def count(self, wanted: int) -> None:
         if (stated := int.from_bytes(self.take(_COUNT), "little")) != wanted:

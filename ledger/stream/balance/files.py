@@ -7,14 +7,14 @@ has to have signed them.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from ledger.stream.balance import names
 from ledger.stream.balance.balance_file import BalanceFile, read_balance_file
-from ledger.stream.errors import StreamFileError
-from ledger.stream.signature.quorum import Quorum, SignedHashes, Votes, by_reason
-from ledger.stream.source.stream_file import UNKNOWN_NODE, node_of
+from ledger.stream.signature.quorum import Quorum, SignedHashes, Votes
+from ledger.stream.source.stream_file import UNKNOWN_NODE, content_at, first_intact, node_of
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,12 @@ class LocalBalances:
         """
         if quorum is None or not self.published:
             node, path = next(iter(self.copies.items()))
-            return read_balance_file(self.name, _content(path)), ()
+            return read_balance_file(self.name, content_at(path)), ()
         votes = Votes(names.signature_name(self.name), quorum)
         for node, path in self.signatures.items():
-            votes.add_file(node, _content(path))
+            votes.add_file(node, content_at(path))
         signed = votes.require()
-        signers = [node for node in self.copies if node in signed.signers]
-        return read_signed(signed, signers, lambda node: _content(self.copies[node]))
+        return read_signed(signed, self.copies, lambda node: content_at(self.copies[node]))
 
 
 def read_signed(
@@ -58,22 +57,13 @@ def read_signed(
 
     `content_at` returns the bytes that a node has. Errors: StreamFileError.
     """
-    problems: dict[int, str] = {}
-    for node in nodes:
-        try:
-            file = read_balance_file(signed.data_name, content_at(node))
-            signed.check(file)
-        except StreamFileError as error:
-            problems[node] = error.cause
-            continue
-        return file, signed.signers
-    raise StreamFileError(
-        signed.data_name,
-        0,
-        "none of the nodes that signed it has an intact copy"
-        + (f"; {by_reason(problems)}" if problems else ""),
-        "Put an intact copy beside a signature.",
-    )
+
+    def read(node: int) -> BalanceFile:
+        file = read_balance_file(signed.data_name, content_at(node))
+        signed.check(file)
+        return file
+
+    return first_intact(signed, {node: partial(read, node) for node in nodes}), signed.signers
 
 
 def find_balance_files(paths: Iterable[Path]) -> list[LocalBalances]:
@@ -97,10 +87,3 @@ def find_balance_files(paths: Iterable[Path]) -> list[LocalBalances]:
 
 def _files(path: Path) -> Iterable[Path]:
     return sorted(path.rglob("*_Balances.*")) if path.is_dir() else [path]
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise StreamFileError(str(path), 0, f"cannot be read: {error.strerror}") from error

@@ -10,13 +10,11 @@ from functools import cache
 
 import zstandard
 
-from ledger.proofs.threshold.encoding import WrongSignature
-from ledger.proofs.threshold.identity import FIRST_LEDGER, LedgerIdentity
+from ledger.proofs.threshold.identity import FIRST_LEDGER, LedgerIdentity, WrongSignature
 from ledger.stream.block import names
 from ledger.stream.block.items import BlockContent, read_items
 from ledger.stream.block.records.record import record_items
 from ledger.stream.block.signature import RECORD_FILE, signature_of
-from ledger.stream.block.tree import HashedTree
 from ledger.stream.block.wrapped import read_wrapped
 from ledger.stream.content import MAX_STORED, content_of
 from ledger.stream.errors import NoTrustedSigners, StreamFileError, damaged
@@ -45,7 +43,7 @@ def read_block_file(name: str, data: bytes) -> RecordFile:
     Errors: StreamFileError when it is no block file, corrupt, or of another number than its name says.
     """
     parsed = names.parse(name)
-    block = read_items(parsed.name, content_of(parsed, data, most=most_bytes()), HashedTree())
+    block = read_items(parsed.name, content_of(parsed, data, most=most_bytes()))
     file = of_content(block, parsed.number, len(data))
     file.original = data
     return file

@@ -6,7 +6,7 @@ signature of the state) and not one of the ledger. The inner transactions of a b
 body: a result without a signed_transaction belongs to the next of them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -14,7 +14,8 @@ from typing import Any
 from google.protobuf.message_factory import GetMessageClass
 
 from ledger.stream.block.records.genesis import GenesisState, genesis_state
-from ledger.stream.block.tree import PREFIXED_SINCE, BlockTree, HashedTree, Sibling
+from ledger.stream.block.records.message import Records
+from ledger.stream.block.tree import PREFIXED_SINCE, BlockTree
 from ledger.stream.errors import StreamFileError, damaged
 from ledger.stream.record.item import HapiVersion
 from mirror.core.values import timestamp
@@ -32,8 +33,9 @@ from mirror.core.values.hashes import SHA_384_LENGTH
 _ITEMS = Block.ITEMS_FIELD_NUMBER
 _SHA2_384 = 0  # enum BlockHashAlgorithm
 # Of these the serialized value is taken.
-_AS_BYTES = frozenset(("signed_transaction", "state_changes"))
+_AS_BYTES = frozenset(("signed_transaction", "state_changes", "transaction_result", "record_file"))
 _CHANGED_AT = StateChanges.CONSENSUS_TIMESTAMP_FIELD_NUMBER
+_NUMBERS = {field.name: field.number for field in BlockItem.DESCRIPTOR.fields}
 # The first byte of an item of one field -> the name of the field, and its class if it is parsed.
 _FIELDS: dict[int, tuple[str, Any]] = {
     field.number << 3 | wire.LENGTH_DELIMITED: (
@@ -47,18 +49,14 @@ _FIELDS: dict[int, tuple[str, Any]] = {
 _BATCH = wire.length_delimited(TransactionBody.ATOMIC_BATCH_FIELD_NUMBER, b"")[:-1]
 # Blocks that are not whole have these; what was left out may have changed the ledger.
 _LEFT_OUT = frozenset(("filtered_single_item", "redacted_item"))
-_BEFORE_PROOF = frozenset(
-    ("round_header", "event_header", "signed_transaction", "transaction_result", "transaction_output",
-     "trace_data", "state_changes", "record_file", "block_footer")
-)  # fmt: skip
 
 
 @dataclass(slots=True)
 class BlockTransaction:
     """One transaction with the network's items about it; `position` is where the first of them starts.
 
-    `signed` is the serialized SignedTransaction; the lists hold TransactionOutput, TraceData, and serialized
-    StateChanges: most transactions need nothing of these.
+    `signed` is the serialized SignedTransaction, `result` a message of `records.message`; the lists hold
+    TransactionOutput, TraceData, and serialized StateChanges: most transactions need nothing of these.
     """
 
     position: int
@@ -121,14 +119,10 @@ class BlockContent:
             raise damaged(self.name, str(error)) from error
 
     def root_hash(self) -> bytes:
-        return self.tree.root(*self._time_and_footer, prefixed=self.prefixed)
-
-    def paths(self, places: Iterable[tuple[str, int]]) -> list[list[Sibling]]:
-        """Return the paths from items, by kind and index in the section of the kind, to the root hash."""
-        return self.tree.paths(places, *self._time_and_footer, prefixed=self.prefixed)
+        return self.tree.root(*self.time_and_footer)
 
     @property
-    def _time_and_footer(self) -> tuple[bytes, tuple[bytes, bytes, bytes]]:
+    def time_and_footer(self) -> tuple[bytes, tuple[bytes, bytes, bytes]]:
         """The serialized time of the header, and the hashes of the footer in field order."""
         footer = self.footer
         return self.header.block_timestamp.SerializeToString(), (
@@ -138,9 +132,9 @@ class BlockContent:
         )
 
 
-def read_items(name: str, content: bytes, tree: BlockTree | None = None) -> BlockContent:
-    """Read a block; `tree` is an empty one of another kind than by default. Errors: StreamFileError."""
-    reader = BlockReader(name, tree)
+def read_items(name: str, content: bytes) -> BlockContent:
+    """Read a block. Errors: StreamFileError."""
+    reader = BlockReader(name)
     position = 0
     try:
         for position, value, end in wire.elements(content, _ITEMS):
@@ -155,10 +149,11 @@ def read_items(name: str, content: bytes, tree: BlockTree | None = None) -> Bloc
 class BlockReader:
     """Reads a block item by item. `name` is what errors call it until its number is known."""
 
-    def __init__(self, name: str, tree: BlockTree | None = None) -> None:
-        """`tree` is an empty one of another kind than by default."""
+    def __init__(self, name: str) -> None:
         #: What has been read so far; the last of its transactions may go on.
-        self.block = BlockContent(name, tree=BlockTree() if tree is None else tree)
+        self.block = BlockContent(name)
+        self._awaited, self._wanted = _FIRST, "a block_header"
+        self._results = Records().records
         self._position = 0
         self._at: BlockTransaction | None = None  # the transaction whose items are being read
         # The signed transactions that may be batches.
@@ -168,22 +163,12 @@ class BlockReader:
     def add(self, position: int, serialized: bytes) -> None:
         """Add an item that starts at a position. Errors: StreamFileError, DecodeError."""
         self._position = position
-        kind, message = _parsed(serialized)
-        block = self.block
-        if kind in _LEFT_OUT:
-            raise self._failure(f"the block has a {kind} in place of an item that was left out")
-        if block.header is None:
-            self._expect(kind == "block_header", kind, "a block_header")
-            self._header(message)
-        elif block.footer is None:
-            self._expect(kind in _BEFORE_PROOF, kind, "an item of a round or a block_footer")
-            _TAKE[kind](self, message)
-            if kind == "record_file":
-                block.record_file = wire.last_bytes(serialized, BlockItem.RECORD_FILE_FIELD_NUMBER)
-        else:
-            self._expect(kind == "block_proof", kind, "a block_proof")
-            block.proofs.append(message)
-        block.tree.add(kind, serialized)
+        kind, value = _parsed(serialized)
+        take = self._awaited.get(kind)
+        if take is None:
+            raise self._unexpected(kind)
+        take(self, value)
+        self.block.tree.add(kind, serialized)
 
     def finish(self, length: int) -> BlockContent:
         """Return the block of this length. Errors: StreamFileError if it is not whole."""
@@ -194,24 +179,26 @@ class BlockReader:
         if block.record_file is not None and (block.transactions or block.rounds):
             raise self._failure("a block that wraps a record file holds nothing else")
         block.transactions = [each for each in block.transactions if each.result is not None]
+        block.tree.begin(prefixed=block.prefixed)
         return block
 
-    def _expect(self, holds: bool, kind: str, wanted: str) -> None:
-        if not holds:
-            raise self._failure(f"the block goes on with {kind or 'an unknown item'}, not with {wanted}")
+    def _unexpected(self, kind: str) -> StreamFileError:
+        if kind in _LEFT_OUT:
+            return self._failure(f"the block has a {kind} in place of an item that was left out")
+        return self._failure(f"the block goes on with {kind or 'an unknown item'}, not with {self._wanted}")
 
     def _failure(self, cause: str) -> StreamFileError:
         return damaged(self.block.name, cause, self._position)
 
-    def _header(self, header: Any) -> None:
+    def _block_header(self, header: Any) -> None:
         if header.hash_algorithm != _SHA2_384:
             raise self._failure(f"its hash algorithm is {header.hash_algorithm}, not {_SHA2_384} (SHA2-384)")
         if not header.HasField("block_timestamp"):
             raise self._failure("its header has no block timestamp")
         self.block.header = header
-        tree = self.block.tree
-        if isinstance(tree, HashedTree) and self.block.prefixed:
-            tree.begin()
+        self._awaited, self._wanted = _BEFORE_PROOF, "an item of a round or a block_footer"
+        if self.block.prefixed:
+            self.block.tree.begin(prefixed=True)
 
     def _block_footer(self, footer: Any) -> None:
         for what, digest in footer.ListFields():
@@ -220,6 +207,10 @@ class BlockReader:
         if len(footer.ListFields()) != len(footer.DESCRIPTOR.fields):
             raise self._failure("the footer lacks a hash")
         self.block.footer = footer
+        self._awaited, self._wanted = _PROOFS, "a block_proof"
+
+    def _block_proof(self, proof: Any) -> None:
+        self.block.proofs.append(proof)
 
     def _round_header(self, header: Any) -> None:
         self._at = None
@@ -230,9 +221,10 @@ class BlockReader:
     def _event_header(self, header: Any) -> None:
         self._at = None
 
-    def _record_file(self, record_file: Any) -> None:
+    def _record_file(self, record_file: bytes) -> None:
         if self.block.record_file is not None:
             raise self._failure("a block that wraps a record file holds nothing else")
+        self.block.record_file = record_file
 
     def _signed_transaction(self, signed: bytes) -> BlockTransaction:
         self._at = BlockTransaction(self._position, signed)
@@ -241,8 +233,10 @@ class BlockReader:
         self.block.transactions.append(self._at)
         return self._at
 
-    def _transaction_result(self, result: Any) -> None:
-        if not result.HasField("consensus_timestamp"):
+    def _transaction_result(self, content: bytes) -> None:
+        result = self._results.add()
+        result.MergeFromString(content)
+        if not result.HasField("consensusTimestamp"):
             raise self._failure("the transaction_result has no consensus timestamp")
         at = self._at
         if at is None or at.result is not None:
@@ -278,12 +272,12 @@ class BlockReader:
         at, block = self._at, self.block
         if at is not None and at.result is not None and block.header.number:
             # Nearly all begin with the time of their transaction.
-            time = at.result.consensus_timestamp.SerializeToString()
+            time = at.result.consensusTimestamp.SerializeToString()
             if content.startswith(wire.length_delimited(_CHANGED_AT, time)):
                 at.serialized_changes.append(content)
                 return
         changes = messages.parse(StateChanges, content)
-        if at and at.result and changes.consensus_timestamp == at.result.consensus_timestamp:
+        if at and at.result and changes.consensus_timestamp == at.result.consensusTimestamp:
             at.serialized_changes.append(content)
             return
         self._at = None
@@ -292,14 +286,25 @@ class BlockReader:
             block.first_changes.extend(changes.state_changes)
 
 
-# What takes an item of each kind that may be between header and proofs.
-_TAKE: dict[str, Callable[[BlockReader, Any], None]] = {
-    kind: getattr(BlockReader, f"_{kind}") for kind in _BEFORE_PROOF
+# What takes an item of each kind: first, then up to the footer, and after it.
+_TakeByKind = Mapping[str, Callable[[BlockReader, Any], object]]
+_FIRST: _TakeByKind = {"block_header": BlockReader._block_header}
+_BEFORE_PROOF: _TakeByKind = {
+    "round_header": BlockReader._round_header,
+    "event_header": BlockReader._event_header,
+    "signed_transaction": BlockReader._signed_transaction,
+    "transaction_result": BlockReader._transaction_result,
+    "transaction_output": BlockReader._transaction_output,
+    "trace_data": BlockReader._trace_data,
+    "state_changes": BlockReader._state_changes,
+    "record_file": BlockReader._record_file,
+    "block_footer": BlockReader._block_footer,
 }
+_PROOFS: _TakeByKind = {"block_proof": BlockReader._block_proof}
 
 
 def _parsed(serialized: bytes) -> tuple[str, Any]:
-    """Return of what kind a BlockItem is, "" if unknown, and its value. Errors: DecodeError.
+    """Return of what kind a BlockItem is, "" if unknown, and its value, parsed or not. Errors: DecodeError.
 
     Nearly every item is one field, whose message can be parsed without the item around it.
     """
@@ -312,6 +317,6 @@ def _parsed(serialized: bytes) -> tuple[str, Any]:
             return kind, content if message_class is None else messages.parse(message_class, content)
     item = messages.parse(BlockItem, serialized)
     kind = item.WhichOneof("item") or ""
-    if kind == "state_changes":
-        return kind, item.state_changes.SerializeToString()
+    if kind in _AS_BYTES:
+        return kind, wire.last_bytes(serialized, _NUMBERS[kind])
     return kind, getattr(item, kind) if kind else None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.encoding import WrongSignature
+from ledger.proofs.threshold.identity import WrongSignature
 from ledger.stream.block.items import BlockContent
 from ledger.stream.block.tree import Sibling, climb, leaf_of
 from ledger.stream.errors import damaged
@@ -80,5 +80,5 @@ def signed_root(proof: Any, root: bytes) -> bytes:
         if sibling.hash and len(sibling.hash) != SHA_384_LENGTH:
             raise WrongSignature(f"a hash of its proof has {len(sibling.hash)} bytes")
     steps = [Sibling(sibling.hash, sibling.is_left) for sibling in way.siblings]
-    steps.append(Sibling(leaf_of(time.timestamp_leaf, prefixed=True), True))
-    return climb(way.hash, steps, prefixed=True)
+    steps.append(Sibling(leaf_of(time.timestamp_leaf), True))
+    return climb(way.hash, steps)

@@ -18,7 +18,7 @@ from typing import Any
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
-from ledger.stream.record.item import NO_HAPI_VERSION, HapiVersion, InvalidItem, ItemSource, RecordItem
+from ledger.stream.record.item import NO_HAPI_VERSION, HapiVersion, InvalidItem, RecordItem
 from ledger.stream.record.names import StreamFileName
 from ledger.stream.record.reader import HASH_CLASS_ID, MAX_MESSAGE, RECORD_CLASS_ID, Reader
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata, item_failure, times_of
@@ -155,7 +155,7 @@ def _add_item(
             messages.parse(TransactionRecord, record),
             previous=items[-1] if items else None,
             hapi_version=hapi_version,
-            source=ItemSource(transaction, record),
+            serialized=(transaction, record),
         )
     except (DecodeError, InvalidItem) as error:
         raise item_failure(reader.file, len(items), start, error) from error

@@ -1,7 +1,7 @@
 """Record items: a transaction with its record, the same for handlers whatever the format of the file."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from google.protobuf.unknown_fields import UnknownFieldSet
 
@@ -29,30 +29,13 @@ class InvalidItem(ValueError):
     """An item that cannot be read; readers turn it into a StreamFileError that says where the item is."""
 
 
-class ItemSource(NamedTuple):
-    """What a file has of an item besides its Transaction and TransactionRecord.
-
-    `transaction_bytes` and `record_bytes` are these messages serialized, `signed` is the parsed
-    SignedTransaction. A record file needs none of them. `congestion_pricing_multiplier` is None unless the
-    item is from a block.
-    """
-
-    transaction_bytes: bytes | None = None
-    record_bytes: bytes | None = None
-    signed: Any = None
-    from_block: bool = False
-    congestion_pricing_multiplier: int | None = None
-
-
-RECORD_FILE = ItemSource()
-
-
 class RecordItem:
     """A transaction and its record.
 
     `index` is its position in the file. `successful` needs a result that counts as success and, for a child
     whose parent precedes it in the file, a successful parent. `hapi_version` is (0, 0, 0) for files without
-    one. A record `from_block` has fewer fields: `absent` names those that the block does not contain.
+    one. A record `from_block` has fewer fields: `absent` names those that the block does not contain. Its
+    `congestion_pricing_multiplier` is None unless it is from a block.
     `transaction_type` is 0 when it is unknown. `sidecar_records` are TransactionSidecarRecord messages.
     `ethereum` is the Ethereum transaction that the item wraps, set by its handler. `executed_hook` is the
     hook that it called, by owner (encoded) and number, if its block contains it. `hook_call` is the last call
@@ -71,12 +54,10 @@ class RecordItem:
         "absent",
         "account_nonces",
         "body",
-        "congestion_pricing_multiplier",
         "consensus_timestamp",
         "entity_id",
         "ethereum",
         "executed_hook",
-        "from_block",
         "hapi_version",
         "hook_call",
         "index",
@@ -95,6 +76,8 @@ class RecordItem:
         "valid_start_ns",
     )
 
+    from_block = False
+
     def __init__(
         self,
         index: int,
@@ -103,20 +86,20 @@ class RecordItem:
         *,
         previous: "RecordItem | None" = None,
         hapi_version: HapiVersion = NO_HAPI_VERSION,
-        source: ItemSource = RECORD_FILE,
+        serialized: tuple[bytes, bytes] | None = None,
     ) -> None:
-        """`previous` is the item before in the same file. Errors: InvalidItem."""
+        """`previous` is the item before in the same file; `serialized` are both messages, if they are known.
+
+        Errors: InvalidItem.
+        """
         self.index = index
         self.transaction = transaction
         self.record = record
         self.hapi_version = hapi_version
-        (
-            self._transaction_bytes,
-            self._record_bytes,
-            self._signed,
-            self.from_block,
-            self.congestion_pricing_multiplier,
-        ) = source
+        self._transaction_bytes: bytes | None = None
+        self._record_bytes: bytes | None = None
+        if serialized is not None:
+            self._transaction_bytes, self._record_bytes = serialized
         self.sidecar_records: Sequence[Any] = ()
         self.absent: frozenset[str] = _NO_FIELDS
         self.entity_id = 0
@@ -153,15 +136,24 @@ class RecordItem:
                 self.parent = _parent(previous, self.parent_consensus_timestamp)
                 if previous.parent_consensus_timestamp == self.parent_consensus_timestamp:
                     self.hook_call = previous if previous.calls_hook else previous.hook_call
-        self.result: int = record.receipt.status
+        self.result: int = self._status
         self.successful: bool = self.result in result_codes.SUCCESS and (
             self.parent is None or self.parent.successful
         )
 
     @property
+    def _status(self) -> int:
+        status: int = self.record.receipt.status
+        return status
+
+    @property
+    def congestion_pricing_multiplier(self) -> int | None:
+        return None
+
+    @property
     def signature_map(self) -> Any:
         """The SignatureMap of the transaction."""
-        return (self.transaction if self._signed is None else self._signed).sigMap
+        return self._signed.sigMap
 
     @property
     def transaction_bytes(self) -> bytes:
@@ -273,25 +265,25 @@ class RecordItem:
         return result if result.ByteSize() else None
 
     def _parse_body(self) -> Any:
-        transaction, signed = self.transaction, self._signed
-        try:
-            if signed is not None:
-                body_bytes = signed.bodyBytes
-            elif signed_bytes := transaction.signedTransactionBytes:
-                self._signed = signed = SignedTransaction.FromString(signed_bytes)
-                body_bytes = signed.bodyBytes
-            elif transaction.bodyBytes:
-                body_bytes = transaction.bodyBytes
-            elif transaction.HasField("body"):
-                return transaction.body
-            else:
+        self._signed = signed = self._signed_transaction()
+        body_bytes = signed.bodyBytes
+        if not body_bytes and signed is self.transaction:
+            if not signed.HasField("body"):
                 raise InvalidItem("its transaction has no body")
-        except DecodeError as error:
-            raise InvalidItem(f"its signed transaction cannot be parsed ({error})") from error
+            return signed.body
         try:
             return TransactionBody.FromString(body_bytes)
         except DecodeError:
             return self._parse_body_with_odd_text(body_bytes)
+
+    def _signed_transaction(self) -> Any:
+        """Return what has the bytes of the body and the signatures: in older transactions themselves."""
+        if not (signed_bytes := self.transaction.signedTransactionBytes):
+            return self.transaction
+        try:
+            return SignedTransaction.FromString(signed_bytes)
+        except DecodeError as error:
+            raise InvalidItem(f"its signed transaction cannot be parsed ({error})") from error
 
     def _parse_body_with_odd_text(self, body_bytes: bytes) -> Any:
         try:

@@ -14,7 +14,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile
 from ledger.stream.signature.quorum import QuorumAt
-from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile
+from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile, content_at
 
 #: The number of the first block that a source has.
 EARLIEST = -1
@@ -67,20 +67,14 @@ class LocalBlockFile(_Block):
     @property
     def instant(self) -> int:
         """The time of the block (ns), for which it has to be read."""
-        return read_block_time(self.path.as_posix(), self._read())
+        return read_block_time(self.path.as_posix(), content_at(self.path))
 
     @property
     def stored_bytes(self) -> int:
         return 0 if self.file else stored_bytes(self.path)
 
     def record_file(self) -> RecordFile:
-        return self.file or read_block_file(self.path.as_posix(), self._read())
-
-    def _read(self) -> bytes:
-        try:
-            return self.path.read_bytes()
-        except OSError as error:
-            raise StreamFileError(self.name, 0, f"cannot be read: {error.strerror}") from error
+        return self.file or read_block_file(self.path.as_posix(), content_at(self.path))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,14 @@ from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.quorum import QuorumAt, Votes
 from ledger.stream.source.blocks import LocalBlockFile, blocks_below, local_block, stored_bytes
-from ledger.stream.source.stream_file import UNKNOWN_NODE, NodeCopy, StreamFile, node_of, read_verified
+from ledger.stream.source.stream_file import (
+    UNKNOWN_NODE,
+    NodeCopy,
+    StreamFile,
+    content_at,
+    node_of,
+    read_verified,
+)
 
 
 class SourceError(StreamFileError):
@@ -56,7 +63,7 @@ class LocalRecordFile(StreamFile):
         return stored_bytes(self.path)
 
     def read(self) -> bytes:
-        return _content(self.path)
+        return content_at(self.path)
 
     def record_file(self) -> RecordFile:
         return read_record_file(self.name, self.read())
@@ -70,7 +77,7 @@ class LocalRecordFile(StreamFile):
             return self
         votes = Votes(names.signature_name(self.name), quorum_at(self.instant))
         for node_id, path in self.signatures.items():
-            votes.add_file(node_id, _content(path))
+            votes.add_file(node_id, content_at(path))
         copies = (
             NodeCopy(file.name, file.node_id, file.read, file.read_sidecar) for file in (self, *self.copies)
         )
@@ -81,7 +88,7 @@ class LocalRecordFile(StreamFile):
         folder = self.path.parent / names.SIDECAR_FOLDER
         for path in (folder / name, self.path.parent / name):
             if path.is_file():
-                return _content(path)
+                return content_at(path)
         raise SourceError(self.path, f"needs its sidecar {name}, which is missing", f"Put it into {folder}.")
 
 
@@ -138,10 +145,3 @@ def _files_below(folder: Path) -> list[LocalRecordFile]:
         )
         for name, (first, *others) in copies.items()
     ]
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise SourceError(path, f"cannot be read: {error.strerror}") from error

@@ -4,8 +4,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
@@ -18,7 +19,16 @@ from ledger.stream.source import incidents
 
 # The node id of a file whose path does not name the node.
 UNKNOWN_NODE = -1
+Content = TypeVar("Content")
 _ACCOUNT_FOLDER = re.compile(r"([a-z]+)\d+\.\d+\.(\d+)", re.ASCII)
+
+
+def content_at(path: Path) -> bytes:
+    """Return the bytes of a file on disk. Errors: StreamFileError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StreamFileError(str(path), 0, f"cannot be read: {error.strerror}") from error
 
 
 def node_of(path: Path, kind: str) -> int:
@@ -111,34 +121,44 @@ class VerifiedFile(StreamFile):
 def read_verified(signed: SignedHashes, copies: Iterable[NodeCopy], *, sidecars: bool) -> VerifiedFile:
     """Read the file that a quorum signed from the first of the signers that has it intact.
 
-    Without `sidecars` these are not read. Errors: StreamFileError when no signer has an intact copy; it says
-    what is wrong with each.
+    Without `sidecars` these are not read. Errors: StreamFileError.
     """
-    problems: list[tuple[int, str]] = []
+
+    def read(copy: NodeCopy) -> VerifiedFile:
+        record = read_record_file(copy.name, copy.read())
+        signed.check(record)
+        files = {
+            name: read_sidecar_file(name, copy.read_sidecar(name), digest)
+            for _, name, digest, _ in (record.sidecars if sidecars else ())
+        }
+        return VerifiedFile(record.name, copy.node_id, signed.signers, record, files, signed.files)
+
+    return first_intact(signed, {copy.node_id: partial(read, copy) for copy in copies})
+
+
+def first_intact(signed: SignedHashes, copies: Mapping[int, Callable[[], Content]]) -> Content:
+    """Return the first copy by a signer that can be read and is the signed one.
+
+    `copies` read and check the copy of each node. Errors: StreamFileError; it says what is wrong with each.
+    """
+    problems: dict[int, str] = {}
     last: StreamFileError | None = None
-    for copy in copies:
-        if copy.node_id not in signed.signers:
+    for node_id, read in copies.items():
+        if node_id not in signed.signers:
             continue
         try:
-            record = read_record_file(copy.name, copy.read())
-            signed.check(record)
-            files = {
-                name: read_sidecar_file(name, copy.read_sidecar(name), digest)
-                for _, name, digest, _ in (record.sidecars if sidecars else ())
-            }
+            return read()
         except StreamFileError as error:
-            incidents.note_error(f"node {copy.node_id}", error)
-            problems.append((copy.node_id, _reason(copy.name, error)))
+            incidents.note_error(f"node {node_id}", error)
+            problems[node_id] = _reason(signed.data_name, error)
             last = error
-            continue
-        return VerifiedFile(record.name, copy.node_id, signed.signers, record, files, signed.files)
     if last and len(problems) == 1:
         raise last
     raise StreamFileError(
         signed.data_name,
         0,
         "none of the nodes that signed it has an intact copy"
-        + (f"; {by_reason(dict(problems))}" if problems else ""),
+        + (f"; {by_reason(problems)}" if problems else ""),
         "It is tried again while loading goes on; or put an intact copy beside a signature.",
     )
 

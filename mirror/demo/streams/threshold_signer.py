@@ -12,11 +12,24 @@ from typing import Final
 
 from py_arkworks_bls12381 import G1Point, G2Point
 
-from ledger.proofs.threshold import hints, schnorr
+from ledger.proofs.threshold import verify_proof
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
-from ledger.proofs.threshold.verify_proof import GENERATOR, GROUP, ORDER, add, poseidon, scalar, times
+from ledger.proofs.threshold.verify_proof import (
+    GENERATOR,
+    GROUP,
+    MESSAGE_TAG,
+    ORDER,
+    SIGNATURE_FORM,
+    add,
+    key_parts,
+    poseidon,
+    read,
+    scalar,
+    times,
+)
 
 _NUMBER: Final = 32
+_INFINITE: Final = b"\x40"
 
 # The coefficients of a polynomial, the constant first.
 Polynomial = list[int]
@@ -54,7 +67,7 @@ class ThresholdSigner:
 
     @cached_property
     def _root(self) -> int:
-        return hints.root_of_unity(self._slots)
+        return pow(7, (ORDER - 1) // self._slots, ORDER)
 
     def _secret(self, name: object, order: int = ORDER) -> int:
         digest = hashlib.sha512(f"{self.seed} {name}".encode()).digest()
@@ -103,7 +116,7 @@ class ThresholdSigner:
         ]
         # The mean over all places is the constant of the product of keys and bits.
         secret = sum(secrets) * pow(self._slots, -1, ORDER) % ORDER
-        signature = hints.hash_to_curve(message) * scalar(secret)
+        signature = G2Point.hash_to_curve(message, MESSAGE_TAG) * scalar(secret)
         head = _first(secret) + _number(weight) + g2_bytes(signature)
         bitmap = self._polynomial(bits)
         last = self._polynomial([0] * (self._slots - 1) + [1])
@@ -143,9 +156,8 @@ class ThresholdSigner:
     def _challenge(self, beginning: bytes) -> int:
         """Return the point r for a signature of which only its points are known."""
         unknown = g1_bytes(G1Point()) * 2 + bytes(8 * _NUMBER)
-        return hints.challenge_of(
-            hints.VerificationKey.of(self._key), hints.Signature.of(beginning + unknown)
-        )
+        key, signature = key_parts(self._key), read(beginning + unknown, SIGNATURE_FORM)
+        return verify_proof.challenge(key, signature)
 
     # THE PROOF OF THE KEY
 
@@ -154,7 +166,7 @@ class ThresholdSigner:
         secret = self._secret(("history", node), GROUP)
         nonce = self._secret(("possession", node), GROUP)
         key, commitment = times(GENERATOR, secret), times(GENERATOR, nonce)
-        challenge = schnorr.challenge_of(key, commitment, b"")
+        challenge = verify_proof.schnorr_challenge(key, commitment, b"")
         response = (nonce + challenge * secret) % GROUP
         return b"".join(map(_number, (*key, *commitment, challenge, response)))
 
@@ -163,12 +175,16 @@ class ThresholdSigner:
         message = self.identity.ledger_id + poseidon(self._key).to_bytes(_NUMBER, "little")
         secret = sum(self._secret(("history", node), GROUP) for node, _ in self._nodes)
         nonce = self._secret("statement", GROUP)
-        key = schnorr.NEUTRAL
+        key = verify_proof.NEUTRAL
         for each in self.identity.contributors:
-            key = add(key, schnorr.point_of(each))
-        challenge = schnorr.challenge_of(key, times(GENERATOR, nonce), message)
+            x, y = (
+                int.from_bytes(part, "little")
+                for part in (each.key[:_NUMBER], each.key[_NUMBER : 2 * _NUMBER])
+            )
+            key = add(key, (x, y))
+        challenge = verify_proof.schnorr_challenge(key, times(GENERATOR, nonce), message)
         response = (nonce - challenge * secret) % GROUP
-        signed = bytes([1] * len(self._nodes)).ljust(schnorr.POSITIONS, b"\0")
+        signed = bytes([1] * len(self._nodes)).ljust(verify_proof.SIGNERS, b"\0")
         return signed + _number(response) + _number(challenge)
 
     # POLYNOMIALS
@@ -226,15 +242,16 @@ def _times(one: Polynomial, other: Polynomial) -> Polynomial:
 
 
 def g1_bytes(point: G1Point) -> bytes:
-    """Return the coordinates of a point of G1, as `hints` reads them."""
-    return hints.infinity(96) if point == G1Point.identity() else bytes(point.to_xy_bytes_be())
+    """Return the coordinates of a point of G1."""
+    return _INFINITE + bytes(95) if point == G1Point.identity() else bytes(point.to_xy_bytes_be())
 
 
 def g2_bytes(point: G2Point) -> bytes:
-    """Return the coordinates of a point of G2, as `hints` reads them."""
-    return (
-        hints.infinity(192) if point == G2Point.identity() else hints.swapped(bytes(point.to_xy_bytes_be()))
-    )
+    """Return the coordinates of a point of G2, the imaginary parts first."""
+    if point == G2Point.identity():
+        return _INFINITE + bytes(191)
+    data = bytes(point.to_xy_bytes_be())
+    return data[48:96] + data[:48] + data[144:] + data[96:144]
 
 
 def _first(secret: int) -> bytes:

@@ -1,11 +1,10 @@
 """Record files of the past, as far as nodes' folders still have them."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ledger.archive.published_files import FileNotPublished, NodeFolders, PublishedFiles
+from ledger.archive.published_files import FileNotPublished, NodeFolders
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.names import signature_name
 from ledger.stream.source.bucket import Access, open_bucket
@@ -19,10 +18,8 @@ NOWHERE = "2022-07-13T08_46_11.304284003Z.rcd.gz"
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Iterator[PublishedFiles]:
-    files = PublishedFiles(NodeFolders(open_bucket(str(tmp_path), Access()), Folders(network="demo")))
-    yield files
-    files.close()
+def files(tmp_path: Path) -> NodeFolders:
+    return NodeFolders(open_bucket(str(tmp_path), Access()), Folders(network="demo"))
 
 
 def publish(folder: Path, layout: Layout) -> Block:

@@ -19,6 +19,7 @@ from ledger.proofs.portable.documents import (
 )
 from ledger.proofs.threshold import threshold
 from ledger.proofs.threshold.identity import LedgerIdentity
+from ledger.stream.block import tree
 from ledger.stream.block.items import BlockContent
 from ledger.stream.block.names import BLOCK_VERSION
 from ledger.stream.errors import StreamFileError
@@ -85,9 +86,7 @@ def _proof(
                 "root_hash_of_all_block_hashes_tree": base64(footer.root_hash_of_all_block_hashes_tree),
                 "start_of_block_state_root_hash": base64(footer.start_of_block_state_root_hash),
             },
-            "consensus_headers_root_hash": base64(
-                block.tree.section_root("headers", prefixed=block.prefixed)
-            ),
+            "consensus_headers_root_hash": base64(block.tree.headers_root),
             "proof": base64(proof.SerializeToString(deterministic=True)),
         },
         "items": {
@@ -139,11 +138,6 @@ class _Places:
         self._kinds = [reading.kind_of(item) for item in self._items]
         if None in self._kinds:
             raise StreamFileError(block.name, 0, "an item of it has several fields")
-        self._sections = {
-            SIGNED: self._of_kinds(SIGNED),
-            RESULT: self._of_kinds(HEADER, RESULT, OUTPUT, "record_file"),
-            CHANGES: self._of_kinds(CHANGES),
-        }
         self.header_at = self._kinds.index(HEADER)
 
     def item(self, index: int) -> bytes:
@@ -199,12 +193,9 @@ class _Places:
 
         Errors: Unprovable if they have more bytes than `most`.
         """
-        signed = [self._items[index] for index in self._sections[SIGNED] if index < signed_at]
-        outputs = [
-            self._items[index] for index in self._sections[RESULT] if self.header_at < index < result_at
-        ]
-        result = reading.read(self._items[result_at])
-        if not reading.are_told_by_order([*signed, self._items[signed_at]], outputs, result):
+        signed = self._between(0, signed_at, SIGNED)
+        outputs = self._between(self.header_at + 1, result_at, RESULT, OUTPUT)
+        if not reading.are_told_by_order([*signed, self._items[signed_at]], outputs, self._items[result_at]):
             return None
         size = sum(map(len, (*signed, *outputs)))
         if most is not None and size > most:
@@ -216,7 +207,8 @@ class _Places:
 
     def proved(self, indexes: Sequence[int]) -> dict[int, ProvedItemJson]:
         """Return items with their paths."""
-        paths = self._block.paths(map(self._place, indexes))
+        kinds_and_items = zip(self._kinds, self._items, strict=True)
+        paths = tree.paths(kinds_and_items, indexes, *self._block.time_and_footer)
         return {
             index: {
                 "item": base64(self._items[index]),
@@ -225,11 +217,5 @@ class _Places:
             for index, path in zip(indexes, paths, strict=True)
         }
 
-    def _place(self, index: int) -> tuple[str, int]:
-        kind = self._kinds[index]
-        assert kind is not None
-        section = next(section for section in self._sections.values() if index in section)
-        return kind, section.index(index)
-
-    def _of_kinds(self, *kinds: str) -> list[int]:
-        return [index for index, kind in enumerate(self._kinds) if kind in kinds]
+    def _between(self, start: int, end: int, *kinds: str) -> list[bytes]:
+        return [self._items[index] for index in range(start, end) if self._kinds[index] in kinds]

@@ -8,8 +8,7 @@ time of their atomic batch as that of their parent. Other transactions that node
 for themselves may have no result; if they are among those before, their number proves nothing.
 """
 
-from collections.abc import Iterable, Sequence
-from itertools import accumulate, compress
+from collections.abc import Sequence
 from typing import Any
 
 from ledger.proofs.portable.result import Transaction
@@ -26,13 +25,6 @@ HEADER, SIGNED, RESULT, OUTPUT = (
 CHANGES = "state_changes"
 
 _WITHOUT_RESULT = "state_signature_transaction"
-# What nodes send for themselves, and what is not known: with a result or without.
-_MAYBE_WITHOUT_RESULT = frozenset(
-    (None, "hints_preprocessing_vote", "hints_key_publication", "hints_partial_signature",
-     "history_proof_signature", "history_proof_key_publication", "history_proof_vote", "crs_publication",
-     "migration_root_hash_vote")
-)  # fmt: skip
-_BATCH = "atomic_batch"
 _KINDS = {field.number: field.name for field in BlockItem.DESCRIPTOR.fields}
 
 
@@ -85,35 +77,21 @@ def has_no_result(signed: bytes) -> bool:
     return bool(body_of(signed).WhichOneof("data") == _WITHOUT_RESULT)
 
 
-def are_told_by_order(signed: Sequence[bytes], outputs: Iterable[bytes], result: Any) -> bool:
+def are_told_by_order(signed: Sequence[bytes], outputs: Sequence[bytes], result: bytes) -> bool:
     """Return whether a transaction and its result belong together, by the items before them.
 
     `signed` are the serialized items of the transactions up to this one, and `outputs` those before its
-    result, without the header. Errors: DecodeError.
+    result, without the header.
     """
-    bodies = [body_of(read(item)) for item in signed]
-    kinds = [body.WhichOneof("data") for body in bodies]
-    if kinds[-1] == _WITHOUT_RESULT or not _MAYBE_WITHOUT_RESULT.isdisjoint(kinds):
+    # The library of the file takes long to import.
+    from ledger.proofs.threshold import verify_proof
+
+    try:
+        verify_proof.check_numbers(list(signed), list(outputs), result)
+    except (verify_proof.Refused, TypeError):
+        # TypeError: a field has a number where a message should be.
         return False
-    bodies = [body for body, kind in zip(bodies, kinds, strict=True) if kind != _WITHOUT_RESULT]
-    batches = [body.WhichOneof("data") == _BATCH for body in bodies]
-    for body in compress(bodies, accumulate(batches)):
-        # Another transaction may have caused it, and its result may name the batch, too: the child of an
-        # inner transaction can't be distinguished from the inner transaction after it.
-        if body.transactionID.nonce or body.transactionID.scheduled:
-            return False
-    results = 0
-    times_of_batches = set()
-    for item in outputs:
-        if kind_of(item) != RESULT:
-            continue
-        each = read(item)
-        if parent_of(each) in times_of_batches:
-            continue
-        if results < len(batches) and batches[results]:
-            times_of_batches.add(timestamp.of(each.consensus_timestamp))
-        results += 1
-    return results == len(bodies) - 1 and parent_of(result) not in times_of_batches
+    return True
 
 
 def parent_of(result: Any) -> int | None:

@@ -13,9 +13,8 @@ from ledger.proofs.portable.block.items import CHANGES, HEADER, OUTPUT, RESULT, 
 from ledger.proofs.portable.document import FORM, NotProved, read
 from ledger.proofs.portable.documents import BlockProofJson
 from ledger.proofs.portable.result import Transaction, Trusted, Verdict
-from ledger.proofs.threshold import hints, threshold
-from ledger.proofs.threshold.encoding import WrongSignature
-from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
+from ledger.proofs.threshold import threshold
+from ledger.proofs.threshold.identity import Contributor, LedgerIdentity, WrongSignature
 from ledger.stream.block.names import BLOCK_VERSION
 from ledger.stream.block.signature import signed_root
 from ledger.stream.block.tree import (
@@ -66,7 +65,7 @@ class _Item(NamedTuple):
     @property
     def left(self) -> list[bytes]:
         """The hashes on the left within the section, seen from its root."""
-        within = self.path[: -len(steps_above(self.kind, prefixed=True))]
+        within = self.path[: -len(steps_above(self.kind))]
         return [sibling.hash for sibling in reversed(within) if sibling.is_left]
 
 
@@ -95,10 +94,9 @@ def verify(document: Mapping[str, object], trusted: Trusted) -> Verdict:
     rests_on: list[str] = []
     ledger = ledger_of(stated["ledger"], trusted, signature, rests_on)
     try:
-        threshold.verify(ledger, root, signature)
+        signed, total = threshold.verify(ledger, root, signature)
     except WrongSignature as error:
         raise NotProved(_SIGNATURE, f"it is refused, as {error}") from error
-    signed, total = _weights(signature)
     later = "" if root == block.hash else ", by their signature of a later block"
     return Verdict(
         version=BLOCK_VERSION,
@@ -146,10 +144,10 @@ def _block(given: Any, items: dict[str, list[_Item]]) -> _Block:
     root = None
     for each in items.values():
         for index, item in enumerate(each):
-            leaf = leaf_of(item.serialized, prefixed=True)
+            leaf = leaf_of(item.serialized)
             each[index] = item._replace(leaf=leaf)
             _check_path(item, time, footer_hashes)
-            ends_at = climb(leaf, item.path, prefixed=True)
+            ends_at = climb(leaf, item.path)
             if root not in (None, ends_at):
                 raise NotProved(_PATHS, f"that of the {item.kind} leads to another block")
             root = ends_at
@@ -165,19 +163,16 @@ def _block(given: Any, items: dict[str, list[_Item]]) -> _Block:
 
 def _check_path(item: _Item, time: bytes, footer_hashes: Sequence[bytes]) -> None:
     """Require that a path goes through the section of its kind, past the footer's hashes, to the time."""
-    above = steps_above(item.kind, prefixed=True)
+    above = steps_above(item.kind)
     within, last = item.path[: -len(above)], item.path[-len(above) :]
     if any(not step.hash for step in within) or above != [
         step.is_left if step.hash else None for step in last
     ]:
         raise NotProved(_PATHS, f"that of the {item.kind} does not go where such items are in a block")
-    pairs = [
-        climb(left, [Sibling(right, False)], prefixed=True)
-        for left, right in (footer_hashes[:2], footer_hashes[2:])
-    ]
-    if last[2].hash != climb(pairs[0], [Sibling(pairs[1], False)], prefixed=True):
+    pairs = [climb(left, [Sibling(right, False)]) for left, right in (footer_hashes[:2], footer_hashes[2:])]
+    if last[2].hash != climb(pairs[0], [Sibling(pairs[1], False)]):
         raise NotProved(_PATHS, f"that of the {item.kind} does not pass the hashes of the block's footer")
-    if last[-1].hash != leaf_of(time, prefixed=True):
+    if last[-1].hash != leaf_of(time):
         raise NotProved(_PATHS, f"that of the {item.kind} does not end beside the block's time")
 
 
@@ -241,7 +236,7 @@ def _check_order(before: Any, items: dict[str, list[_Item]], position: int | Non
     transaction, result = items[SIGNED][0], items[RESULT][0]
     _check_places([transaction], signed)
     _check_places([result, *items[OUTPUT]], [items[HEADER][0].serialized, *outputs])
-    if not reading.are_told_by_order([*signed, transaction.serialized], outputs, result.value):
+    if not reading.are_told_by_order([*signed, transaction.serialized], outputs, result.serialized):
         raise NotProved(_ORDER, "the items before do not tell which result is this transaction's")
     return ""
 
@@ -250,7 +245,7 @@ def _check_places(items: Sequence[_Item], before: Sequence[bytes]) -> None:
     """Require that these are all items before the first of some that follow each other in their section."""
     section = Section()
     for each in before:
-        section.add(leaf_of(each, prefixed=True))
+        section.add(leaf_of(each))
     for item in items:
         if item.left != section.complete_roots:
             raise NotProved(_ORDER, f"the items given are not those before the {item.kind}")
@@ -279,13 +274,6 @@ def _signature(block: _Block) -> tuple[bytes, bytes]:
     if last != type(last)(next_path_index=_NO_PATH) or way != expected or len(way) % _STEPS != _LEFT_STEP:
         raise NotProved(_SIGNATURE, "the way to the later block is written otherwise than by a network")
     return proof.signed_block_proof.block_signature, root
-
-
-def _weights(signature: bytes) -> tuple[int, int]:
-    """Return the weight of the signers, and that of all nodes, of a signature that has been verified."""
-    total = signature[8:40]
-    signed = signature[hints.KEY_LENGTH + 96 : hints.KEY_LENGTH + 128]
-    return int.from_bytes(signed, "little"), int.from_bytes(total, "little")
 
 
 # LEDGER

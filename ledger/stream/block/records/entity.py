@@ -53,7 +53,7 @@ class Parts:
 
 
 def is_completed(item: RecordItem, transaction: BlockTransaction) -> bool:
-    """Return whether anything but the result of a transaction is in its record: not so of most transfers."""
+    """Return whether anything but the result of a transaction is in its record."""
     return bool(transaction.outputs or transaction.traces) or item.transaction_type in _COMPLETED
 
 

@@ -1,4 +1,4 @@
-"""The record items of a block, each with the TransactionRecord that a record stream would have had.
+"""The record items of a block, each with the record that a record stream would have had.
 
 A top level transaction and its children, which follow it, are made together: forward the items, with parents
 and success, from the transactions' results; then backward each record is completed by its type, as
@@ -10,11 +10,71 @@ from typing import Any
 
 from ledger.stream.block.items import BlockContent, BlockTransaction
 from ledger.stream.block.records.entity import complete, is_completed
+from ledger.stream.block.records.message import transaction_record
 from ledger.stream.block.records.state import StateAfter
-from ledger.stream.record.item import HapiVersion, ItemSource, RecordItem
+from ledger.stream.record.item import HapiVersion, RecordItem
 from ledger.stream.record.record_file import item_failure
-from mirror.core.values.hapi.messages import DecodeError, RecordStreamFile, SignedTransaction
+from mirror.core.values.hapi.messages import DecodeError, SignedTransaction, Transaction
 from mirror.core.values.hashes import sha384
+
+
+class BlockRecordItem(RecordItem):
+    """An item of a block; its record is a message of `records.message`.
+
+    What a TransactionRecord repeats of the transaction and of the result is in `record_bytes` alone.
+    """
+
+    __slots__ = ("_signed_bytes",)
+    from_block = True
+
+    def __init__(
+        self,
+        index: int,
+        content: BlockTransaction,
+        *,
+        previous: RecordItem | None,
+        hapi_version: HapiVersion,
+    ) -> None:
+        """Errors: InvalidItem, DecodeError."""
+        self._signed_bytes = content.signed
+        self._signed = signed = SignedTransaction.FromString(content.signed)
+        record = content.result
+        super().__init__(index, None, record, previous=previous, hapi_version=hapi_version)
+        # A signed transaction may say that it was sent in the older form; then the hash is over that form.
+        is_older = signed.use_serialized_tx_message_hash_algorithm
+        record.transactionHash = sha384(self.transaction_bytes if is_older else content.signed)
+
+    def _signed_transaction(self) -> Any:
+        return self._signed
+
+    @property
+    def _status(self) -> int:
+        status: int = self.record.status
+        return status
+
+    @property
+    def congestion_pricing_multiplier(self) -> int | None:
+        multiplier: int = self.record.congestion_pricing_multiplier
+        return multiplier
+
+    @property
+    def transaction_bytes(self) -> bytes:
+        signed = self._signed
+        if signed.use_serialized_tx_message_hash_algorithm:
+            signatures = signed.sigMap if signed.HasField("sigMap") else None
+            transaction = Transaction(bodyBytes=signed.bodyBytes, sigMap=signatures)
+        else:
+            transaction = Transaction(signedTransactionBytes=self._signed_bytes)
+        serialized: bytes = transaction.SerializeToString()
+        return serialized
+
+    @property
+    def record_bytes(self) -> bytes:
+        record = transaction_record(self.record)
+        record.receipt.status, record.memo = self.result, self.body.memo
+        record.transactionID.CopyFrom(self.body.transactionID)
+        serialized: bytes = record.SerializeToString()
+        return serialized
 
 
 def record_items(block: BlockContent) -> list[RecordItem]:
@@ -35,9 +95,9 @@ class RecordMaker:
         # The transactions of the last items that may have more children, each with its children so far; more
         # than one while these may be children themselves that come before their parent.
         self._open: list[list[BlockTransaction]] = []
+        # Whether a record of these items needs more than its result: not so of most transfers.
+        self._is_incomplete = False
         self._top: RecordItem | None = None  # the last one that is no child of an item before
-        # Messages of their own would take four times the memory.
-        self._file = RecordStreamFile()
         # The EVM addresses of contracts (encoded) in the block so far.
         self._addresses: dict[int, bytes] = {}
 
@@ -61,10 +121,11 @@ class RecordMaker:
                 if transaction.result is None:
                     continue
                 position = transaction.position
-                item = _item(len(items), transaction, self._file.record_stream_items.add(), previous, version)
+                item = BlockRecordItem(len(items), transaction, previous=previous, hapi_version=version)
                 if item.parent is None:
                     self._begin(item)
                 items.append(item)
+                self._is_incomplete |= is_completed(item, transaction)
                 self._open[-1].append(transaction)
                 previous = item
         except (DecodeError, ValueError) as error:
@@ -79,17 +140,17 @@ class RecordMaker:
         """
         before, self._top = self._top, item
         if before is None or not before.nonce or not _same_transaction(before, item):
-            self._close()
-            self._open = [[]]
+            if self._is_incomplete:
+                self._close()
+            self._open, self._is_incomplete = [[]], False
         elif item.nonce:
             self._open.append([])
         else:
             self._open = [list(chain.from_iterable(self._open))]
 
     def _close(self) -> None:
-        groups, self._open = self._open, []
-        first = len(self._items) - sum(map(len, groups))
-        for transactions in groups:
+        first = len(self._items) - sum(map(len, self._open))
+        for transactions in self._open:
             self._complete(first, transactions)
             first += len(transactions)
 
@@ -99,8 +160,6 @@ class RecordMaker:
         `first` is the index of the first of them.
         """
         items = self._items[first : first + len(transactions)]
-        if not any(map(is_completed, items, transactions)):
-            return
         try:
             state = StateAfter(chain.from_iterable(each.state_changes for each in transactions))
         except DecodeError as error:
@@ -122,73 +181,6 @@ def _same_transaction(first: RecordItem, second: RecordItem) -> bool:
         and one.accountID == other.accountID
         and one.scheduled == other.scheduled
     )
-
-
-def _item(
-    index: int,
-    content: BlockTransaction,
-    streamed: Any,
-    previous: RecordItem | None,
-    hapi_version: HapiVersion,
-) -> RecordItem:
-    """Return a transaction as an item; `streamed` is an empty RecordStreamItem, which it fills."""
-    signed = SignedTransaction.FromString(content.signed)
-    _set_transaction(streamed, content.signed, signed)
-    _set_result(streamed.record, content.result)
-    item = RecordItem(
-        index,
-        streamed.transaction,
-        streamed.record,
-        previous=previous,
-        hapi_version=hapi_version,
-        source=ItemSource(
-            signed=signed,
-            from_block=True,
-            congestion_pricing_multiplier=content.result.congestion_pricing_multiplier,
-        ),
-    )
-    body, record = item.body, item.record
-    if body.memo:
-        record.memo = body.memo
-    record.transactionID.CopyFrom(body.transactionID)
-    return item
-
-
-def _set_transaction(streamed: Any, signed_bytes: bytes, signed: Any) -> None:
-    """Set the Transaction, and its hash in the record.
-
-    A signed transaction may say that it was sent in the older form; then the hash is over that form.
-    """
-    transaction = streamed.transaction
-    if not signed.use_serialized_tx_message_hash_algorithm:
-        transaction.signedTransactionBytes = signed_bytes
-        streamed.record.transactionHash = sha384(signed_bytes)
-        return
-    transaction.bodyBytes = signed.bodyBytes
-    if signed.HasField("sigMap"):
-        transaction.sigMap.CopyFrom(signed.sigMap)
-    streamed.record.transactionHash = sha384(transaction.SerializeToString())
-
-
-def _set_result(record: Any, result: Any) -> None:
-    record.receipt.status = result.status
-    record.consensusTimestamp.CopyFrom(result.consensus_timestamp)
-    record.transactionFee = result.transaction_fee_charged
-    if result.HasField("transfer_list"):
-        record.transferList.CopyFrom(result.transfer_list)
-    if result.HasField("parent_consensus_timestamp"):
-        record.parent_consensus_timestamp.CopyFrom(result.parent_consensus_timestamp)
-    if result.HasField("schedule_ref"):
-        record.scheduleRef.CopyFrom(result.schedule_ref)
-    for copied, field in (
-        (result.token_transfer_lists, "tokenTransferLists"),
-        (result.assessed_custom_fees, "assessed_custom_fees"),
-        (result.automatic_token_associations, "automatic_token_associations"),
-        (result.paid_staking_rewards, "paid_staking_rewards"),
-    ):
-        if copied:
-            getattr(record, field).extend(copied)
-    record.high_volume_pricing_multiplier = result.high_volume_pricing_multiplier
 
 
 def _list_created_contract(item: RecordItem) -> None:

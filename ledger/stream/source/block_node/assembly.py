@@ -8,7 +8,6 @@ from ledger.stream.block import names
 from ledger.stream.block.block_file import OriginalBlock, of_content
 from ledger.stream.block.items import BlockReader
 from ledger.stream.block.records.record import RecordMaker
-from ledger.stream.block.tree import HashedTree
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
@@ -132,7 +131,7 @@ class Assembler:
         if _is_header(items[0]):
             if self._reader is not None:
                 raise self._failure("has begun a new block while the one before it was not complete")
-            self._reader = BlockReader(self._node, HashedTree())
+            self._reader = BlockReader(self._node)
             self._records = RecordMaker(self._reader.block)
             self._original = OriginalBlock() if self._limits.originals else None
             self._items = self._bytes = 0

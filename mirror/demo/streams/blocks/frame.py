@@ -64,8 +64,8 @@ def framed(
         start_of_block_state_root_hash=unknown,
     )
     items = [messages.BlockItem(block_header=header), *inner, messages.BlockItem(block_footer=footer)]
-    tree, hashes = BlockTree(), (previous, unknown, unknown)
+    tree, hashes = BlockTree(prefixed=prefixed), (previous, unknown, unknown)
     for item in items:
         tree.add(item.WhichOneof("item"), item.SerializeToString())
-    root = tree.root(started.SerializeToString(), hashes, prefixed=prefixed)
+    root = tree.root(started.SerializeToString(), hashes)
     return Unproved(block.number, items, root)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ledger.proofs.portable.block import items as reading
 from ledger.stream.block.items import read_items
-from ledger.stream.block.tree import BlockTree
+from ledger.stream.block.tree import BlockTree, paths
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import wire
 from mirror.core.values.hapi.messages import Block, BlockItem, BlockProof, DecodeError
@@ -69,16 +69,16 @@ class Items:
     def document(self, *, signed: bool = True) -> dict[str, Any]:
         """The document, with paths to the root hash of these items, which the nodes have signed."""
         made = copy.deepcopy(self.sound)
-        tree = BlockTree()
+        tree = BlockTree(prefixed=True)
         for kind, item in self.items:
             tree.add(kind, item)
-        root = tree.root(self.time, self.footer, prefixed=True)
+        root = tree.root(self.time, self.footer)
         made["block"]["hash"] = f"0x{root.hex()}"
         if signed:
             proof = BlockProof(block=7, signed_block_proof={"block_signature": NODES.sign(root)})
             made["block"]["proof"] = _base64(proof.SerializeToString(deterministic=True))
         for kind, indexes in self.of_document.items():
-            proved = [self._proved(tree, index) for index in indexes]
+            proved = [self._proved(index) for index in indexes]
             made["items"][kind] = proved if isinstance(self.sound["items"][kind], list) else proved[0]
         before = [self.items[index] for index in self.before()]
         made["before"] = {
@@ -88,11 +88,9 @@ class Items:
         self._state(made)
         return made
 
-    def _proved(self, tree: BlockTree, index: int) -> dict[str, Any]:
-        kind, item = self.items[index]
-        section = {_SIGNED: (_SIGNED,), _CHANGES: (_CHANGES,)}.get(kind, (_HEADER, _RESULT, _OUTPUT))
-        place = sum(each in section for each, _ in self.items[:index])
-        (path,) = tree.paths([(kind, place)], self.time, self.footer, prefixed=True)
+    def _proved(self, index: int) -> dict[str, Any]:
+        _, item = self.items[index]
+        (path,) = paths(self.items, [index], self.time, self.footer)
         return {
             "item": _base64(item),
             "path": [{"hash": _base64(step.hash), "is_left": step.is_left} for step in path],

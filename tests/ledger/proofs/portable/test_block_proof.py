@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from ledger.proofs.portable.block.compose import Unprovable
+from ledger.proofs.portable.block.items import kind_of
 from ledger.proofs.portable.block.verify import ledger_of, verify
 from ledger.proofs.portable.document import NotProved, read
 from ledger.proofs.portable.documents import ProvingLedgerJson
 from ledger.proofs.portable.result import Trusted, Verdict
 from ledger.proofs.threshold import threshold
 from ledger.stream.block.items import read_items
-from ledger.stream.block.tree import Section
+from ledger.stream.block.tree import Section, paths
 from ledger.stream.errors import StreamFileError
 from mirror.core.values.hapi import wire
 from mirror.core.values.hapi.messages import Block, BlockItem, SignedTransaction, TransactionBody
@@ -138,7 +139,11 @@ def test_after_what_nodes_send_for_themselves_the_result_is_not_proved():
 def test_a_signature_of_the_state_has_no_result():
     block, times = block_of()
     lie, next_one = proof_of(block, times[1]), proof_of(block, times[2])
-    places = [read_items(block.name, block.content).paths([("signed_transaction", 2)])[0]]
+    items = [each.SerializeToString() for each in Block.FromString(block.content).items]
+    kinds = list(map(kind_of, items))
+    second = [index for index, kind in enumerate(kinds) if kind == "signed_transaction"][2]
+    content = read_items(block.name, block.content)
+    places = paths(zip(kinds, items, strict=True), [second], *content.time_and_footer)
     signed = SignedTransaction.FromString(
         BlockItem.FromString(b64decode(next_one["before"]["signed_transaction"][2])).signed_transaction
     )

@@ -68,8 +68,8 @@ def test_only_pairs_that_belong_together_are_told_by_their_order(seed: int):
         block = Mixture(choose)
         outputs = [BlockItem(transaction_result=result).SerializeToString() for result, _ in block.results]
         for index in range(len(block.signed)):
-            for place, (result, owner) in enumerate(block.results):
-                if are_told_by_order(block.signed[: index + 1], outputs[:place], result):
+            for place, (_, owner) in enumerate(block.results):
+                if are_told_by_order(block.signed[: index + 1], outputs[:place], outputs[place]):
                     assert owner == index
                     told += 1
 

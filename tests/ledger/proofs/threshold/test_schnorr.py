@@ -1,7 +1,6 @@
 """The curve of the keys that a ledger's nodes prove their first address book with."""
 
-from ledger.proofs.threshold.schnorr import NEUTRAL
-from ledger.proofs.threshold.verify_proof import FIELD, GENERATOR, GROUP, add, times
+from ledger.proofs.threshold.verify_proof import FIELD, GENERATOR, GROUP, NEUTRAL, add, times
 
 
 def test_a_multiple_of_a_point_is_its_sum():

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from ledger.proofs.threshold import hints, schnorr, threshold, wraps
-from ledger.proofs.threshold.encoding import WrongSignature
-from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
-from ledger.proofs.threshold.verify_proof import poseidon
+from ledger.proofs.threshold import threshold, verify_proof, wraps
+from ledger.proofs.threshold.identity import Contributor, LedgerIdentity, WrongSignature
+from ledger.proofs.threshold.verify_proof import SIGNATURE_FORM, challenge, key_parts, poseidon, read
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 
 # A signature that a network's software has published, by both kinds of proofs of its key.
 VECTOR = json.loads((Path(__file__).parent / "vectors" / "threshold-signatures.json").read_text())
 ROOT_HASH = bytes(range(48))
-PROOF_AT = hints.KEY_LENGTH + hints.SIGNATURE_LENGTH
+PROOF_AT = verify_proof.KEY + verify_proof.SIGNATURE
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +43,7 @@ def test_the_values_between_are_those_of_the_vector(form):
     key, signature = bytes.fromhex(parts["key"]), bytes.fromhex(parts["signature"])
 
     assert hex(poseidon(key)) == parts["poseidon_of_key"]
-    assert (
-        hex(hints.challenge_of(hints.VerificationKey.of(key), hints.Signature.of(signature)))
-        == parts["challenge"]
-    )
+    assert hex(challenge(key_parts(key), read(signature, SIGNATURE_FORM))) == parts["challenge"]
 
 
 @pytest.mark.parametrize("form", ["schnorr", "wraps"])
@@ -110,7 +106,7 @@ def test_more_than_half_of_the_weight_has_to_sign(signer):
 
 def test_weight_that_nobody_has_is_not_proved(signer):
     signature = bytearray(signer.sign(ROOT_HASH, {4}))
-    weight = hints.KEY_LENGTH + 96
+    weight = verify_proof.KEY + 96
     signature[weight : weight + 32] = (20).to_bytes(32, "little")
 
     with pytest.raises(WrongSignature, match="its proof does not hold"):
@@ -119,7 +115,7 @@ def test_weight_that_nobody_has_is_not_proved(signer):
 
 def test_the_signature_of_another_block_is_refused(signer):
     other = signer.sign(b"\1" * 48)
-    mixed = signer.sign(ROOT_HASH)[: hints.KEY_LENGTH] + other[hints.KEY_LENGTH :]
+    mixed = signer.sign(ROOT_HASH)[: verify_proof.KEY] + other[verify_proof.KEY :]
 
     with pytest.raises(WrongSignature, match="not a signature of this block"):
         threshold.verify(signer.identity, ROOT_HASH, mixed)
@@ -151,7 +147,7 @@ def test_a_proof_of_the_kind_wraps_needs_a_key_for_proofs(signer):
         (5, 1, "signers who are not in the address book"),
         (0, 2, "signers who are not in the address book"),
         (0, 0, "not signed by the nodes"),
-        (schnorr.POSITIONS + 31, 0xFF, "greater than the order"),
+        (verify_proof.SIGNERS + 31, 0xFF, "greater than the order"),
     ],
 )
 def test_a_changed_proof_of_the_key_is_refused(signer, place, value, reason):

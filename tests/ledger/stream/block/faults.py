@@ -10,9 +10,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from ledger.proofs.threshold import hints, threshold
-from ledger.proofs.threshold.encoding import WrongSignature
-from ledger.proofs.threshold.identity import LedgerIdentity, of_publication
+from ledger.proofs.threshold import threshold, verify_proof
+from ledger.proofs.threshold.identity import LedgerIdentity, WrongSignature, of_publication
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
@@ -240,14 +239,14 @@ def _of_publication(kind: str) -> Subject:
 
 
 def signature_key() -> bytes:
-    return SIGNER.sign(MESSAGE)[: hints.KEY_LENGTH]
+    return SIGNER.sign(MESSAGE)[: verify_proof.KEY]
 
 
 def _key_outcome(data: bytes) -> Outcome:
     """What becomes of another key that somebody claims to be proved."""
     signature = SIGNER.sign(MESSAGE)
     try:
-        hints.verify(hints.VerificationKey.of(data), MESSAGE, signature[hints.KEY_LENGTH : -192])
-    except WrongSignature:
+        threshold._check(verify_proof.key_parts(data), MESSAGE, signature[verify_proof.KEY : -192])
+    except (verify_proof.Refused, ValueError):
         return Outcome.REFUSED
     raise AssertionError("another key holds")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ledger.stream.block.items import BlockContent, read_items
-from ledger.stream.block.tree import _above, _prefixed_path
+from ledger.stream.block.tree import path_in, steps_after
 from mirror.core.values.hapi.messages import Block
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.ledger.stream.block.blocks import BlockFile, of_items
@@ -40,13 +40,15 @@ def way_through(later: Sequence[BlockContent]) -> list[dict[str, Any]]:
     way = [
         {"hash": sibling.hash, "is_left": sibling.is_left}
         for block in later
-        for sibling in (
-            *_prefixed_path(block.tree._inputs(block._time_and_footer[1], prefixed=True), 0),
-            *_above(time_of(block), prefixed=True),
-        )
+        for sibling in (*path_in(inputs_of(block), 0), *steps_after(time_of(block)))
     ]
     # The time of the signed block has a path of its own.
     return way[:-1]
+
+
+def inputs_of(block: BlockContent) -> list[bytes]:
+    """What the root hash is of: the hashes of the footer, and the roots of the lists."""
+    return [*block.time_and_footer[1], *(each.root() for each in block.tree._lists)]
 
 
 def time_of(block: BlockContent) -> bytes:

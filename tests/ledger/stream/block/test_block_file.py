@@ -4,7 +4,7 @@ import pytest
 
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.errors import StreamFileError
-from mirror.core.values.hapi.messages import Block, Transaction
+from mirror.core.values.hapi.messages import Block, Transaction, TransactionRecord
 from mirror.core.values.hashes import sha384
 from tests.ledger.stream.block.blocks import (
     FAILED,
@@ -12,6 +12,7 @@ from tests.ledger.stream.block.blocks import (
     OLDER,
     OTHER,
     START,
+    SUCCESS,
     TOKEN,
     BlockStream,
     items_of,
@@ -38,7 +39,9 @@ def test_a_block_is_a_record_file_of_version_7(version):
     first, second = read.items
     assert (first.successful, second.successful) == (True, False)
     assert first.record.transactionFee == 5
-    assert first.record.transactionHash == sha384(first.transaction.signedTransactionBytes)
+    assert first.record.transactionHash == sha384(
+        Transaction.FromString(first.transaction_bytes).signedTransactionBytes
+    )
     assert first.from_block
 
 
@@ -75,7 +78,9 @@ def test_the_record_repeats_the_result():
 
     (item,) = items_of(stream)
 
-    record = item.record
+    record = TransactionRecord.FromString(item.record_bytes)
+    assert (record.receipt.status, record.consensusTimestamp) == (SUCCESS, item.record.consensusTimestamp)
+    assert record.transactionHash == item.record.transactionHash
     assert record.memo == "a memo"
     assert record.transactionID == item.body.transactionID
     assert record.transferList.accountAmounts[0].amount == 7
@@ -99,8 +104,8 @@ def test_a_transaction_sent_in_the_older_form_keeps_its_hash():
 
     (item,) = items_of(stream)
 
-    assert not item.transaction.signedTransactionBytes
-    assert item.record.transactionHash == sha384(item.transaction.SerializeToString())
+    assert not Transaction.FromString(item.transaction_bytes).signedTransactionBytes
+    assert item.record.transactionHash == sha384(item.transaction_bytes)
     assert item.signature_map.sigPair[0].ed25519 == b"s"
     assert Transaction.FromString(item.transaction_bytes).bodyBytes
 
@@ -245,7 +250,7 @@ def test_inner_transactions_that_did_not_run_are_dropped():
     stream.happen("", inner=True)
     stream.happen("cryptoTransfer", whole={"memo": "later"})
 
-    assert [item.record.memo for item in items_of(stream)] == [
+    assert [item.body.memo for item in items_of(stream)] == [
         "",
         "a",
         "caused",

@@ -13,7 +13,12 @@ from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.item import RecordItem
 from ledger.stream.record.record_file import RecordFile
 from mirror.core.values.hapi.messages import Block as NativeBlockMessage
-from mirror.core.values.hapi.messages import ContractStateChanges, SignedTransaction, TransactionSidecarRecord
+from mirror.core.values.hapi.messages import (
+    ContractStateChanges,
+    SignedTransaction,
+    TransactionRecord,
+    TransactionSidecarRecord,
+)
 from mirror.demo.publish.history import History
 from mirror.demo.streams.blocks.block import BlockComposer
 from mirror.demo.streams.blocks.changes import is_identical
@@ -75,7 +80,8 @@ def test_transactions_records_and_sidecars_are_those_of_the_record_file(
     for composed, recorded, native in _items(history):
         assert native.transaction_bytes == recorded.transaction_bytes
         assert native.successful == recorded.successful
-        assert _fields(native.record, DERIVED) == _fields(recorded.record, DERIVED)
+        record = TransactionRecord.FromString(native.record_bytes)
+        assert _fields(record, DERIVED) == _fields(recorded.record, DERIVED)
         which = recorded.record.WhichOneof("body")
         if which is not None:
             left_out = DERIVED | (OF_ETHEREUM if composed.body.HasField("ethereumTransaction") else set())

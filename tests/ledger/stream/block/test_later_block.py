@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.protobuf.json_format import ParseDict
 
-from ledger.proofs.threshold.encoding import WrongSignature
+from ledger.proofs.threshold.identity import WrongSignature
 from ledger.stream.block.signature import signed_root
 from mirror.core.values.hapi.messages import StateProof
 from mirror.core.values.hashes import sha384

@@ -7,7 +7,6 @@ import pytest
 
 from ledger.stream.block.items import BlockReader, read_items
 from ledger.stream.block.records.record import RecordMaker, record_items
-from ledger.stream.block.tree import BlockTree, HashedTree
 from ledger.stream.errors import StreamFileError
 from mirror.core.values.hapi import wire
 from mirror.core.values.hapi.messages import BlockItem, StateChanges
@@ -25,8 +24,6 @@ from tests.ledger.stream.block.blocks import (
     topic,
     update,
 )
-
-FOOTER = [bytes([number]) * 48 for number in range(3)]
 
 
 def block(version: tuple[int, int, int], first: int = 3) -> BlockFile:
@@ -54,7 +51,7 @@ def told(items: list[Any]) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("number", [0, 3])
 def test_records_made_after_every_item_are_those_of_the_whole_block(version, number):
     made = block(version, number)
-    reader = BlockReader("streamed", HashedTree())
+    reader = BlockReader("streamed")
     maker = RecordMaker(reader.block)
     for item in items_of(made.content):
         reader.add(0, item)
@@ -69,7 +66,7 @@ def test_records_made_after_every_item_are_those_of_the_whole_block(version, num
 
 
 def test_only_the_last_transaction_waits_for_more_of_its_block():
-    reader = BlockReader("streamed", HashedTree())
+    reader = BlockReader("streamed")
     maker = RecordMaker(reader.block)
     for item in items_of(block(NEWER).content)[:-2]:
         reader.add(0, item)
@@ -85,7 +82,7 @@ def test_transactions_that_are_no_batches_are_not_kept():
     for _ in range(20):
         stream.happen("cryptoTransfer", whole={"memo": "m" * 100_000})
     items = iter(items_of(stream.block().content))
-    reader = BlockReader("streamed", HashedTree())
+    reader = BlockReader("streamed")
     tracemalloc.start()
     try:
         for item in items:
@@ -96,19 +93,6 @@ def test_transactions_that_are_no_batches_are_not_kept():
         tracemalloc.stop()
 
     assert kept < 500_000
-
-
-@pytest.mark.parametrize("begun", [False, True])
-def test_a_tree_that_keeps_no_items_has_the_same_root(begun):
-    tree, hashed = BlockTree(), HashedTree()
-    if begun:
-        hashed.begin()
-    for number in range(18):
-        for kind in ("signed_transaction", "transaction_result", "block_proof"):
-            tree.add(kind, b"%d" % number)
-            hashed.add(kind, b"%d" % number)
-        assert hashed.root(b"time", FOOTER, prefixed=True) == tree.root(b"time", FOOTER, prefixed=True)
-    assert bool(hashed.items["inputs"]) is not begun
 
 
 def test_state_changes_that_cannot_be_read_are_told_of_the_transaction_that_needs_them():

@@ -8,6 +8,8 @@ from ledger.stream.block.tree import (
     Section,
     climb,
     leaf_of,
+    paths,
+    root_of,
     steps_above,
 )
 from mirror.core.values.hashes import sha384
@@ -32,11 +34,15 @@ def plain(number):
     return sha384(b"%d" % number)
 
 
-def tree(count):
-    found = BlockTree()
-    for number in range(count):
-        found.add("signed_transaction", b"%d" % number)
+def tree(count, *, prefixed=True):
+    found = BlockTree(prefixed=prefixed)
+    for kind, item in items(count):
+        found.add(kind, item)
     return found
+
+
+def items(count):
+    return [("signed_transaction", b"%d" % number) for number in range(count)]
 
 
 def joined(level, join):
@@ -58,9 +64,7 @@ def joined(level, join):
 def test_a_node_without_sibling_moves_up_in_the_newer_tree(count, root):
     content = joined([*FOOTER, EMPTY_PREFIXED, root, *[EMPTY_PREFIXED] * 3], node)
 
-    assert tree(count).root(b"time", FOOTER, prefixed=True) == node(
-        sha384(b"\0time"), sha384(b"\1" + content)
-    )
+    assert tree(count).root(b"time", FOOTER) == node(sha384(b"\0time"), sha384(b"\1" + content))
 
 
 @pytest.mark.parametrize(
@@ -76,49 +80,65 @@ def test_a_node_without_sibling_moves_up_in_the_newer_tree(count, root):
 def test_the_older_tree_is_filled_up(count, root):
     content = joined([*FOOTER, EMPTY, root, *[EMPTY] * 3, *[bytes(48)] * 8], plain_node)
 
-    assert tree(count).root(b"time", FOOTER, prefixed=False) == plain_node(sha384(b"time"), content)
-
-
-def test_every_kind_of_item_has_its_section_but_footer_and_proof():
-    found = BlockTree()
-    for kind in (
-        *("block_header", "event_header", "round_header", "signed_transaction", "transaction_result"),
-        *("transaction_output", "state_changes", "record_file", "trace_data", "block_footer", "block_proof"),
-    ):
-        found.add(kind, kind.encode())
-
-    assert found.items == {
-        "headers": [b"event_header", b"round_header"],
-        "inputs": [b"signed_transaction"],
-        "outputs": [b"block_header", b"transaction_result", b"transaction_output", b"record_file"],
-        "state_changes": [b"state_changes"],
-        "traces": [b"trace_data"],
-    }
+    assert tree(count, prefixed=False).root(b"time", FOOTER) == plain_node(sha384(b"time"), content)
 
 
 @pytest.mark.parametrize("prefixed", [True, False], ids=["newer", "older"])
+def test_items_wait_until_the_generation_is_known(prefixed):
+    waiting, known = BlockTree(), BlockTree(prefixed=prefixed)
+    for number in range(18):
+        for kind in ("signed_transaction", "transaction_result", "block_proof"):
+            waiting.add(kind, b"%d" % number)
+            known.add(kind, b"%d" % number)
+    waiting.begin(prefixed=prefixed)
+
+    assert waiting.root(b"time", FOOTER) == known.root(b"time", FOOTER)
+
+
+def test_every_kind_of_item_has_its_list_but_footer_and_proof():
+    found = BlockTree(prefixed=True)
+    kinds = (
+        *("block_header", "event_header", "round_header", "signed_transaction", "transaction_result"),
+        *("transaction_output", "state_changes", "record_file", "trace_data", "block_footer", "block_proof"),
+    )
+    for kind in kinds:
+        found.add(kind, kind.encode())
+    lists = [
+        ["event_header", "round_header"],
+        ["signed_transaction"],
+        ["block_header", "transaction_result", "transaction_output", "record_file"],
+        ["state_changes"],
+        ["trace_data"],
+    ]
+    roots = [root_of(leaf_of(kind.encode()) for kind in each) for each in lists]
+
+    assert found.headers_root == roots[0]
+    assert found.root(b"time", FOOTER) == node(
+        sha384(b"\0time"), sha384(b"\1" + joined([*FOOTER, *roots], node))
+    )
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13])
-def test_the_path_of_every_item_leads_to_the_root(count, prefixed):
+def test_the_path_of_every_item_leads_to_the_root(count):
     made = tree(count)
     made.add("block_header", b"header")
-    root = made.root(b"time", FOOTER, prefixed=prefixed)
-    leaves = [leaf_of(item, prefixed=prefixed) for item in made.items["inputs"]]
+    root = made.root(b"time", FOOTER)
+    whole = [("block_header", b"header"), *items(count)]
     before = Section()
 
-    for index, leaf in enumerate(leaves):
-        (path,) = made.paths([("signed_transaction", index)], b"time", FOOTER, prefixed=prefixed)
-        above = steps_above("signed_transaction", prefixed=prefixed)
+    for index, (_, item) in enumerate(items(count)):
+        (path,) = paths(whole, [index + 1], b"time", FOOTER)
+        above = steps_above("signed_transaction")
         within, last = path[: -len(above)], path[-len(above) :]
 
-        assert climb(leaf, path, prefixed=prefixed) == root
+        assert climb(leaf_of(item), path) == root
         assert [step.is_left if step.hash else None for step in last] == above
-        if prefixed:
-            assert [step.hash for step in reversed(within) if step.is_left] == before.complete_roots
-        before.add(leaf)
+        assert [step.hash for step in reversed(within) if step.is_left] == before.complete_roots
+        before.add(leaf_of(item))
 
 
 def test_the_path_of_an_item_begins_with_what_is_beside_it():
-    (path,) = tree(3).paths([("signed_transaction", 2)], b"time", FOOTER, prefixed=True)
+    (path,) = paths(items(3), [2], b"time", FOOTER)
 
     assert path[0] == (node(leaf(0), leaf(1)), True)
     assert path[1] == (EMPTY_PREFIXED, False)
