@@ -28,7 +28,7 @@ from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, f
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.loose_index_scan import different_values
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import AT_ONCE, FIRST_NANOS, WHOLE, walk
+from mirror.core.db.sql.windowed_scan import FIRST_NANOS, walk
 from mirror.core.values import entity_id
 from mirror.core.values.hapi import result_codes
 
@@ -65,7 +65,7 @@ def results(selection: Selection, query: Query) -> Page:
     if times.empty:
         return [], None
     senders = _senders(selection)
-    return _walk(lambda part: _results(_narrowed(query, selection, part), senders), times, senders, query)
+    return _walk(lambda part: _results(_narrowed(query, selection, part), senders), times, query)
 
 
 def full_results(selection: Selection, query: Query) -> tuple[list[Result], Native, int | None]:
@@ -81,7 +81,7 @@ def full_results(selection: Selection, query: Query) -> tuple[list[Result], Nati
         narrowed, synthetic = _narrowed(query, selection, part), _synthetic_of(query, selection, part)
         return _full_results(narrowed, senders, times=part, synthetic=synthetic, longest_block=longest_block)
 
-    rows, continue_at = _walk(read, times, senders, query)
+    rows, continue_at = _walk(read, times, query)
     if continue_at is None and len(rows) < query.limit:
         continue_at = cut_at
     return rows, _native(rows), continue_at
@@ -98,10 +98,8 @@ def _chain_id() -> str:
     return configured or hex(chain_id() or _DEFAULT_CHAIN_ID)
 
 
-def _walk(read: Callable[[Bounds], Sequence[Result]], times: Bounds, senders: Senders, query: Query) -> Page:
-    # Only calls of other contracts, or senders that are hard to find, let a list take long.
-    at_once = WHOLE if senders is None else AT_ONCE
-    return walk(read, times, query, ends=_ends, first=FIRST_NANOS, at_once=at_once)
+def _walk(read: Callable[[Bounds], Sequence[Result]], times: Bounds, query: Query) -> Page:
+    return walk(read, times, query, ends=_ends, first=FIRST_NANOS)
 
 
 def _times(selection: Selection) -> Bounds:

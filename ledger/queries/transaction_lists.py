@@ -27,11 +27,10 @@ from ledger.queries.transaction_sides import (
 )
 from ledger.queries.transaction_streams import Side, Sql, Window, meetings
 from ledger.queries.transactions import FullTransaction, columns
-from mirror.core import config
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.reading import EVER, also, is_divided, windows
 from mirror.core.db.reading import budget
-from mirror.core.db.reading.sql import TIMEOUT, fetch
+from mirror.core.db.reading.sql import fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
 
@@ -218,12 +217,17 @@ class _Search:
         reached: int | None = None
         while not self._rest.empty:
             began = time.monotonic()
-            try:
-                step = self._first() if reached is None else self._following()
-            except psycopg.errors.QueryCanceled:
-                if reached is None or self._rest.unequal:
-                    raise
-                return page, reached
+            if reached is None:
+                # The accounts' rows: for most requests these fill the page.
+                step = self._step(self._plan.sides[0])
+            elif not whole:
+                step = self._following()
+            else:
+                try:
+                    with budget.limited(budget.share()):
+                        step = self._following()
+                except psycopg.errors.QueryCanceled:
+                    return page, reached
             page += step.rows
             if len(page) >= self._query.limit:
                 return page[: self._query.limit], None
@@ -237,15 +241,6 @@ class _Search:
             if not whole or seconds < whole * (_SHORT_OF_MACHINES if is_distributed() else _SHORT):
                 self._number = min(self._number * _GROWTH, _MANY)
         return page, None
-
-    def _first(self) -> _Step:
-        """Look at the accounts' rows: for most requests these fill the page."""
-        try:
-            return self._step(self._plan.sides[0])
-        except psycopg.errors.QueryCanceled:
-            # The first step has to come to an end, or no page would ever come further.
-            with budget.limited(config.value(TIMEOUT)):
-                return self._step(self._plan.sides[0])
 
     def _following(self) -> _Step:
         """Look at the rows of the side that comes farther, or at the times that both sides have."""
