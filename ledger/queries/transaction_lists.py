@@ -168,11 +168,9 @@ class _Step(NamedTuple):
     edge: int | None
 
 
-def _step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
-    if is_distributed():
-        reached = distributed.edge(side, Window(timestamps, query.direction), number)
-        return _up_to(side, timestamps, query, reached)
-    edge = side.edge(Window(timestamps, query.direction), number)
+def _step(side: Side, timestamps: Bounds, query: Query, edge: Sql) -> _Step:
+    """Look at a side's rows up to the time that a statement gives, or all of them."""
+    # The edge is not among the bounds: PostgreSQL would expect so few rows between them that it sorts all.
     keys = side.keys(Window(timestamps, query.direction, edge=True), query.limit)
     page = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
     statement = f"""
@@ -187,13 +185,6 @@ def _step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
     rows = fetch(statement, (*edge.values, *keys.values))
     transactions = [FullTransaction._make(row[:-1]) for row in rows if row[0] is not None]
     return _Step(transactions, rows[0][-1])
-
-
-def _up_to(side: Side, timestamps: Bounds, query: Query, reached: int | None) -> _Step:
-    """Look at a side's rows up to a known time, or all of them."""
-    if reached is not None:
-        timestamps = _until(timestamps, reached, descending=query.descending)
-    return _Step(_at_once(side, timestamps, query), reached)
 
 
 class _Search:
@@ -219,7 +210,7 @@ class _Search:
             began = time.monotonic()
             if reached is None:
                 # The accounts' rows: for most requests these fill the page.
-                step = self._step(self._plan.sides[0])
+                step = self._first(self._plan.sides[0])
             elif not whole:
                 step = self._following()
             else:
@@ -258,10 +249,7 @@ class _Search:
         if (step := self._meetings(reached)) is not None:
             return step
         farthest = self._farthest(reached)
-        if is_distributed():
-            query = self._query._replace(limit=self._limit)
-            return _up_to(self._plan.sides[farthest], self._rest, query, reached[farthest])
-        return self._step(self._plan.sides[farthest])
+        return self._up_to(self._plan.sides[farthest], reached[farthest])
 
     def _farthest(self, reached: Sequence[int | None]) -> int:
         """Return which side comes farthest."""
@@ -314,8 +302,22 @@ class _Search:
         ((*reached,),) = fetch(statement, [value for edge in edges for value in edge.values])
         return reached
 
-    def _step(self, side: Side) -> _Step:
-        return _step(side, self._rest, self._query._replace(limit=self._limit), self._number)
+    def _first(self, side: Side) -> _Step:
+        """Look at a number of a side's rows."""
+        window = Window(self._rest, self._query.direction)
+        if is_distributed():
+            return self._up_to(side, distributed.edge(side, window, self._number))
+        return _step(side, self._rest, self._query, side.edge(window, self._number))
+
+    def _up_to(self, side: Side, reached: int | None) -> _Step:
+        """Look at a side's rows up to a known time, or all of them."""
+        query = self._query._replace(limit=self._limit)
+        if not is_distributed():
+            return _step(side, self._rest, query, Sql("select %s::bigint as at", (reached,)))
+        rest = self._rest
+        if reached is not None:
+            rest = _until(rest, reached, descending=query.descending)
+        return _Step(_at_once(side, rest, query), reached)
 
     @property
     def _limit(self) -> int:

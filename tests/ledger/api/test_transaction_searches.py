@@ -226,6 +226,14 @@ def test_a_busy_account_with_a_rare_type_is_found_by_the_type(made):
     assert statements(f"{URL}?account.id={BUSY}&transactiontype=freeze&limit=100") <= 4
 
 
+def test_the_failures_of_many_quiet_accounts_are_all_read_by_account_at_once(made):
+    accounts = [("eq", number) for number in range(2000, 2050)]
+    url = f"{URL}?{'&'.join(f'account.id={number}' for _, number in accounts)}&result=fail&limit=100"
+    (page,) = pages(url)
+    assert page == [m.at for m in reversed(made) if m.has(accounts, None) and m.result not in SUCCESS]
+    assert statements(url) <= 3
+
+
 def test_a_range_of_accounts_that_is_one_quiet_account_is_read_by_account(made):
     (page,) = pages(f"{URL}?account.id=gte:2000&account.id=lt:2001&limit=100")
     assert page == [m.at for m in reversed(made) if m.has([("eq", 2000)], None)]
