@@ -204,7 +204,7 @@ class _Search:
     def run(self) -> tuple[list[FullTransaction], int | None]:
         # A link can't move on from an excluded value.
         whole = 0.0 if self._rest.unequal else budget.total()
-        page = self._rows
+        page, longest = self._rows, budget.share()
         reached: int | None = None
         while not self._rest.empty:
             began = time.monotonic()
@@ -215,10 +215,14 @@ class _Search:
                 step = self._following()
             else:
                 try:
-                    with budget.limited(budget.share()):
+                    with budget.limited(longest):
                         step = self._following()
                 except psycopg.errors.QueryCanceled:
-                    return page, reached
+                    # On a slow disk, what it has read takes no time again.
+                    if budget.left() <= longest:
+                        return page, reached
+                    longest = budget.left()
+                    continue
             page += step.rows
             if len(page) >= self._query.limit:
                 return page[: self._query.limit], None
