@@ -16,7 +16,7 @@ from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.built_indexes import built
 from mirror.core.db.sql.pair_bounds import PairBounds, Statement, page_of_pairs
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import AT_ONCE, FIRST_NANOS, WHOLE, walk
+from mirror.core.db.sql.windowed_scan import FIRST_NANOS, walk
 
 PAIR = ("consensus_timestamp", "index")
 
@@ -53,9 +53,9 @@ def logs(
     A block that ends more than `longest_block` nanoseconds after the page's last log is not shown.
     """
     sides = _sides(selection)
-    leading, at_once = sides[0], WHOLE
+    leading = sides[0]
     if any(selection.topics) and not bounds.first.equal:
-        leading, at_once = _leading(bounds, query, sides)
+        leading = _leading(bounds, query, sides)
     return walk(
         lambda times: _read(
             bounds.within(times), query, leading, sides, longest_block, selection.contract_id
@@ -64,7 +64,6 @@ def logs(
         query,
         ends=lambda: ends_of("contract_log", "consensus_timestamp"),
         first=FIRST_NANOS,
-        at_once=at_once,
     )
 
 
@@ -171,18 +170,18 @@ def _sides(selection: Selection) -> list[_Side]:
     return sides or [_ALL]
 
 
-def _leading(bounds: PairBounds, query: Query, sides: Sequence[_Side]) -> tuple[_Side, float]:
-    """Return the side with the fewest logs within the bounds, and what part of the time it may take."""
+def _leading(bounds: PairBounds, query: Query, sides: Sequence[_Side]) -> _Side:
+    """Return the side with the fewest logs within the bounds."""
     there = built([side.index_name for side in sides if side.is_topic])
     able = [side for side in sides if not side.is_topic or side.index_name in there]
     if not able:
-        return _ALL, AT_ONCE
+        return _ALL
     if len(sides) == 1:
         # Every row that the index has is one of the page.
-        return able[0], WHOLE
+        return able[0]
     counted = [side for side in able if len(side.alternatives) <= _MOST_COUNTED]
     if not counted:
-        return min(able, key=lambda side: len(side.alternatives)), AT_ONCE
+        return min(able, key=lambda side: len(side.alternatives))
     farthest = "min" if query.descending else "max"
     probe = Query(descending=query.descending, limit=_FEW)
     counts = [
@@ -194,8 +193,8 @@ def _leading(bounds: PairBounds, query: Query, sides: Sequence[_Side]) -> tuple[
         rows = [(place, *fetch(sql, values)[0]) for place, (sql, values) in enumerate(counts)]
     else:
         rows = _counted(counts)
-    fewest = min(rows, key=lambda row: (row[1], row[2] if query.descending else -(row[2] or 0)))
-    return counted[fewest[0]], WHOLE if fewest[1] < _FEW else AT_ONCE
+    fewest: int = min(rows, key=lambda row: (row[1], row[2] if query.descending else -(row[2] or 0)))[0]
+    return counted[fewest]
 
 
 def _counted(counts: Sequence[Statement]) -> list[Row]:

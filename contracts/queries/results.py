@@ -28,7 +28,7 @@ from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, f
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.loose_index_scan import different_values
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import AT_ONCE, FIRST_NANOS, WHOLE, walk
+from mirror.core.db.sql.windowed_scan import FIRST_NANOS, walk
 from mirror.core.values import entity_id
 from mirror.core.values.hapi import result_codes
 
@@ -65,7 +65,8 @@ def results(selection: Selection, query: Query) -> Page:
     if times.empty:
         return [], None
     senders = _senders(selection)
-    return _walk(lambda part: _results(_narrowed(query, selection, part), senders), times, senders, query)
+
+    return _walk(lambda part: _results(_within(query, part), senders, _of_contract(selection)), times, query)
 
 
 def full_results(selection: Selection, query: Query) -> tuple[list[Result], Native, int | None]:
@@ -78,10 +79,19 @@ def full_results(selection: Selection, query: Query) -> tuple[list[Result], Nati
     longest_block = nanoseconds("rest.query.maxRecordFileCloseInterval")
 
     def read(part: Bounds) -> list[Result]:
-        narrowed, synthetic = _narrowed(query, selection, part), _synthetic_of(query, selection, part)
-        return _full_results(narrowed, senders, times=part, synthetic=synthetic, longest_block=longest_block)
+        within, synthetic = _within(query, part), _synthetic_of(query, selection, part)
+        of_contract = _of_contract(selection)
+        all_of_contract = within.filter(of_contract)
+        if is_distributed():
+            return distributed.full_results(
+                all_of_contract, senders, part, synthetic, longest_block=longest_block
+            )
+        page = _page(within, senders, of_contract)
+        if synthetic is not None:
+            page = _merged(page, all_of_contract, synthetic)
+        return _full_results(page, query, times=part, longest_block=longest_block)
 
-    rows, continue_at = _walk(read, times, senders, query)
+    rows, continue_at = _walk(read, times, query)
     if continue_at is None and len(rows) < query.limit:
         continue_at = cut_at
     return rows, _native(rows), continue_at
@@ -98,10 +108,8 @@ def _chain_id() -> str:
     return configured or hex(chain_id() or _DEFAULT_CHAIN_ID)
 
 
-def _walk(read: Callable[[Bounds], Sequence[Result]], times: Bounds, senders: Senders, query: Query) -> Page:
-    # Only calls of other contracts, or senders that are hard to find, let a list take long.
-    at_once = WHOLE if senders is None else AT_ONCE
-    return walk(read, times, query, ends=_ends, first=FIRST_NANOS, at_once=at_once)
+def _walk(read: Callable[[Bounds], Sequence[Result]], times: Bounds, query: Query) -> Page:
+    return walk(read, times, query, ends=_ends, first=FIRST_NANOS)
 
 
 def _times(selection: Selection) -> Bounds:
@@ -124,9 +132,9 @@ def _times(selection: Selection) -> Bounds:
     return times.between(lower, end if times.upper is None else min(end, times.upper))
 
 
-def _narrowed(query: Query, selection: Selection, times: Bounds) -> Query:
+def _within(query: Query, times: Bounds) -> Query:
     """Return the query of the results at these times."""
-    return query.filter(_of_contract(selection) + _at(times) + _RAN)
+    return query.filter(_at(times) + _RAN)
 
 
 def _of_contract(selection: Selection) -> Where:
@@ -176,11 +184,11 @@ def _ends() -> tuple[int, int] | None:
     return (min(first for first, _ in known), max(last for _, last in known)) if known else None
 
 
-def _results(query: Query, senders: Senders) -> list[Result]:
+def _results(query: Query, senders: Senders, of_contract: Where) -> list[Result]:
     if is_distributed():
-        return distributed.results(query, senders)
+        return distributed.results(query.filter(of_contract), senders)
     # Index of the entity: the primary key (id).
-    part = _page(query, senders)
+    part = _page(query, senders, of_contract)
     statement = f"""
         select {_RESULT} from ({part.sql}) r left join entity e on e.id = r.contract_id
         order by r.consensus_timestamp {query.direction}
@@ -188,21 +196,13 @@ def _results(query: Query, senders: Senders) -> list[Result]:
     return [Result(*row) for row in fetch(statement, part.values)]
 
 
-def _full_results(
-    query: Query, senders: Senders, *, times: Bounds, synthetic: Query | None, longest_block: int
-) -> list[Result]:
-    """Return results of `times` with their blocks and Ethereum transactions, and synthetic results.
+def _full_results(part: "_Part", query: Query, *, times: Bounds, longest_block: int) -> list[Result]:
+    """Return a page of results of `times` with their blocks and Ethereum transactions.
 
-    The conditions of `synthetic` are on contract_log. A block that ends more than
-    `longest_block` nanoseconds after the page's last result is not shown.
+    A block that ends more than `longest_block` nanoseconds after the page's last result is not shown.
     """
-    if is_distributed():
-        return distributed.full_results(query, senders, times, synthetic, longest_block=longest_block)
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
     # consensus_timestamp, consensus_end).
-    part = _page(query, senders)
-    if synthetic is not None:
-        part = _merged(part, query, synthetic)
     statement = f"""
         select {_RESULT}, {_BLOCK}, {ethereum.COLUMNS}
         from (select *, max(consensus_timestamp) over () as last from ({part.sql}) page) r
@@ -230,26 +230,33 @@ class _Part(NamedTuple):
     values: tuple[Any, ...]
 
 
-def _page(query: Query, senders: Senders) -> _Part:
+def _page(query: Query, senders: Senders, of_contract: Where) -> _Part:
     # Indexes: the primary key (consensus_timestamp); of one contract contract_result__id_timestamp
     # (contract_id, consensus_timestamp); of one sender contract_result__sender_timestamp (sender_id,
     # consensus_timestamp) or contract_result__id_sender_timestamp with the contract before.
     end = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
     if senders is None or isinstance(senders, Bounds):
         # Many senders are found by time. The expression prevents PostgreSQL from sorting all their results.
-        where = query.where if senders is None else query.where + senders.where("sender_id + 0")
+        where = of_contract + query.where
+        if senders is not None:
+            where += senders.where("sender_id + 0")
         return _Part(f"select * from contract_result {where.sql} {end}", where.values)
-    if len(senders) == 1:
-        where = query.where + compare("sender_id", [Comparison("eq", senders[0])])
-        return _Part(f"select * from contract_result {where.sql} {end}", where.values)
+    where, lead = Where(("sender_id = sender.id",)), ""
+    if of_contract.conditions:
+        # `any`, and an order that starts with both columns, as for `=` PostgreSQL may read all of a sender's.
+        both = "contract_id = any(array[%s])", "sender_id = any(array[sender.id])"
+        where = Where(both, of_contract.values)
+        lead = f"contract_id {query.direction}, sender_id {query.direction},"
+    where += query.where
     sql = f"""
         select of_sender.* from unnest(%s::bigint[]) as sender (id)
         cross join lateral (
-            select * from contract_result where sender_id = sender.id {query.where.and_sql} {end}
+            select * from contract_result {where.sql}
+            order by {lead} consensus_timestamp {query.direction} limit {query.limit:d}
         ) of_sender
         {end}
     """
-    return _Part(sql, (list(senders), *query.where.values))
+    return _Part(sql, (list(senders), *where.values))
 
 
 _RESULT_COLUMNS = ", ".join(SYNTHETIC)

@@ -36,53 +36,46 @@ def slots_at(
 
     Also return the slot after which to continue if time ran out before the page was full.
     """
-    following = "<" if query.descending else ">"
-
-    def read(after: bytes | None) -> tuple[list[Slot], bytes | None]:
-        within = query if after is None else query.filter(Where((f"slot {following} %s",), (after,)))
-        return _next_slots_at(contract_id, timestamps, within)
-
-    return step_by_step(read, query.limit)
-
-
-def _next_slots_at(
-    contract_id: int, timestamps: Sequence[Comparison], query: Query
-) -> tuple[list[Slot], bytes | None]:
     # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp). Per slot one
     # entry is read to find the next slot, and one to find the last change, as a slot may have any number of
     # changes. The recursion ends when the page is full, or after some slots: of those without a change at
     # these times only the last one is returned.
-    after = "<" if query.descending else ">"
-    conditions = _of(contract_id) + query.where
+    following = "<" if query.descending else ">"
     during = _of(contract_id) + compare("consensus_timestamp", timestamps)
-    statement = f"""
-        with recursive known (slot, number) as (
-            (
-                select slot, 1 from contract_state_change {conditions.sql}
-                order by slot {query.direction} limit 1
+
+    def read(after: bytes | None) -> tuple[list[Slot], bytes | None]:
+        conditions = _of(contract_id) + query.where
+        if after is not None:
+            conditions += Where((f"slot {following} %s",), (after,))
+        statement = f"""
+            with recursive known (slot, number) as (
+                (
+                    select slot, 1 from contract_state_change {conditions.sql}
+                    order by slot {query.direction} limit 1
+                )
+                union all
+                select next.slot, known.number + 1 from known, lateral (
+                    select slot from contract_state_change {conditions.sql} and slot {following} known.slot
+                    order by slot {query.direction} limit 1
+                ) next
+                where known.number < {STEPS:d}
             )
-            union all
-            select next.slot, known.number + 1 from known, lateral (
-                select slot from contract_state_change {conditions.sql} and slot {after} known.slot
-                order by slot {query.direction} limit 1
-            ) next
-            where known.number < {STEPS:d}
-        )
-        select known.slot, coalesce(s.value_written, s.value_read), s.consensus_timestamp, e.evm_address,
-            known.number
-        from known
-        left join lateral (
-            select value_written, value_read, consensus_timestamp from contract_state_change
-            {during.sql} and slot = known.slot order by consensus_timestamp desc limit 1
-        ) s on true
-        left join (select evm_address from entity where id = %s) e on true
-        where s.consensus_timestamp is not null or known.number = {STEPS:d}
-        limit {query.limit:d}
-    """
-    values = (*conditions.values, *conditions.values, *during.values, contract_id)
-    rows = fetch(statement, values)
-    more = bool(rows) and rows[-1][4] == STEPS
-    return [Slot(*row[:4]) for row in rows if row[2] is not None], rows[-1][0] if more else None
+            select known.slot, coalesce(s.value_written, s.value_read), s.consensus_timestamp, e.evm_address,
+                known.number
+            from known
+            left join lateral (
+                select value_written, value_read, consensus_timestamp from contract_state_change
+                {during.sql} and slot = known.slot order by consensus_timestamp desc limit 1
+            ) s on true
+            left join (select evm_address from entity where id = %s) e on true
+            where s.consensus_timestamp is not null or known.number = {STEPS:d}
+            limit {query.limit:d}
+        """
+        rows = fetch(statement, (*conditions.values, *conditions.values, *during.values, contract_id))
+        more = bool(rows) and rows[-1][4] == STEPS
+        return [Slot(*row[:4]) for row in rows if row[2] is not None], rows[-1][0] if more else None
+
+    return step_by_step(read, query.limit)
 
 
 def _of(contract_id: int) -> Where:

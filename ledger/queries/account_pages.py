@@ -37,8 +37,8 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
     if not filters.balances and not filters.public_keys or names_few(ids):
         return _by_id(columns, joins, query), None
     candidates = _candidates(filters)
+    index = "" if is_selective(filters.public_keys) else _BALANCE_INDEX
     if candidates and is_distributed():
-        index = "" if is_selective(filters.public_keys) else _BALANCE_INDEX
         where = Where((IS_ACCOUNT,))
         selected = _distributed_page_of_few(columns, joins, query.filter(where), candidates, index=index)
         if selected is not None:
@@ -52,7 +52,6 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
             order by few.id {query.direction} limit {query.limit:d}
         """
         statement = f"select {columns} from ({few}) e {joins}"
-        index = "" if is_selective(filters.public_keys) else _BALANCE_INDEX
         rows = page_of_few(candidates, Statement(statement, where.values), query, index=index)
         if rows is not None:
             return rows, None

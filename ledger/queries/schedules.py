@@ -9,7 +9,7 @@ from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, 
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.loose_index_scan import different_values
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import AT_ONCE, FIRST_IDS, WHOLE, walk
+from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 # A page reads the first schedules of so many creators one by one.
 _MOST_CREATORS = 100
@@ -72,7 +72,6 @@ def page(
         query,
         ends=lambda: ends_of("schedule", "schedule_id"),
         first=FIRST_IDS,
-        at_once=AT_ONCE if others.conditions else WHOLE,
     )
 
 

@@ -27,11 +27,10 @@ from ledger.queries.transaction_sides import (
 )
 from ledger.queries.transaction_streams import Side, Sql, Window, meetings
 from ledger.queries.transactions import FullTransaction, columns
-from mirror.core import config
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.reading import EVER, also, is_divided, windows
 from mirror.core.db.reading import budget
-from mirror.core.db.reading.sql import TIMEOUT, fetch
+from mirror.core.db.reading.sql import fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
 
@@ -169,11 +168,9 @@ class _Step(NamedTuple):
     edge: int | None
 
 
-def _step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
-    if is_distributed():
-        reached = distributed.edge(side, Window(timestamps, query.direction), number)
-        return _up_to(side, timestamps, query, reached)
-    edge = side.edge(Window(timestamps, query.direction), number)
+def _step(side: Side, timestamps: Bounds, query: Query, edge: Sql) -> _Step:
+    """Look at a side's rows up to the time that a statement gives, or all of them."""
+    # The edge is not among the bounds: PostgreSQL would expect so few rows between them that it sorts all.
     keys = side.keys(Window(timestamps, query.direction, edge=True), query.limit)
     page = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
     statement = f"""
@@ -188,13 +185,6 @@ def _step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
     rows = fetch(statement, (*edge.values, *keys.values))
     transactions = [FullTransaction._make(row[:-1]) for row in rows if row[0] is not None]
     return _Step(transactions, rows[0][-1])
-
-
-def _up_to(side: Side, timestamps: Bounds, query: Query, reached: int | None) -> _Step:
-    """Look at a side's rows up to a known time, or all of them."""
-    if reached is not None:
-        timestamps = _until(timestamps, reached, descending=query.descending)
-    return _Step(_at_once(side, timestamps, query), reached)
 
 
 class _Search:
@@ -214,16 +204,25 @@ class _Search:
     def run(self) -> tuple[list[FullTransaction], int | None]:
         # A link can't move on from an excluded value.
         whole = 0.0 if self._rest.unequal else budget.total()
-        page = self._rows
+        page, longest = self._rows, budget.share()
         reached: int | None = None
         while not self._rest.empty:
             began = time.monotonic()
-            try:
-                step = self._first() if reached is None else self._following()
-            except psycopg.errors.QueryCanceled:
-                if reached is None or self._rest.unequal:
-                    raise
-                return page, reached
+            if reached is None:
+                # The accounts' rows: for most requests these fill the page.
+                step = self._first(self._plan.sides[0])
+            elif not whole:
+                step = self._following()
+            else:
+                try:
+                    with budget.limited(longest):
+                        step = self._following()
+                except psycopg.errors.QueryCanceled:
+                    # On a slow disk, what it has read takes no time again.
+                    if budget.left() <= longest:
+                        return page, reached
+                    longest = budget.left()
+                    continue
             page += step.rows
             if len(page) >= self._query.limit:
                 return page[: self._query.limit], None
@@ -237,15 +236,6 @@ class _Search:
             if not whole or seconds < whole * (_SHORT_OF_MACHINES if is_distributed() else _SHORT):
                 self._number = min(self._number * _GROWTH, _MANY)
         return page, None
-
-    def _first(self) -> _Step:
-        """Look at the accounts' rows: for most requests these fill the page."""
-        try:
-            return self._step(self._plan.sides[0])
-        except psycopg.errors.QueryCanceled:
-            # The first step has to come to an end, or no page would ever come further.
-            with budget.limited(config.value(TIMEOUT)):
-                return self._step(self._plan.sides[0])
 
     def _following(self) -> _Step:
         """Look at the rows of the side that comes farther, or at the times that both sides have."""
@@ -263,10 +253,7 @@ class _Search:
         if (step := self._meetings(reached)) is not None:
             return step
         farthest = self._farthest(reached)
-        if is_distributed():
-            query = self._query._replace(limit=self._limit)
-            return _up_to(self._plan.sides[farthest], self._rest, query, reached[farthest])
-        return self._step(self._plan.sides[farthest])
+        return self._up_to(self._plan.sides[farthest], reached[farthest])
 
     def _farthest(self, reached: Sequence[int | None]) -> int:
         """Return which side comes farthest."""
@@ -319,8 +306,22 @@ class _Search:
         ((*reached,),) = fetch(statement, [value for edge in edges for value in edge.values])
         return reached
 
-    def _step(self, side: Side) -> _Step:
-        return _step(side, self._rest, self._query._replace(limit=self._limit), self._number)
+    def _first(self, side: Side) -> _Step:
+        """Look at a number of a side's rows."""
+        window = Window(self._rest, self._query.direction)
+        if is_distributed():
+            return self._up_to(side, distributed.edge(side, window, self._number))
+        return _step(side, self._rest, self._query, side.edge(window, self._number))
+
+    def _up_to(self, side: Side, reached: int | None) -> _Step:
+        """Look at a side's rows up to a known time, or all of them."""
+        query = self._query._replace(limit=self._limit)
+        if not is_distributed():
+            return _step(side, self._rest, query, Sql("select %s::bigint as at", (reached,)))
+        rest = self._rest
+        if reached is not None:
+            rest = _until(rest, reached, descending=query.descending)
+        return _Step(_at_once(side, rest, query), reached)
 
     @property
     def _limit(self) -> int:

@@ -15,6 +15,9 @@ TRANSACTION = "transaction t"
 
 NOTHING = Where()
 
+# A step looks at so many rows of each value at least: to find where they end costs as much as reading a few.
+_LEAST_OF_EACH = 8
+
 # Before all times.
 _FIRST = 0
 
@@ -87,7 +90,9 @@ class Stream:
             # No join: PostgreSQL might merge it with all transactions, as it does not know the window.
             probe = f"select true from {TRANSACTION} where t.consensus_timestamp = {self.time}"
             probe += also(window.bounds, "t.consensus_timestamp")
-            recheck = Where((f"({probe}{recheck.and_sql} limit 1)",), recheck.values)
+            # Plain columns, so that a partial index of the conditions has the answer.
+            conditions = recheck.and_sql.replace("(t.result + 0)", "t.result")
+            recheck = Where((f"({probe}{conditions} limit 1)",), recheck.values)
         where = self.where + self.within(window) + self.recheck + recheck
         distinct = "" if self.table.startswith("transaction ") else "distinct"
         text = f"""
@@ -115,7 +120,7 @@ class Stream:
         """Return a statement of the time of the row after so many, of each stream that has one."""
         where = self.where + self.within(window)
         if self.each is not None:
-            number = max(1, number >> (len(self.each) - 1).bit_length())
+            number = max(_LEAST_OF_EACH, number >> (len(self.each) - 1).bit_length())
         text = f"""
             select {self.time} as at from {self.table} {where.sql}
             order by {self.order(window)} offset {number:d} limit 1

@@ -1,11 +1,13 @@
 """Every list, with random filters: in a millisecond at a time, its pages give what one gives without a limit.
 
 In the database of a simulated network each row that PostgreSQL looks at takes time here. So nearly every list
-runs out of its budget.
+runs out of its budget. In a slow database each statement does, whatever it reads.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from itertools import islice
 from random import Random
 from typing import Any, get_type_hints
 
@@ -13,9 +15,7 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
-from mirror.core.db.reading import budget
-from mirror.core.db.reading.sql import fetch
-from mirror.core.db.sql import windowed_scan
+from mirror.core.db.reading.sql import TIMEOUT, Row, Values, fetch, fetch_by, fetch_here
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.urls import ROUTES
@@ -32,6 +32,8 @@ FEW_QUERIES = {"transactions": 2}
 BUDGET = 0.001
 # So many rows of each table take a tenth of a millisecond each.
 _SLOW_ROWS = 100
+# A slow database takes longer for any statement than its share of the budget.
+_SLOW_SECONDS = 0.02
 _HISTORY = History(blocks=24, tps=20, seed=17)
 
 LISTS = {
@@ -166,9 +168,6 @@ def _tables() -> list[str]:
 def _late(_loaded, settings_of, monkeypatch):
     # A walk takes as many statements as there are windows.
     monkeypatch.setattr(budgets, "check", lambda *_: None)
-    # Only reading a whole list at once may fail, on however busy a machine; and each list may.
-    monkeypatch.setattr(budget, "_LEAST_SECONDS", PATIENCE_SECONDS)
-    monkeypatch.setattr(windowed_scan, "WHOLE", 0.0)
     yield
     # The connection retains the limit of its last statement.
     settings_of({"rest.query.timeBudget": 0.0, "rest.db.statementTimeout": PATIENCE_SECONDS})
@@ -200,6 +199,55 @@ def test_following_the_links_gives_every_row_once(path, settings_of, django_db_b
             assert _rows(found) == _rows(expected), url
 
 
+@contextmanager
+def _slow() -> Iterator[None]:
+    def read(statement: str, values: Values, timeout: str) -> list[Row]:
+        fetch_here(f"select pg_sleep({_SLOW_SECONDS})", (), timeout)
+        return fetch_here(statement, values, timeout)
+
+    fetch_by(read)
+    try:
+        yield
+    finally:
+        fetch_by(None)
+
+
+@pytest.mark.usefixtures("_late")
+@pytest.mark.parametrize("path", LISTS)
+def test_a_slow_database_gives_short_pages_and_links(path, settings_of, django_db_blocker):
+    choose = Random(f"slow {path}")
+    with django_db_blocker.unblock():
+        api = Api()
+        for _ in range(QUERIES):
+            url = _url(path, choose)
+            settings_of({"rest.query.timeBudget": 0.0})
+            expected = list(_pages(api, url))
+            if expected[0].status != 200:
+                continue
+            settings_of({"rest.query.timeBudget": _SLOW_SECONDS})
+            with _slow():
+                found = list(islice(_pages(api, url), len(expected) + 2))
+            assert all(page.status == 200 for page in found), (url, found)
+            rows, all_rows = _rows(found), _rows(expected)
+            assert rows == all_rows[: len(rows)], url
+            assert len(rows) == len(all_rows) or found[-1].json()["links"]["next"], url
+
+
+@pytest.mark.usefixtures("_late")
+@pytest.mark.parametrize("path", LISTS)
+def test_what_a_slow_database_cannot_answer_is_narrowed_by_a_filter_of_the_list(
+    path, settings_of, django_db_blocker
+):
+    settings_of({TIMEOUT: _SLOW_SECONDS / 4})
+    with django_db_blocker.unblock(), _slow():
+        parts = iter(_select(PARTS[path])[0] if path in PARTS else ())
+        answer = Api().get(f"/api/v1/{_filled(path, parts)}")
+    (problem,) = answer.json()["_status"]["messages"]
+    message, _, name = (problem.get("detail") or problem["message"]).partition(": narrow it by ")
+    assert (answer.status, message) == (503, "The request takes too long")
+    assert name in {one.name for one in LISTS[path].parameters.declared.values()} - set(_PAGING)
+
+
 def _url(path: str, choose: Random) -> str:
     """Return a request for a list with some of its parameters."""
     declared = [one for one in LISTS[path].parameters.declared.values() if one.name not in _PAGING]
@@ -211,8 +259,11 @@ def _url(path: str, choose: Random) -> str:
         if parameter.name.startswith("topic"):
             query += [f"timestamp=gte:{_values('timestamp')[0]}", f"timestamp=lte:{_values('timestamp')[-1]}"]
     parts = iter(choose.choice(_select(PARTS[path])) if path in PARTS else ())
-    filled = "/".join(str(next(parts)) if part.startswith("{") else part for part in path.split("/"))
-    return f"/api/v1/{filled}?{'&'.join(query)}"
+    return f"/api/v1/{_filled(path, parts)}?{'&'.join(query)}"
+
+
+def _filled(path: str, parts: Iterator[Any]) -> str:
+    return "/".join(str(next(parts)) if part.startswith("{") else part for part in path.split("/"))
 
 
 def _values(name: str) -> list[str]:

@@ -100,7 +100,7 @@ def _type_of(dice: str) -> str:
 
 
 #: Dice of a row: `roll` is a whole number below `sides`, `skewed` is mostly small, `digest` are bytes. A
-#: `topic` is stored without the zeros in front.
+#: `word` has 32 bytes; a `stripped` one is stored without the zeros in front.
 FUNCTIONS = """
 create function pg_temp.roll(n bigint, salt int, sides bigint) returns bigint immutable parallel safe
     return (hashint8extended(n, salt) & 9223372036854775807) % sides;
@@ -110,7 +110,7 @@ create function pg_temp.digest(n bigint, salt int) returns bytea immutable paral
     return sha384(int8send(n) || int4send(salt));
 create function pg_temp.word(number bigint) returns bytea immutable parallel safe
     return decode(lpad(to_hex(number), 64, '0'), 'hex');
-create function pg_temp.topic(number bigint) returns bytea immutable parallel safe
+create function pg_temp.stripped(number bigint) returns bytea immutable parallel safe
     return ltrim(int8send(number), '\\x00'::bytea)
 """
 
@@ -380,15 +380,16 @@ STEPS: list[tuple[str, str]] = [
         select '', at, entity, pg_temp.word(n % 100000), number - 1,
             -- Four events are common; one in twenty thousand transactions has one that is nearly its own.
             case when n % 20000 = 5 then sha256(int8send(n)) else sha256(int8send(number + n % 2)) end,
-            pg_temp.topic(payer), pg_temp.topic(other), payer, entity, hash, (n % {per_block})::int
+            pg_temp.stripped(payer), pg_temp.stripped(other), payer, entity, hash, (n % {per_block})::int
         from run cross join lateral generate_series(1, logs) number where result = {success}
         order by n, number;
         insert into contract_state_change (consensus_timestamp, contract_id, payer_account_id, slot,
             value_read, value_written)
-        select at, entity, payer, pg_temp.word(pg_temp.roll(n, 52, 400)), '\\x01', int8send(n)
+        select at, entity, payer, pg_temp.stripped(pg_temp.roll(n, 52, 400)), '\\x01', pg_temp.stripped(n)
         from run where result = {success};
         insert into contract_state (contract_id, slot, value, created_timestamp, modified_timestamp)
-        select distinct on (contract_id, slot) contract_id, slot, value_written, {first}, consensus_timestamp
+        select distinct on (contract_id, slot) contract_id, decode(lpad(encode(slot, 'hex'), 64, '0'), 'hex'),
+            value_written, {first}, consensus_timestamp
         from contract_state_change order by contract_id, slot, consensus_timestamp desc;
         insert into contract_action (call_depth, call_type, caller, caller_type, consensus_timestamp, gas,
             gas_used, index, input, recipient_contract, result_data, result_data_type, value,

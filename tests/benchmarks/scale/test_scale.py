@@ -75,6 +75,13 @@ def test_there_are_rare_types_failures_and_busy_accounts(rows):
     assert one(rows, collected) == SHAPE.transactions
 
 
+def test_slots_have_32_bytes_now_and_no_leading_zeros_in_changes(rows):
+    changes = "select count(*) from contract_state_change where substr(slot, 1, 1) = '\\x00'"
+    assert one(rows, changes) == 0
+    assert one(rows, "select count(*) from contract_state where length(slot) <> 32") == 0
+    assert one(rows, "select count(*) > 0 from contract_state")
+
+
 def test_months_are_spread_evenly():
     shape = Shape(600, months=60)
     assert shape.seconds == 60 * 30 * 86_400

@@ -10,6 +10,7 @@ from tests.contracts.api.rows import AT, CONTRACT, seconds, state_change
 from tests.contracts.api.test_state import stripped
 from tests.waiting import PATIENCE_SECONDS
 
+BUDGET = 1e-9
 SLOTS = range(1, 21)
 SHOWN = [2, 3, 11, 12, 13, 19]
 STATE = f"/api/v1/contracts/{CONTRACT}/state?timestamp={seconds(AT)}"
@@ -21,7 +22,7 @@ STORAGE_THEN = f"{STORAGE}timestamp={seconds(START + 9)}"
 def _few_steps(monkeypatch):
     monkeypatch.setattr(state, "STEPS", 4)
     monkeypatch.setattr(hooks, "STEPS", 4)
-    monkeypatch.setattr(budget, "_LEAST_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(budget, "_SHARE", PATIENCE_SECONDS / BUDGET)
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ class TestSteps:
         ]
 
     def test_a_late_page_is_short_and_continues(self, api, settings_of, url, name, limit, order):
-        settings_of({"rest.query.timeBudget": 1e-9})
+        settings_of({"rest.query.timeBudget": BUDGET})
         found = list(pages(api, f"{url}&limit={limit}&order={order}", name))
         assert [slot for page in found for slot in page] == (SHOWN if order == "asc" else SHOWN[::-1])
         # One statement for each page, and some pages have nothing to show.

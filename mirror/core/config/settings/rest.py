@@ -16,9 +16,9 @@ SETTINGS = (
     Setting("rest.query.maxRepeatedQueryParameters", 100, "How often a query parameter may be repeated.",
             low=1, high=10000),
     Setting("rest.query.timeBudget", "2s",
-            "How long the database may work on one answer. A list that would take longer ends early: its "
-            "page is short, or empty, and `links.next` continues where it stopped. 0 turns this off: then "
-            "only rest.db.statementTimeout counts.", unit="duration", low=0, high=3600),
+            "How long the database may work on one list. One that would take longer ends early: its page "
+            "is short, or empty, and `links.next` continues where it stopped. For what has no shorter "
+            "answer, and with 0 for all, only rest.db.statementTimeout counts.", unit="duration", low=0, high=3600),
     Setting("rest.query.bindTimestampRange", False,
             "Always limit the timestamps of transaction queries to a range."),
     Setting("rest.query.maxTransactionsTimestampRange", "60d", "Length of that range.", unit="duration"),

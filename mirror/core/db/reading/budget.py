@@ -1,7 +1,8 @@
 """The time that one answer may take, shared by its statements.
 
 A list that can't be read within it is read in windows (`mirror.core.db.sql.windowed_scan`), and its page may
-be short. Any other statement that has no time left ends as psycopg.errors.QueryCanceled.
+be short. A statement within `limited` ends as psycopg.errors.QueryCanceled there. Without any other one there
+is no answer, so if its share is too little, it is run again for as long as a statement may take.
 """
 
 import threading
@@ -14,14 +15,12 @@ from mirror.core import config
 #: The setting; 0 leases it off.
 SETTING = "rest.query.timeBudget"
 
-# What a statement gets that is not part of a walk, however late: a short page may need further ones.
-_LEAST_SECONDS = 0.25
-# Before so much of the budget is spent, statements share one limit, as each change of it costs a statement.
-_FRESH = 0.75
+# The part of the budget that a statement may take: the same for all, as each change of it costs a statement.
+_SHARE = 0.25
 
 
 class _Local(threading.local):
-    """The budget of the request that a thread works on, and the limit of a walk's statement."""
+    """The budget of the request that a thread works on, and the limit of statements that may end early."""
 
     total = 0.0
     began = 0.0
@@ -57,9 +56,14 @@ def left() -> float:
     return _local.total - (time.monotonic() - _local.began)
 
 
+def share() -> float:
+    """Return the seconds of the budget that one statement may take; 0 without a budget."""
+    return _local.total * _SHARE
+
+
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Limit each statement in the block to so many seconds, whatever is left."""
+    """Limit each statement in the block to so many seconds; it is not run again."""
     before, _local.limit = _local.limit, seconds
     try:
         yield
@@ -69,10 +73,10 @@ def limited(seconds: float) -> Iterator[None]:
 
 def limit(longest: float) -> float:
     """Return the seconds that the next statement may take, of at most `longest`."""
-    if _local.limit is not None:
-        return min(_local.limit, longest)
-    whole = _local.total
-    if not whole:
-        return longest
-    remaining = left()
-    return min(max(whole if remaining > whole * _FRESH else remaining, _LEAST_SECONDS), longest)
+    seconds = share() if _local.limit is None else _local.limit
+    return min(seconds or longest, longest)
+
+
+def may_run_again(longest: float) -> bool:
+    """Return whether a statement that took too long may take longer than its share."""
+    return _local.limit is None and limit(longest) < longest

@@ -150,9 +150,15 @@ def reads_elsewhere() -> bool:
 
 def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> list[Row]:
     """Return all rows of a statement; `timeout` names the setting that limits it. Errors: psycopg.Error."""
-    if _other_fetch is not None:
-        return _other_fetch(statement, values, timeout)
-    return fetch_here(statement, values, timeout)
+    read = _other_fetch or fetch_here
+    try:
+        return read(statement, values, timeout)
+    except psycopg.errors.QueryCanceled:
+        longest: float = config.value(timeout)
+        if timeout is not TIMEOUT or not budget.may_run_again(longest):
+            raise
+    with budget.limited(longest):
+        return read(statement, values, timeout)
 
 
 def fetch_here(statement: str, values: Values, timeout: str) -> list[Row]:

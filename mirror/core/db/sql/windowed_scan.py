@@ -3,7 +3,8 @@
 Most lists are one statement that stops when its page is full. If few rows match, that statement would look at
 more rows than there is time for. Then the list is read in windows from its beginning, each twice as wide as
 the one before, until the page is full or the budget is spent. What is returned then is a page that may be
-short, or empty, and the key up to which all rows have been seen: the next page continues there.
+short, or empty, and the key up to which all rows have been seen: the next page continues there. The first
+window is read to its end, so that each page comes further than the one before.
 """
 
 import time
@@ -14,20 +15,13 @@ from typing import TypeVar
 
 import psycopg
 
-from mirror.core import config
 from mirror.core.db.partitions.reading import by_month
 from mirror.core.db.reading import budget
-from mirror.core.db.reading.sql import TIMEOUT
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
 
 Found = TypeVar("Found")
 
-#: The part of the budget that a list may take before it is read in windows.
-AT_ONCE = 0.25
-#: The same for a list that hardly ever takes long: as it shares the limit of other statements, it costs no
-#: change of that. Its windows have time on top of the budget.
-WHOLE = 1.0
 # A window that takes less than this part of the budget is followed by one twice as wide.
 _SHORT = 0.1
 
@@ -44,14 +38,11 @@ def walk(
     *,
     ends: Callable[[], tuple[int, int] | None],
     first: int,
-    at_once: float = AT_ONCE,
 ) -> tuple[list[Found], int | None]:
     """Return a page, and the key after which the next one continues if time ran out before this one was full.
 
     `read` returns the first rows within bounds, up to the query's limit, in its order. `ends` returns the
-    smallest and the largest key there is, None if there is none. `first` is the width of the first window,
-    which is read without the budget's limit, so that each page comes further than the one before. `at_once`
-    is the part of the budget that the whole list may take before.
+    smallest and the largest key there is, None if there is none. `first` is the width of the first window.
     Errors: psycopg.errors.QueryCanceled if that window takes longer than any statement may.
     """
     whole = budget.total()
@@ -61,23 +52,24 @@ def walk(
         read = partial(by_month, read, query=query)
     if not whole or bounds.equal or bounds.unequal or bounds.empty:
         return list(read(bounds)), None
+    share = budget.share()
     try:
-        with nullcontext() if at_once == WHOLE else budget.limited(whole * at_once):
+        with budget.limited(share):
             return list(read(bounds)), None
     except psycopg.errors.QueryCanceled:
         pass
-    until = time.monotonic() + max(budget.left(), whole * AT_ONCE)
+    until = time.monotonic() + max(budget.left(), share)
     found = ends()
     if found is None:
         return [], None
     remaining = _within(bounds, *found)
     rows: list[Found] = []
-    width, seconds, is_first = first, float(config.value(TIMEOUT)), True
+    width, is_first = first, True
     while not remaining.empty:
         window, following = cut(remaining, width, descending=query.descending)
         began = time.monotonic()
         try:
-            with budget.limited(seconds):
+            with nullcontext() if is_first else budget.limited(share):
                 rows += read(window)
         except psycopg.errors.QueryCanceled:
             if is_first:
@@ -86,10 +78,10 @@ def walk(
         if len(rows) >= query.limit:
             return rows[: query.limit], None
         remaining, is_first = following, False
-        seconds = until - time.monotonic()
-        if seconds <= 0:
+        now = time.monotonic()
+        if now >= until:
             break
-        if time.monotonic() - began < whole * _SHORT:
+        if now - began < whole * _SHORT:
             width *= 2
     if remaining.empty:
         return rows, None

@@ -250,7 +250,7 @@ def test_a_request_that_takes_too_long_is_told_what_to_narrow(api, monkeypatch, 
     def slow(*_, **__):
         fetch("select pg_sleep(600)")
 
-    settings_of({"rest.query.timeBudget": 0.3})
+    settings_of({"rest.db.statementTimeout": 0.3})
     monkeypatch.setattr(queries, "blocks", slow)
     answer = api.get(BLOCKS)
     assert (answer.status, answer.messages) == (503, ["The request takes too long: narrow it by timestamp"])
