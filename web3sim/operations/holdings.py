@@ -15,16 +15,12 @@ from web3sim.state.tables.interface import Entity, Nft, Relationship, Token
 
 UNFROZEN, KYC_GRANTED = 2, 1
 FROZEN, KYC_REVOKED = 1, 2
-#: The key of an account that has none yet: an empty list.
-HOLLOW_KEY = b"\x32\x00"
-#: The number of the account that fees go to.
-FEE_COLLECTOR_NUM = 98
+# The number of the account that fees go to.
+_FEE_COLLECTOR_NUM = 98
 #: Spenders that an account may grant something: hbar, units, or all serials of a token.
 MOST_ALLOWANCES = 100
 #: The numbers of the accounts that pay rewards; they have no keys.
 REWARD_ACCOUNTS = (800, 801)
-_NUM_LENGTH = 8
-LONG_ZERO_PREFIX = bytes(12)
 #: For an account that takes all tokens by itself.
 UNLIMITED = -1
 
@@ -34,7 +30,7 @@ UNLIMITED = -1
 
 def token_address(address: Address) -> Address:
     """Return the address of the token that an operation takes: only the number in its last 8 bytes counts."""
-    return LONG_ZERO_PREFIX + address[-_NUM_LENGTH:]
+    return entity_id.LONG_ZERO_PREFIX + address[len(entity_id.LONG_ZERO_PREFIX) :]
 
 
 def named_token(ledger: Overlay, address: Address) -> Token:
@@ -198,6 +194,12 @@ def add_tinybars(
     """Change the hbar of an account. Errors: Refused with `code` if it has too little."""
     refuse_if(tinybars < 0 and ledger.hbar_balance(account_id) + tinybars < 0, code)
     ledger.add_hbar(account_id, tinybars)
+
+
+def pay_fee(ledger: Overlay, payer: int, tinybars: int) -> None:
+    """Move a fee to its collector. Errors: Refused, if the payer has too little."""
+    add_tinybars(ledger, payer, -tinybars, "INSUFFICIENT_PAYER_BALANCE")
+    ledger.add_hbar(ledger.state.encoded(_FEE_COLLECTOR_NUM), tinybars)
 
 
 def check_allowances(ledger: Overlay, owner: int) -> None:

@@ -8,7 +8,7 @@ from mirror.core.values import entity_id
 from mirror.core.values.hashes import keccak256
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind, ScheduledCall
-from web3sim.operations.execution import execute, is_executable, required_keys
+from web3sim.operations.execution import execute, is_executable, message_of, required_keys
 from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.signatures import verifies
 from web3sim.state.overlay import Overlay
@@ -20,12 +20,12 @@ MOST_LIFE_SECONDS, USUAL_LIFE_SECONDS = 5_356_800, 1_800
 
 @dataclass(frozen=True, slots=True)
 class NewSchedule:
-    """`body` is a serialized SchedulableTransactionBody, `expires` in seconds since the epoch.
+    """`message` is a SchedulableTransactionBody, `expires` in seconds since the epoch.
 
     `key` is the one by which the creator signs, `admin_key` a serialized Key.
     """
 
-    body: bytes
+    message: Any
     creator: Entity
     payer: Entity
     key: bytes | None
@@ -42,7 +42,8 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
     Checks, in this order: when it expires, and that the call itself has made no such schedule yet.
     """
     check_expiry(new.expires, now)
-    same = (new.body, new.payer.id, new.expires * NANOS_PER_SECOND, new.admin_key)
+    body = bytes(new.message.SerializeToString())
+    same = (body, new.payer.id, new.expires * NANOS_PER_SECOND, new.admin_key)
     for row in ledger.journal.rows().values():
         if isinstance(row, Schedule):
             made = (row.transaction_body, row.payer_account_id, row.expiration_time, row.admin_key)
@@ -54,7 +55,7 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
         entity.id,
         new.creator.id,
         new.payer.id,
-        new.body,
+        body,
         executed_timestamp=None,
         expiration_time=new.expires * NANOS_PER_SECOND,
         wait_for_expiry=new.waits,
@@ -65,8 +66,8 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
     ledger.put_schedule(schedule)
     signatories = frozenset({new.key} if new.key else ())
     ledger.put_signatories(entity.id, signatories)
-    executes = is_executable(schedule, required_keys(ledger, schedule), signatories)
-    return schedule, execute(ledger, schedule, now) if executes else None
+    executes = is_executable(schedule, required_keys(ledger, schedule, new.message), signatories)
+    return schedule, execute(ledger, schedule, new.message, now) if executes else None
 
 
 def check_expiry(expires: int, now: int) -> None:
@@ -103,14 +104,15 @@ def sign_schedule(
     """
     refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
     refuse_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")
-    needed = required_keys(ledger, schedule)
+    message = message_of(schedule)
+    needed = required_keys(ledger, schedule, message)
     refuse_if(None in needed, "UNRESOLVABLE_REQUIRED_SIGNERS")
     signatories = ledger.signatories(schedule.id)
     prefixes = tuple(filter(None, signatories))
     executes = is_executable(schedule, needed, signatories | keys)
     refuse_if(not executes and all(key.startswith(prefixes) for key in keys), "NO_NEW_VALID_SIGNATURES")
     ledger.put_signatories(schedule.id, signatories | keys)
-    return execute(ledger, schedule, now) if executes else None
+    return execute(ledger, schedule, message, now) if executes else None
 
 
 def keys_that_signed(ledger: Overlay, schedule: Schedule, pairs: Iterable[Any]) -> frozenset[bytes]:

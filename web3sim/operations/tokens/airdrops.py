@@ -29,10 +29,10 @@ from web3sim.operations.transfers.body import (
     Transfers,
 )
 from web3sim.operations.transfers.checks import (
-    account_of,
     check_participants,
     check_token_lists,
     number_of,
+    party_of,
 )
 from web3sim.operations.transfers.moves import Moves
 from web3sim.state.overlay import Overlay
@@ -122,7 +122,7 @@ def _check_royalties(ledger: Overlay, transfers: Transfers, token: Token, nft: N
 def _check_receivers(ledger: Overlay, tokens: TokenTransfers) -> None:
     """Refuse receivers that could never claim."""
     for number in Transfers(tokens=(tokens,)).credited():
-        account = account_of(ledger, number)
+        account = party_of(ledger, number)
         refuse_if(account is not None and not _can_claim(account), "NOT_SUPPORTED")
 
 
@@ -148,32 +148,28 @@ def _without_pending(ledger: Overlay, tokens: TokenTransfers, charge: Charge) ->
     """
     token = usable_token(ledger, tokens.token_id)
     sender = next((each.account for each in tokens.adjustments if each.amount < 0), 0)
-    credits = [each for each in tokens.adjustments if each.amount > 0]
-    keys = [
-        *(AirdropKey(sender, each.account, token.id, 0) for each in credits),
-        *(AirdropKey(nft.sender, nft.receiver, token.id, nft.serial_number) for nft in tokens.nfts),
-    ]
-    waiting = {key for key in keys if _waits(ledger, token, key.receiver)}
-    again = {key for key in waiting if not key.serial_number and ledger.pending_airdrop(key) is not None}
-    now = {key.receiver for key in keys if key not in waiting}
+    credits = {each.account: each.amount for each in tokens.adjustments if each.amount > 0}
+    # What each gives, of serials nothing that could be added up.
+    amounts = {
+        **{AirdropKey(sender, account, token.id, 0): amount for account, amount in credits.items()},
+        **{AirdropKey(nft.sender, nft.receiver, token.id, nft.serial_number): 0 for nft in tokens.nfts},
+    }
+    waiting = {key: ledger.pending_airdrop(key) for key in amounts if _waits(ledger, token, key.receiver)}
+    again = sum(not key.serial_number and pending is not None for key, pending in waiting.items())
+    now = {key.receiver for key in amounts if key not in waiting}
     associated = sum(ledger.relationship(token, receiver) is None for receiver in now)
-    charge(len(waiting) - len(again) + associated, len(again))
-    for key, each in zip(keys, (*credits, *tokens.nfts), strict=True):
-        if key not in waiting:
-            continue
-        pending = ledger.pending_airdrop(key)
+    charge(len(waiting) - again + associated, again)
+    for key, pending in waiting.items():
         refuse_if(key.serial_number and pending is not None, "PENDING_NFT_AIRDROP_ALREADY_EXISTS")
-        amount = each.amount if isinstance(each, Adjustment) else 0
-        ledger.put_pending_airdrop(key, (pending or 0) + amount)
-    credits = [each for each in credits if each.account in now]
-    nfts = tuple(nft for nft in tokens.nfts if nft.receiver in now)
-    if credits:
-        credits.insert(0, Adjustment(sender, -sum(each.amount for each in credits)))
-    return TokenTransfers(token.id, tuple(credits), nfts)
+        ledger.put_pending_airdrop(key, (pending or 0) + amounts[key])
+    moved = [Adjustment(account, amount) for account, amount in credits.items() if account in now]
+    if moved:
+        moved.insert(0, Adjustment(sender, -sum(each.amount for each in moved)))
+    return TokenTransfers(token.id, tuple(moved), tuple(nft for nft in tokens.nfts if nft.receiver in now))
 
 
 def _waits(ledger: Overlay, token: Token, receiver: int) -> bool:
-    account = account_of(ledger, receiver)
+    account = party_of(ledger, receiver)
     if account is None:
         return False
     return ledger.relationship(token, receiver) is None and slots_used_up(ledger, account)
@@ -210,7 +206,7 @@ def claim(ledger: Overlay, ids: Sequence[PendingId]) -> None:
     """
     check_pending_ids(ids)
     for each in ids:
-        required(account_of(ledger, each.receiver), "INVALID_ACCOUNT_ID")
+        required(party_of(ledger, each.receiver), "INVALID_ACCOUNT_ID")
     _check_pending(ledger, ids)
     for each in ids:
         usable_token(ledger, each.token_id)
@@ -256,7 +252,7 @@ def cancel(ledger: Overlay, ids: Sequence[PendingId]) -> None:
 
 def _check_pending(ledger: Overlay, ids: Sequence[PendingId]) -> None:
     for each in ids:
-        accounts = (account_of(ledger, account) for account in (each.sender, each.receiver))
+        accounts = (party_of(ledger, account) for account in (each.sender, each.receiver))
         names_none = each.serial_number is not None and each.serial_number <= 0
         if None in accounts or names_none or ledger.pending_airdrop(each.key) is None:
             raise Refused("INVALID_PENDING_AIRDROP_ID")

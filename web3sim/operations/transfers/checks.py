@@ -125,14 +125,14 @@ def check_participants(ledger: Overlay, transfers: Transfers) -> None:
 
 def _check_adjustment(ledger: Overlay, adjustment: Adjustment, *, hbar: bool) -> None:
     gives, gets = adjustment.amount < 0, adjustment.amount > 0
-    if account_of(ledger, adjustment.account) is None:
+    if party_of(ledger, adjustment.account) is None:
         refuse_if(gives or (hbar and not gets), "INVALID_ACCOUNT_ID")
     elif gives or (gets and not hbar):
         _check_party(ledger, adjustment.account, gives=gives, approved=adjustment.approved)
 
 
 def _check_party(ledger: Overlay, number: int, *, gives: bool, approved: bool = False) -> None:
-    account = required(account_of(ledger, number), "INVALID_ACCOUNT_ID")
+    account = required(party_of(ledger, number), "INVALID_ACCOUNT_ID")
     if entity_id.decode(number)[2] in holdings.REWARD_ACCOUNTS:
         # A system contract answers this code instead of INVALID_SIGNATURE.
         raise Refused("INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE" if gives else "INVALID_ACCOUNT_ID")
@@ -140,8 +140,8 @@ def _check_party(ledger: Overlay, number: int, *, gives: bool, approved: bool = 
         holdings.check_signs(account)
 
 
-def account_of(ledger: Overlay, number: int) -> Entity | None:
-    """Return the account or contract of an id; None if it is not there."""
+def party_of(ledger: Overlay, number: int) -> Entity | None:
+    """Return the account or contract that takes part; None for a placeholder, and if it is not there."""
     return None if is_placeholder(number) else holdings.account_of(ledger, number)
 
 

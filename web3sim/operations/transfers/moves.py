@@ -13,7 +13,7 @@ from web3sim.operations.holdings import (
 )
 from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, TokenTransfers
-from web3sim.operations.transfers.checks import account_of, check_allowance, check_unit_allowance
+from web3sim.operations.transfers.checks import check_allowance, check_unit_allowance, party_of
 from web3sim.operations.transfers.receivers import check_nft_allowance
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Token
@@ -41,7 +41,7 @@ class Moves:
         for each in adjustments:
             amounts[each.account] = amounts.get(each.account, 0) + each.amount
         for account, amount in amounts.items():
-            if account_of(self._ledger, account) is None:
+            if party_of(self._ledger, account) is None:
                 raise Refused("INVALID_ACCOUNT_ID")
             code = _TOO_LITTLE_FOR_FEE if self._owes(account, None) else "INSUFFICIENT_ACCOUNT_BALANCE"
             add_tinybars(self._ledger, account, amount, code)
@@ -84,7 +84,7 @@ class Moves:
 
     def _check_party(self, token: Token, account: int) -> None:
         refuse_if(token.unique, "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
-        if account_of(self._ledger, account) is None:
+        if party_of(self._ledger, account) is None:
             raise Refused("INVALID_ACCOUNT_ID")
         usable_relationship(self._ledger, token, account)
 
@@ -108,7 +108,7 @@ class Moves:
 
     def _move_serial(self, token: Token, nft: NftTransfer) -> None:
         parties = (nft.sender, nft.receiver)
-        if any(account_of(self._ledger, party) is None for party in parties):
+        if any(party_of(self._ledger, party) is None for party in parties):
             raise Refused("INVALID_ACCOUNT_ID")
         for party in parties:
             usable_relationship(self._ledger, token, party)

@@ -1,9 +1,9 @@
 """Receivers that come into being by a transfer, and their automatic associations (HIP-583, HIP-904)."""
 
+from mirror.core.values.entity_id import LONG_ZERO_PREFIX
+from mirror.core.values.keys import EMPTY_LIST
 from web3sim.engine.interface import AccountKind
 from web3sim.operations.holdings import (
-    HOLLOW_KEY,
-    LONG_ZERO_PREFIX,
     UNLIMITED,
     add_relationship,
     associated,
@@ -14,7 +14,7 @@ from web3sim.operations.holdings import (
 )
 from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.transfers.body import NftTransfer, Outcome, Transfers
-from web3sim.operations.transfers.checks import account_of
+from web3sim.operations.transfers.checks import party_of
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Token
 
@@ -29,8 +29,9 @@ def with_new_accounts(ledger: Overlay, transfers: Transfers) -> tuple[Transfers,
         if address is None or number in created:
             continue
         refuse_if(address.startswith(LONG_ZERO_PREFIX), "INVALID_ALIAS_KEY")
+        # The account has no key yet.
         account = ledger.add_entity(
-            AccountKind.ACCOUNT, address, key=HOLLOW_KEY, max_automatic_associations=UNLIMITED
+            AccountKind.ACCOUNT, address, key=EMPTY_LIST, max_automatic_associations=UNLIMITED
         )
         created[number] = account.id
     refuse_if(len(created) < len(transfers.missing), "INVALID_ACCOUNT_ID")
@@ -54,7 +55,7 @@ def associate_receivers(ledger: Overlay, transfers: Transfers, outcome: Outcome)
 
 
 def _associate(ledger: Overlay, token: Token, account_id: int, outcome: Outcome) -> None:
-    account = required(account_of(ledger, account_id), "INVALID_ACCOUNT_ID")
+    account = required(party_of(ledger, account_id), "INVALID_ACCOUNT_ID")
     relationship = ledger.relationship(token, account_id)
     if relationship is not None:
         refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
