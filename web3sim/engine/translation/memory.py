@@ -40,7 +40,7 @@ def copy_calldata(to: int, source: int, size: int, memory: bytearray, gas: int, 
 def copy_code(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
     gas = copied(to, size, memory, gas)
     if size:
-        memory[to : to + size] = frame.program.raw[source : source + size].ljust(size, b"\0")
+        memory[to : to + size] = frame.raw[source : source + size].ljust(size, b"\0")
     return gas
 
 

@@ -7,7 +7,7 @@ from eth.vm.forks.london.storage import GAS_SCHEDULE_EIP3529
 from sha3 import keccak_256
 
 from web3sim.engine.translation.calls import call, call_code, delegate_call, static_call
-from web3sim.engine.translation.frame import Frame, execute, interpret, push_value
+from web3sim.engine.translation.frame import Frame, execute, push_value
 from web3sim.engine.translation.memory import (
     copy_calldata,
     copy_code,
@@ -162,7 +162,6 @@ NAMES: dict[str, Any] = {
     "O": OutOfGas,
     "F": int.from_bytes,
     "K": keccak_256,
-    "P": interpret,
     "X": execute,
     "Q": push_value,
     "G": grow,

@@ -33,7 +33,7 @@ LOOP_LIMIT = 100
 WORD_BYTES = 32
 
 # What is the same throughout a frame, read once per trace; and lengths, which grow.
-_CONSTANTS = {
+CONSTANTS = {
     op.ADDRESS: Expression("F(x.storage_address)", 2**160 - 1),
     op.CALLER: Expression("F(x.message.sender)", 2**160 - 1),
     op.CALLVALUE: Expression("x.message.value"),
@@ -149,9 +149,9 @@ class _Trace(Writer):
         elif code in _ENDS:
             self._finish(code)
             return None
-        elif code in _CONSTANTS:
+        elif code in CONSTANTS:
             if code not in self.constants:
-                self.push(_CONSTANTS[code])
+                self.push(CONSTANTS[code])
                 self.constants[code] = self.symbols.pop()
             self.push(self.constants[code])
         elif code in _LENGTHS:
