@@ -13,7 +13,7 @@ from web3sim.operations.transfers.checks import (
 from web3sim.operations.transfers.moves import Moves
 from web3sim.operations.transfers.receivers import associate_receivers, with_new_accounts
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import CustomFees
+from web3sim.state.tables.rows import CustomFees
 
 _WITH_FEES = 2
 

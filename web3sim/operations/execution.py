@@ -22,7 +22,7 @@ from web3sim.operations.signatures import key_of, satisfied, signing_key
 from web3sim.operations.tokens.create import create_token, keys_of
 from web3sim.operations.tokens.update import needs_admin_key, update_token
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Schedule, Token
+from web3sim.state.tables.rows import Schedule, Token
 
 _MOST_GAS = 15_000_000
 #: A key that no signature satisfies.

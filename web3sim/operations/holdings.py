@@ -11,7 +11,7 @@ from web3sim.engine.interface import Address
 from web3sim.operations.refusals import Refusal, Refused, refuse_if, required
 from web3sim.operations.signatures import usable_key
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity, Nft, Relationship, Token
+from web3sim.state.tables.rows import Entity, Nft, Relationship, Token
 
 UNFROZEN, KYC_GRANTED = 2, 1
 FROZEN, KYC_REVOKED = 1, 2

@@ -12,7 +12,7 @@ from web3sim.operations.execution import execute, is_executable, message_of, req
 from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.signatures import verifies
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity, Schedule
+from web3sim.state.tables.rows import Entity, Schedule
 
 #: How far ahead a schedule may expire, and how far without a word on it.
 MOST_LIFE_SECONDS, USUAL_LIFE_SECONDS = 5_356_800, 1_800

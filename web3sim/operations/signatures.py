@@ -7,7 +7,7 @@ from coincurve import PublicKey
 
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ContractID, DecodeError, Key, SignatureMap
-from web3sim.state.tables.interface import Entity
+from web3sim.state.tables.rows import Entity
 
 SIGNATURE_LENGTH = 64
 

@@ -22,7 +22,7 @@ from web3sim.operations.signatures import (
     signatures_of,
     simple_keys,
 )
-from web3sim.state.tables.interface import Entity
+from web3sim.state.tables.rows import Entity
 from web3sim.system_contracts.abi import InvalidArguments
 from web3sim.system_contracts.functions import Function, Invocation, by_selector, costs, flat
 

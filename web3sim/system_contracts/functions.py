@@ -10,7 +10,7 @@ from web3sim.operations.holdings import existing_account
 from web3sim.operations.prices import WITHOUT_FILES, Prices
 from web3sim.operations.refusals import Refusal, Refused, required
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity, Token
+from web3sim.state.tables.rows import Entity, Token
 from web3sim.system_contracts import abi
 from web3sim.system_contracts.signatures import canonical, parameters_of, selector_of
 

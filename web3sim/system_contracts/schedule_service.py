@@ -19,7 +19,7 @@ from web3sim.operations.signatures import SIGNATURE_LENGTH, contract_key, messag
 from web3sim.operations.tokens.create import scheduled_token
 from web3sim.state.chain_id import chain_id
 from web3sim.state.proxy_code import TOKEN_SERVICE
-from web3sim.state.tables.interface import Entity, Schedule, Token
+from web3sim.state.tables.rows import Entity, Schedule, Token
 from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, decoded
 from web3sim.system_contracts.functions import Function, Invocation, UnknownFunction, by_selector, costs
 from web3sim.system_contracts.signatures import selector_of

@@ -11,7 +11,7 @@ from web3sim.operations.holdings import slots_used_up, usable_token
 from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.operations.transfers.body import TokenTransfers, Transfers
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import CustomFees
+from web3sim.state.tables.rows import CustomFees
 
 #: A fee may be charged a fee, and that one another.
 MOST_DEPTH = 2

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mirror.core.db.reading.sql import MAX_INT64
 from web3sim.operations.refusals import refuse_if
 from web3sim.operations.transfers.body import Adjustment, TokenTransfers, Transfers
-from web3sim.state.tables.interface import CustomFees, Token
+from web3sim.state.tables.rows import CustomFees, Token
 
 #: What is moved, by the token it is of; None is hbar.
 Amounts = dict[int | None, dict[int, int]]

@@ -36,7 +36,7 @@ from web3sim.operations.transfers.checks import (
 )
 from web3sim.operations.transfers.moves import Moves
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import AirdropKey, Entity, Token
+from web3sim.state.tables.rows import AirdropKey, Entity, Token
 
 #: Of a network's default configuration.
 MOST_PENDING_IDS = 10

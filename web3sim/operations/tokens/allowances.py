@@ -18,7 +18,7 @@ from web3sim.operations.holdings import (
 )
 from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity, Token
+from web3sim.state.tables.rows import Entity, Token
 
 
 class Approval(NamedTuple):

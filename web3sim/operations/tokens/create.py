@@ -24,7 +24,7 @@ from web3sim.operations.tokens.fees import (
     fees_of,
 )
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import CustomFees, Token
+from web3sim.state.tables.rows import CustomFees, Token
 
 _MOST_TEXT_BYTES = 100
 _LEAST_RENEW_SECONDS, _MOST_RENEW_SECONDS = 2_592_000, 8_000_001

@@ -6,7 +6,7 @@ from typing import Any
 from mirror.core.values import entity_id
 from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import CustomFees, Token
+from web3sim.state.tables.rows import CustomFees, Token
 
 MOST_FEES = 10
 

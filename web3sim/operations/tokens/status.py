@@ -28,7 +28,7 @@ from web3sim.operations.holdings import (
 )
 from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Relationship, Token
+from web3sim.state.tables.rows import Relationship, Token
 
 # TOKENS
 

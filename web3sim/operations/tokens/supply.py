@@ -19,7 +19,7 @@ from web3sim.operations.holdings import (
 )
 from web3sim.operations.refusals import refuse_if, required
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Nft, Token
+from web3sim.state.tables.rows import Nft, Token
 
 #: Serials, or metadata of them, in one operation.
 _MOST_SERIALS = 10

@@ -32,7 +32,7 @@ from web3sim.operations.tokens.create import (
 )
 from web3sim.operations.tokens.fees import check_collectors, check_fees, fees_of
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import CustomFees, Token
+from web3sim.state.tables.rows import CustomFees, Token
 
 #: The codes for a key that can't be changed since there is none, by column.
 _MISSING_KEYS = {

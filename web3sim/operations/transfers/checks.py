@@ -13,7 +13,7 @@ from web3sim.operations.transfers.body import (
     is_placeholder,
 )
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity
+from web3sim.state.tables.rows import Entity
 
 #: Of a network's default configuration.
 MOST_HBAR_ADJUSTMENTS = MOST_UNIT_ADJUSTMENTS = MOST_NFTS = 10

@@ -16,7 +16,7 @@ from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, 
 from web3sim.operations.transfers.checks import check_allowance, check_unit_allowance, party_of
 from web3sim.operations.transfers.receivers import check_nft_allowance
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Token
+from web3sim.state.tables.rows import Token
 
 _TOO_LITTLE_FOR_FEE = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 

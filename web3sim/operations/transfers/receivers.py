@@ -16,7 +16,7 @@ from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.transfers.body import NftTransfer, Outcome, Transfers
 from web3sim.operations.transfers.checks import party_of
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Token
+from web3sim.state.tables.rows import Token
 
 
 def with_new_accounts(ledger: Overlay, transfers: Transfers) -> tuple[Transfers, frozenset[int]]:

@@ -22,7 +22,7 @@ from web3sim.operations.transfers.body import (
 )
 from web3sim.operations.transfers.checks import MOST_NFTS, MOST_UNIT_ADJUSTMENTS, credits_system_account
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Token
+from web3sim.state.tables.rows import Token
 from web3sim.system_contracts.abi import InvalidArguments, int64_of
 from web3sim.system_contracts.functions import Invocation, UnknownFunction
 from web3sim.system_contracts.token_service.events import log_outcome, log_serial, log_units

@@ -11,7 +11,7 @@ from mirror.core.values import entity_id
 from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations.holdings import KYC_GRANTED, existing_account, has_kyc, is_frozen, owner_of
 from web3sim.operations.refusals import Refusal, Refused, refuse_if, required
-from web3sim.state.tables.interface import Nft, Relationship, Token
+from web3sim.state.tables.rows import Nft, Relationship, Token
 from web3sim.system_contracts.abi import InvalidArguments
 from web3sim.system_contracts.functions import Invocation
 from web3sim.system_contracts.token_service.bodies import KINDS
