@@ -23,7 +23,7 @@ from eth.vm import opcode_values as op
 from web3sim.engine.translation.frame import STACK_LIMIT
 from web3sim.engine.translation.operations import ARITY, Instructions, pushed
 from web3sim.engine.translation.runtime import fold
-from web3sim.engine.translation.symbols import PURE, Expression, Symbol, Test, constant, literal
+from web3sim.engine.translation.symbols import MASK, PURE, Expression, Symbol, Test, constant, literal
 from web3sim.engine.translation.writer import Loop, Writer, valued
 
 # A trace ends after so many instructions or characters: what one translation can cost is bounded.
@@ -154,6 +154,8 @@ class _Trace(Writer):
                 self.push(CONSTANTS[code])
                 self.constants[code] = self.symbols.pop()
             self.push(self.constants[code])
+        elif code in (op.CODESIZE, op.PC):
+            self.push(constant(position if code == op.PC else len(self.code.raw)))
         elif code in _LENGTHS:
             self.push(_LENGTHS[code])
         elif op.LOG0 <= code <= op.LOG4:
@@ -324,11 +326,14 @@ class _Trace(Writer):
         *arguments, start, size, out, room = (symbol.text for symbol in self.pop(ARITY[code][0]))
         places = f"({start}, {size}, {out}, {room})"
         self.close_segment()
-        self.locals += 1
-        name = f"t{self.locals}"
-        self.emit(f"{name}, g = {_CALLS[code]}({', '.join(arguments)}, {places}, g, x)")
+        self._push_with_gas(f"{_CALLS[code]}({', '.join(arguments)}, {places}, g, x)", 1)
         self.words.clear()
-        self.push(Symbol(name, 1))
+
+    def _push_with_gas(self, text: str, high: int = MASK) -> None:
+        """Push the first value of an expression, whose second one is the gas left."""
+        self.locals += 1
+        self.emit(f"t{self.locals}, g = {text}")
+        self.push(Symbol(f"t{self.locals}", high))
 
     # STATE, AND THE REST
 
@@ -340,10 +345,7 @@ class _Trace(Writer):
     def _sload(self, position: int) -> None:
         (slot,) = self.pop()
         self.close_segment()
-        self.locals += 1
-        name = f"t{self.locals}"
-        self.emit(f"{name}, g = L({slot.text}, g, x)")
-        self.push(Symbol(name))
+        self._push_with_gas(f"L({slot.text}, g, x)")
 
     def _sstore(self, position: int) -> None:
         slot, value = self.pop(2)
@@ -378,12 +380,6 @@ class _Trace(Writer):
         self.close_segment()
         self.push(Expression("g"))
 
-    def _codesize(self, position: int) -> None:
-        self.push(constant(len(self.code.raw)))
-
-    def _pc(self, position: int) -> None:
-        self.push(constant(position))
-
     def _jumpdest(self, position: int) -> None:
         pass
 
@@ -401,7 +397,5 @@ _OTHERS = {
     op.TSTORE: _Trace._tstore,
     op.EXP: _Trace._exp,
     op.GAS: _Trace._gas,
-    op.CODESIZE: _Trace._codesize,
-    op.PC: _Trace._pc,
     op.JUMPDEST: _Trace._jumpdest,
 }
