@@ -34,29 +34,27 @@ def token_address(address: Address) -> Address:
 
 
 def named_token(ledger: Overlay, address: Address) -> Token:
-    """Return the token of an operation, even if paused or deleted by the call itself. Errors: Refused."""
+    """Return the token of an operation, even if paused or deleted by the call itself."""
     return required(ledger.known_token_at(token_address(address)), "INVALID_TOKEN_ID")
 
 
 def check_not_deleted(ledger: Overlay, token: Token) -> None:
-    """Errors: Refused."""
     refuse_if(ledger.token(token.id) is None, "TOKEN_WAS_DELETED")
 
 
 def check_usable(ledger: Overlay, token: Token) -> Token:
-    """Checks, in this order: the token is not deleted, not paused. Errors: Refused."""
+    """Checks, in this order: the token is not deleted, not paused."""
     check_not_deleted(ledger, token)
     refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
     return token
 
 
 def usable_token(ledger: Overlay, token_id: int) -> Token:
-    """Return a token that the call has not deleted and that is not paused. Errors: Refused."""
+    """Return a token that the call has not deleted and that is not paused."""
     return check_usable(ledger, required(ledger.known_token(token_id), "INVALID_TOKEN_ID"))
 
 
 def usable_token_at(ledger: Overlay, address: Address) -> Token:
-    """Errors: Refused."""
     return check_usable(ledger, named_token(ledger, address))
 
 
@@ -76,7 +74,6 @@ def account_number(ledger: Overlay, address: Address) -> int | None:
 
 
 def existing_account(ledger: Overlay, address: Address, code: str = "INVALID_ACCOUNT_ID") -> Entity:
-    """Errors: Refused."""
     return required(ledger.account_at(address), code)
 
 
@@ -109,12 +106,12 @@ def account_of(ledger: Overlay, account_id: int) -> Entity | None:
 def associated(
     ledger: Overlay, token: Token, account_id: int, code: str = "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
 ) -> Relationship:
-    """Return the relationship of an account with a token. Errors: Refused."""
+    """Return the relationship of an account with a token."""
     return required(ledger.relationship(token, account_id), code)
 
 
 def unfrozen_relationship(ledger: Overlay, token: Token, account_id: int) -> Relationship:
-    """Checks, in this order: the account is associated, not frozen. Errors: Refused."""
+    """Checks, in this order: the account is associated, not frozen."""
     relationship = associated(ledger, token, account_id)
     refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
     return relationship
@@ -123,7 +120,7 @@ def unfrozen_relationship(ledger: Overlay, token: Token, account_id: int) -> Rel
 def usable_relationship(ledger: Overlay, token: Token, account_id: int) -> Relationship:
     """Return a relationship through which the token can move.
 
-    Checks, in this order: the account is associated, not frozen, and has KYC. Errors: Refused.
+    Checks, in this order: the account is associated, not frozen, and has KYC.
     """
     relationship = unfrozen_relationship(ledger, token, account_id)
     refuse_if(not has_kyc(token, relationship), "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")

@@ -35,7 +35,7 @@ class NewSchedule:
 
 
 def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedule, ScheduledCall | None]:
-    """Create a schedule, signed by the caller, and execute it if that is enough. Errors: Refused.
+    """Create a schedule, signed by the caller, and execute it if that is enough.
 
     `now` is in seconds. Also returned is the call that the execution makes.
 
@@ -71,7 +71,6 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
 
 
 def check_expiry(expires: int, now: int) -> None:
-    """Errors: Refused."""
     refuse_if(expires <= now, "SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME")
     refuse_if(expires > now + MOST_LIFE_SECONDS, "SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE")
 
@@ -82,10 +81,7 @@ def has_capacity(expires: int, now: int) -> bool:
 
 
 def schedule_at(ledger: Overlay, address: bytes, code: str = "INVALID_SCHEDULE_ID") -> Schedule:
-    """Return the schedule whose number ends an address, also one that the call has deleted.
-
-    Errors: Refused.
-    """
+    """Return the schedule whose number ends an address, also one that the call has deleted."""
     num = int.from_bytes(address[-8:])
     refuse_if(num > entity_id.MAX_NUM, code)
     encoded = ledger.state.encoded(num)
@@ -132,7 +128,7 @@ def keys_that_signed(ledger: Overlay, schedule: Schedule, pairs: Iterable[Any]) 
 
 
 def delete_schedule(ledger: Overlay, schedule: Schedule) -> None:
-    """Delete a schedule that has an admin key, which counts as signed. Errors: Refused."""
+    """Delete a schedule that has an admin key, which counts as signed."""
     refuse_if(not schedule.admin_key, "SCHEDULE_IS_IMMUTABLE")
     refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
     refuse_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")

@@ -8,17 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from web3sim.operations import holdings
 from web3sim.operations.crypto_transfer import transfer_without_fees
 from web3sim.operations.custom_fees.assessment import assess
 from web3sim.operations.custom_fees.level import TokenFees
-from web3sim.operations.holdings import (
-    add_relationship,
-    new_relationship,
-    owner_of,
-    slots_used_up,
-    unfrozen_relationship,
-    usable_token,
-)
 from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.operations.signatures import members_of, usable_key
 from web3sim.operations.transfers.body import (
@@ -51,7 +44,7 @@ Charge = Callable[[int, int], None]
 
 
 def airdrop(ledger: Overlay, transfers: Transfers, charge: Charge) -> Outcome:
-    """Give tokens away, now or when they are claimed. Errors: Refused.
+    """Give tokens away, now or when they are claimed.
 
     Checks, in this order: senders, the lists, accounts; for each token what its sender has, and royalties;
     custom fees; then for each token its receivers, and what is charged.
@@ -88,21 +81,21 @@ def _check_senders(transfers: Transfers) -> None:
 
 
 def _check_token(ledger: Overlay, transfers: Transfers, tokens: TokenTransfers) -> None:
-    token = usable_token(ledger, tokens.token_id)
+    token = holdings.usable_token(ledger, tokens.token_id)
     if tokens.adjustments:
         refuse_if(token.unique, "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
         debit = next(each for each in tokens.adjustments if each.amount < 0)
-        if unfrozen_relationship(ledger, token, debit.account).balance + debit.amount < 0:
+        if holdings.unfrozen_relationship(ledger, token, debit.account).balance + debit.amount < 0:
             raise Refused("INSUFFICIENT_TOKEN_BALANCE")
         return
     for nft in tokens.nfts:
         _check_royalties(ledger, transfers, token, nft)
-    unfrozen_relationship(ledger, token, tokens.nfts[0].sender)
+    holdings.unfrozen_relationship(ledger, token, tokens.nfts[0].sender)
     for nft in tokens.nfts:
         row = ledger.nft(token.id, nft.serial_number)
         if row is None or not token.unique:
             raise Refused("INVALID_NFT_ID")
-        refuse_if(owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+        refuse_if(holdings.owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
 
 
 def _check_royalties(ledger: Overlay, transfers: Transfers, token: Token, nft: NftTransfer) -> None:
@@ -142,11 +135,8 @@ def _key_can_claim(key: Any) -> bool:
 
 
 def _without_pending(ledger: Overlay, tokens: TokenTransfers, charge: Charge) -> TokenTransfers:
-    """Charge for what has to wait and for new associations, note the former, and return what moves at once.
-
-    Errors: Refused.
-    """
-    token = usable_token(ledger, tokens.token_id)
+    """Charge for what has to wait and for new associations, note the former; return what moves at once."""
+    token = holdings.usable_token(ledger, tokens.token_id)
     sender = next((each.account for each in tokens.adjustments if each.amount < 0), 0)
     credits = {each.account: each.amount for each in tokens.adjustments if each.amount > 0}
     # What each gives, of serials nothing that could be added up.
@@ -172,7 +162,7 @@ def _waits(ledger: Overlay, token: Token, receiver: int) -> bool:
     account = party_of(ledger, receiver)
     if account is None:
         return False
-    return ledger.relationship(token, receiver) is None and slots_used_up(ledger, account)
+    return ledger.relationship(token, receiver) is None and holdings.slots_used_up(ledger, account)
 
 
 # CLAIM AND CANCEL
@@ -193,13 +183,12 @@ class PendingId:
 
 
 def check_pending_ids(ids: Sequence[PendingId]) -> None:
-    """Errors: Refused."""
     refuse_if(not ids, "EMPTY_PENDING_AIRDROP_ID_LIST")
     refuse_if(len(set(ids)) < len(ids), "PENDING_AIRDROP_ID_REPEATED")
 
 
 def claim(ledger: Overlay, ids: Sequence[PendingId]) -> None:
-    """Receive what waits. Errors: Refused.
+    """Receive what waits.
 
     Checks, in this order: the list; each receiver; that each airdrop waits; for each token
     that it is not paused and has no fallback fee; then as for a transfer without fees.
@@ -209,16 +198,16 @@ def claim(ledger: Overlay, ids: Sequence[PendingId]) -> None:
         required(party_of(ledger, each.receiver), "INVALID_ACCOUNT_ID")
     _check_pending(ledger, ids)
     for each in ids:
-        usable_token(ledger, each.token_id)
+        holdings.usable_token(ledger, each.token_id)
         if any(fee["fallback_fee"] for fee in ledger.custom_fees(each.token_id).royalty):
             raise Refused("TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY")
     moves: dict[int, TokenTransfers] = {}
     for each in ids:
         known = moves.get(each.token_id, TokenTransfers(each.token_id))
         moves[each.token_id] = _with_claim(ledger, known, each)
-        token = usable_token(ledger, each.token_id)
+        token = holdings.usable_token(ledger, each.token_id)
         if ledger.relationship(token, each.receiver) is None:
-            add_relationship(ledger, new_relationship(token, each.receiver))
+            holdings.add_relationship(ledger, holdings.new_relationship(token, each.receiver))
     transfer_without_fees(ledger, Transfers(tokens=tuple(moves.values())), Outcome())
     for each in ids:
         ledger.put_pending_airdrop(each.key, None)
@@ -237,7 +226,7 @@ def _with_claim(ledger: Overlay, moves: TokenTransfers, pending: PendingId) -> T
 
 
 def cancel(ledger: Overlay, ids: Sequence[PendingId]) -> None:
-    """Take back what waits. Errors: Refused.
+    """Take back what waits.
 
     Checks, in this order: the list, its accounts are named, its serial numbers; that each airdrop waits.
     """

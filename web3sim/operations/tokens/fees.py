@@ -76,7 +76,6 @@ def check_fees(ledger: Overlay, messages: Iterable[Any], *, token: Token | None,
     """Refuse CustomFee messages that the network does. `token` is None while it is being created.
 
     Checks, in this order, for each fee: its collector, its amounts and the token it is paid in.
-    Errors: Refused.
     """
     checks = {"fixed_fee": _check_fixed, "fractional_fee": _check_fractional, "royalty_fee": _check_royalty}
     token_id = 0 if token is None else token.id
