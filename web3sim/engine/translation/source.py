@@ -30,7 +30,7 @@ from web3sim.engine.translation.writer import Loop, Writer, valued
 INSTRUCTION_LIMIT, CHARACTER_LIMIT = 400, 8_000
 # A trace of so many instructions ends at a jump back.
 LOOP_LIMIT = 100
-WORD_BYTES = 32
+WORD_BYTES, _HASH_WORD = 32, 6
 
 # What is the same throughout a frame, read once per trace; and lengths, which grow.
 CONSTANTS = {
@@ -43,7 +43,7 @@ _LENGTHS = {
     op.RETURNDATASIZE: Expression("len(x.computation.return_data)", 2**64),
     op.MSIZE: Expression("len(m)", 2**64),
 }
-_CALLS = {op.CALL: "CA", op.CALLCODE: "CO", op.DELEGATECALL: "CE", op.STATICCALL: "CS"}
+_CALLS = (op.CALL, op.CALLCODE, op.DELEGATECALL, op.STATICCALL)
 _COPIES = {op.CALLDATACOPY: "CD", op.CODECOPY: "CC", op.RETURNDATACOPY: "CR", op.MCOPY: "CM"}
 
 
@@ -298,10 +298,10 @@ class _Trace(Writer):
         if size.constant == 0:
             where = "0:0"
         elif size.constant is not None:
-            self.pay(6 * ((size.constant + WORD_BYTES - 1) // WORD_BYTES))
+            self.pay(_HASH_WORD * ((size.constant + WORD_BYTES - 1) // WORD_BYTES))
             where = self._touch(offset, size.constant)
         else:
-            self.emit(f"g = H({offset.text}, {size.text}, m, g)")
+            self.emit(f"g = H({offset.text}, {size.text}, {_HASH_WORD}, m, g)")
             where = f"{offset.text}:{offset.text} + {size.text}"
         self.push(Expression(f"F(K(m[{where}]).digest())"))
 
@@ -323,10 +323,10 @@ class _Trace(Writer):
         self.emit(f"g = E({offset.text}, {size.text}, ({listed}), m, g, x)")
 
     def _call(self, code: int) -> None:
-        *arguments, start, size, out, room = (symbol.text for symbol in self.pop(ARITY[code][0]))
+        gas, to, *value, start, size, out, room = (symbol.text for symbol in self.pop(ARITY[code][0]))
         places = f"({start}, {size}, {out}, {room})"
         self.close_segment()
-        self._push_with_gas(f"{_CALLS[code]}({', '.join(arguments)}, {places}, g, x)", 1)
+        self._push_with_gas(f"CA({code}, {gas}, {to}, {value[0] if value else 0}, {places}, g, x)", 1)
         self.words.clear()
 
     def _push_with_gas(self, text: str, high: int = MASK) -> None:
