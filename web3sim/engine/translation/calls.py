@@ -19,14 +19,15 @@ _ADDRESS_MASK = 2**160 - 1
 # Below so many bytes a copy is cheaper than a view.
 _COPIED = 1_024
 
+# The gas that is wanted for the frame, its address as a number, the value.
+_Terms = tuple[int, int, int]
 # Start and size of the input, start and size of the room for output.
 _Places = tuple[int, int, int, int]
 
 
-def call(
-    operation: int, wanted: int, to: int, value: int, places: _Places, gas: int, frame: Frame
-) -> tuple[int, int]:
+def call(operation: int, terms: _Terms, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """An operation that calls, two of which have no value: 1 or 0, and the gas left."""
+    wanted, to, value = terms
     state, here, own = frame.state, frame.storage_address, frame.message
     # A frame must be able to pay for access to an account before anything else.
     if gas < state.least_access_gas:

@@ -326,7 +326,7 @@ class _Trace(Writer):
         gas, to, *value, start, size, out, room = (symbol.text for symbol in self.pop(ARITY[code][0]))
         places = f"({start}, {size}, {out}, {room})"
         self.close_segment()
-        self._push_with_gas(f"CA({code}, {gas}, {to}, {value[0] if value else 0}, {places}, g, x)", 1)
+        self._push_with_gas(f"CA({code}, ({gas}, {to}, {value[0] if value else 0}), {places}, g, x)", 1)
         self.words.clear()
 
     def _push_with_gas(self, text: str, high: int = MASK) -> None:
