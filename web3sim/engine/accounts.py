@@ -8,8 +8,6 @@ restores the entries recorded since. A checkpoint costs nothing, a revert only w
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from eth.abc import AccountDatabaseAPI, MetaWitnessAPI
-from eth.typing import JournalDBCheckpoint
 from eth_typing import Address, Hash32
 
 from mirror.core.values.hashes import keccak256
@@ -18,8 +16,8 @@ from web3sim.engine.interface import AccountRecord, SlotChange, StateReader
 _MISSING: Any = object()
 
 
-class Accounts(AccountDatabaseAPI):
-    """An account database of the library over a `StateReader`; it has no tries and no state root.
+class Accounts:
+    """What the library uses of an account database, over a `StateReader`: no tries and no state root.
 
     Values that were read stay: the first value of each slot is the one before the call, which prices SSTORE.
     """
@@ -103,10 +101,10 @@ class Accounts(AccountDatabaseAPI):
 
     # CHECKPOINTS
 
-    def record(self) -> JournalDBCheckpoint:
-        return JournalDBCheckpoint(len(self._undo))
+    def checkpoint(self) -> int:
+        return len(self._undo)
 
-    def discard(self, checkpoint: JournalDBCheckpoint) -> None:
+    def go_back(self, checkpoint: int) -> None:
         undo = self._undo
         for _ in range(len(undo) - checkpoint):
             entries, key, value = undo.pop()
@@ -114,9 +112,6 @@ class Accounts(AccountDatabaseAPI):
                 del entries[key]
             else:
                 entries[key] = value
-
-    def commit(self, checkpoint: JournalDBCheckpoint) -> None:
-        """Nothing: what is not discarded stays."""
 
     # WHAT SYSTEM CONTRACTS CHANGE
 
@@ -134,12 +129,6 @@ class Accounts(AccountDatabaseAPI):
 
     def rows(self) -> Mapping[Hashable, Any]:
         return self._rows
-
-    def checkpoint(self) -> int:
-        return len(self._undo)
-
-    def go_back(self, checkpoint: int) -> None:
-        self.discard(JournalDBCheckpoint(checkpoint))
 
     # STORAGE
 
@@ -293,25 +282,3 @@ class Accounts(AccountDatabaseAPI):
             for address, balance in self._balances.items()
             if balance != (record.balance if (record := self._records[address]) else 0)
         }
-
-    # TRIES, which these accounts don't have
-
-    @property
-    def state_root(self) -> Hash32:
-        raise NotImplementedError("The accounts of a call have no state root.")
-
-    @state_root.setter
-    def state_root(self, value: Hash32) -> None:
-        raise NotImplementedError("The accounts of a call have no state root.")
-
-    def has_root(self, state_root: bytes) -> bool:
-        return False
-
-    def lock_changes(self) -> None:
-        raise NotImplementedError("The accounts of a call live for one transaction.")
-
-    def make_state_root(self) -> Hash32:
-        raise NotImplementedError("The accounts of a call have no state root.")
-
-    def persist(self) -> MetaWitnessAPI:
-        raise NotImplementedError("The accounts of a call are never stored.")

@@ -69,10 +69,6 @@ def ecrecover(data: bytes) -> bytes:
     return keccak256(key.format(compressed=False)[1:])[12:].rjust(32, b"\0")
 
 
-def _ripemd160(data: bytes) -> bytes:
-    return _native(3, data)
-
-
 def _modexp_gas(data: bytes) -> int:
     """EIP-2565."""
     base_size, exponent_size, modulus_size = (
@@ -134,7 +130,7 @@ def _native_answer(number: int) -> Callable[[bytes], bytes]:
 _CONTRACTS: dict[int, Precompile] = {
     1: priced(lambda data: 3_000, ecrecover, 128),
     2: priced(lambda data: 60 + 12 * _words(data), lambda data: hashlib.sha256(data).digest()),
-    3: priced(lambda data: 600 + 120 * _words(data), _ripemd160),
+    3: priced(lambda data: 600 + 120 * _words(data), _native_answer(3)),
     4: priced(lambda data: 15 + 3 * _words(data), lambda data: data),
     5: priced(_modexp_gas, _modexp, _modexp_size),
     6: priced(lambda data: 150, _native_answer(6), 128),

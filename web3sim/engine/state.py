@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping
 
-from eth.typing import JournalDBCheckpoint
 from eth.vm.execution_context import ExecutionContext
 from eth.vm.forks.cancun.state import CancunState
 from eth_typing import Address, BlockNumber, Hash32
@@ -42,7 +41,7 @@ class EngineState(CancunState):
     ) -> None:
         # Not the library's constructor: it opens tries and deploys the contracts of Ethereum's beacon chain.
         self.accounts = Accounts(reader)
-        self._account_db = self.accounts
+        self._account_db = self.accounts  # type: ignore[assignment]
         self.execution_context = ExecutionContext(
             coinbase=Address(block.coinbase),
             timestamp=block.timestamp,
@@ -74,13 +73,13 @@ class EngineState(CancunState):
 
     # CHECKPOINTS: positions in the undo list, not pairs with a state root
 
-    def snapshot(self) -> JournalDBCheckpoint:  # type: ignore[override]
-        return self.accounts.record()
+    def snapshot(self) -> int:  # type: ignore[override]
+        return self.accounts.checkpoint()
 
-    def revert(self, snapshot: JournalDBCheckpoint) -> None:  # type: ignore[override]
-        self.accounts.discard(snapshot)
+    def revert(self, snapshot: int) -> None:  # type: ignore[override]
+        self.accounts.go_back(snapshot)
 
-    def commit(self, snapshot: JournalDBCheckpoint) -> None:  # type: ignore[override]
+    def commit(self, snapshot: int) -> None:  # type: ignore[override]
         """Nothing: what is not reverted stays."""
 
     # READING

@@ -12,7 +12,7 @@ def approve_hbar(ledger: Overlay, owner_address: Address, spender_address: Addre
     """Let a spender take an amount of an owner's hbar; 0 revokes, also for a spender that is missing.
 
     Checks, in this order: the amount; the owner; the spender, who is not the owner; the owner has not granted
-    too much. Errors: Refused.
+    too much.
     """
     refuse_if(tinybars < 0, "NEGATIVE_ALLOWANCE_AMOUNT")
     owner = required(ledger.account_id_at(owner_address), "INVALID_ALLOWANCE_OWNER_ID")
@@ -27,7 +27,7 @@ def approve_hbar(ledger: Overlay, owner_address: Address, spender_address: Addre
 
 
 def set_automatic_associations(ledger: Overlay, address: Address, most: int) -> None:
-    """Allow an account so many automatic associations, at least those that it has by now. Errors: Refused."""
+    """Allow an account so many automatic associations, at least those that it has by now."""
     account = required(ledger.account_at(address), "ACCOUNT_ID_DOES_NOT_EXIST")
     has_more = most != UNLIMITED and most < ledger.associations(account.id).automatic
     refuse_if(has_more, "EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")

@@ -13,13 +13,13 @@ from web3sim.operations.transfers.checks import (
 from web3sim.operations.transfers.moves import Moves
 from web3sim.operations.transfers.receivers import associate_receivers, with_new_accounts
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import CustomFees
+from web3sim.state.tables.rows import CustomFees
 
 _WITH_FEES = 2
 
 
 def crypto_transfer(ledger: Overlay, spender: int | None, transfers: Transfers) -> Outcome:
-    """Move everything, or nothing. Allowances are those of the spender. Errors: Refused.
+    """Move everything, or nothing. Allowances are those of the spender.
 
     Checks, in this order: the lists themselves, tokens and accounts, sizes, hbar allowances, new accounts,
     custom fees; then for the request and each level of fees: associations, hbar, units, serials.
@@ -41,7 +41,7 @@ def crypto_transfer(ledger: Overlay, spender: int | None, transfers: Transfers) 
 
 
 def transfer_without_fees(ledger: Overlay, transfers: Transfers, outcome: Outcome) -> None:
-    """Move tokens whose fees are paid already, between accounts that agree. Errors: Refused."""
+    """Move tokens whose fees are paid already, between accounts that agree."""
     transfers, _ = with_new_accounts(ledger, transfers)
     associate_receivers(ledger, transfers, outcome)
     moves = Moves(ledger, None, outcome)

@@ -22,17 +22,16 @@ from web3sim.operations.signatures import key_of, satisfied, signing_key
 from web3sim.operations.tokens.create import create_token, keys_of
 from web3sim.operations.tokens.update import needs_admin_key, update_token
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Schedule, Token
+from web3sim.state.tables.rows import Schedule, Token
 
 _MOST_GAS = 15_000_000
 #: A key that no signature satisfies.
 _NO_KEY = Key()
 
 
-def required_keys(ledger: Overlay, schedule: Schedule) -> list[Any]:
+def required_keys(ledger: Overlay, schedule: Schedule, message: Any) -> list[Any]:
     """Return the Key messages that must sign; None in place of that of a missing account or token."""
     keys = [_key_of_account(ledger, schedule.payer_account_id)]
-    message = _message(schedule)
     kind = message.WhichOneof("data")
     if kind not in ("tokenCreation", "tokenUpdate"):
         return keys if kind == "contractCall" else [*keys, _NO_KEY]
@@ -55,13 +54,12 @@ def is_executable(schedule: Schedule, keys: list[Any], signatories: frozenset[by
     return all(satisfied(key, lambda simple: _has_signed(simple, prefixes)) for key in keys)
 
 
-def execute(ledger: Overlay, schedule: Schedule, now: int) -> ScheduledCall | None:
+def execute(ledger: Overlay, schedule: Schedule, message: Any, now: int) -> ScheduledCall | None:
     """Execute a schedule, or return the call that the engine has to make; `now` is in seconds.
 
     What is refused changes nothing; the schedule is executed all the same.
     """
     ledger.put_schedule(replace(schedule, executed_timestamp=now * NANOS_PER_SECOND))
-    message = _message(schedule)
     if message.WhichOneof("data") == "contractCall":
         return _call(ledger, schedule, message.contractCall)
     checkpoint = ledger.journal.checkpoint()
@@ -83,7 +81,8 @@ def _call(ledger: Overlay, schedule: Schedule, body: Any) -> ScheduledCall | Non
     return ScheduledCall(payer, to, body.amount, body.functionParameters, body.gas)
 
 
-def _message(schedule: Schedule) -> Any:
+def message_of(schedule: Schedule) -> Any:
+    """Return the SchedulableTransactionBody of a schedule; an empty one if it can't be read."""
     try:
         return SchedulableTransactionBody.FromString(schedule.transaction_body)
     except DecodeError:

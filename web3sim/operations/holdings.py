@@ -11,20 +11,16 @@ from web3sim.engine.interface import Address
 from web3sim.operations.refusals import Refusal, Refused, refuse_if, required
 from web3sim.operations.signatures import usable_key
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity, Nft, Relationship, Token
+from web3sim.state.tables.rows import Entity, Nft, Relationship, Token
 
 UNFROZEN, KYC_GRANTED = 2, 1
 FROZEN, KYC_REVOKED = 1, 2
-#: The key of an account that has none yet: an empty list.
-HOLLOW_KEY = b"\x32\x00"
-#: The number of the account that fees go to.
-FEE_COLLECTOR_NUM = 98
+# The number of the account that fees go to.
+_FEE_COLLECTOR_NUM = 98
 #: Spenders that an account may grant something: hbar, units, or all serials of a token.
 MOST_ALLOWANCES = 100
 #: The numbers of the accounts that pay rewards; they have no keys.
 REWARD_ACCOUNTS = (800, 801)
-_NUM_LENGTH = 8
-LONG_ZERO_PREFIX = bytes(12)
 #: For an account that takes all tokens by itself.
 UNLIMITED = -1
 
@@ -34,33 +30,31 @@ UNLIMITED = -1
 
 def token_address(address: Address) -> Address:
     """Return the address of the token that an operation takes: only the number in its last 8 bytes counts."""
-    return LONG_ZERO_PREFIX + address[-_NUM_LENGTH:]
+    return entity_id.LONG_ZERO_PREFIX + address[len(entity_id.LONG_ZERO_PREFIX) :]
 
 
 def named_token(ledger: Overlay, address: Address) -> Token:
-    """Return the token of an operation, even if paused or deleted by the call itself. Errors: Refused."""
+    """Return the token of an operation, even if paused or deleted by the call itself."""
     return required(ledger.known_token_at(token_address(address)), "INVALID_TOKEN_ID")
 
 
 def check_not_deleted(ledger: Overlay, token: Token) -> None:
-    """Errors: Refused."""
     refuse_if(ledger.token(token.id) is None, "TOKEN_WAS_DELETED")
 
 
 def check_usable(ledger: Overlay, token: Token) -> Token:
-    """Checks, in this order: the token is not deleted, not paused. Errors: Refused."""
+    """Checks, in this order: the token is not deleted, not paused."""
     check_not_deleted(ledger, token)
     refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
     return token
 
 
 def usable_token(ledger: Overlay, token_id: int) -> Token:
-    """Return a token that the call has not deleted and that is not paused. Errors: Refused."""
+    """Return a token that the call has not deleted and that is not paused."""
     return check_usable(ledger, required(ledger.known_token(token_id), "INVALID_TOKEN_ID"))
 
 
 def usable_token_at(ledger: Overlay, address: Address) -> Token:
-    """Errors: Refused."""
     return check_usable(ledger, named_token(ledger, address))
 
 
@@ -80,7 +74,6 @@ def account_number(ledger: Overlay, address: Address) -> int | None:
 
 
 def existing_account(ledger: Overlay, address: Address, code: str = "INVALID_ACCOUNT_ID") -> Entity:
-    """Errors: Refused."""
     return required(ledger.account_at(address), code)
 
 
@@ -113,12 +106,12 @@ def account_of(ledger: Overlay, account_id: int) -> Entity | None:
 def associated(
     ledger: Overlay, token: Token, account_id: int, code: str = "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
 ) -> Relationship:
-    """Return the relationship of an account with a token. Errors: Refused."""
+    """Return the relationship of an account with a token."""
     return required(ledger.relationship(token, account_id), code)
 
 
 def unfrozen_relationship(ledger: Overlay, token: Token, account_id: int) -> Relationship:
-    """Checks, in this order: the account is associated, not frozen. Errors: Refused."""
+    """Checks, in this order: the account is associated, not frozen."""
     relationship = associated(ledger, token, account_id)
     refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
     return relationship
@@ -127,7 +120,7 @@ def unfrozen_relationship(ledger: Overlay, token: Token, account_id: int) -> Rel
 def usable_relationship(ledger: Overlay, token: Token, account_id: int) -> Relationship:
     """Return a relationship through which the token can move.
 
-    Checks, in this order: the account is associated, not frozen, and has KYC. Errors: Refused.
+    Checks, in this order: the account is associated, not frozen, and has KYC.
     """
     relationship = unfrozen_relationship(ledger, token, account_id)
     refuse_if(not has_kyc(token, relationship), "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
@@ -198,6 +191,12 @@ def add_tinybars(
     """Change the hbar of an account. Errors: Refused with `code` if it has too little."""
     refuse_if(tinybars < 0 and ledger.hbar_balance(account_id) + tinybars < 0, code)
     ledger.add_hbar(account_id, tinybars)
+
+
+def pay_fee(ledger: Overlay, payer: int, tinybars: int) -> None:
+    """Move a fee to its collector. Errors: Refused, if the payer has too little."""
+    add_tinybars(ledger, payer, -tinybars, "INSUFFICIENT_PAYER_BALANCE")
+    ledger.add_hbar(ledger.state.encoded(_FEE_COLLECTOR_NUM), tinybars)
 
 
 def check_allowances(ledger: Overlay, owner: int) -> None:

@@ -8,11 +8,11 @@ from mirror.core.values import entity_id
 from mirror.core.values.hashes import keccak256
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind, ScheduledCall
-from web3sim.operations.execution import execute, is_executable, required_keys
+from web3sim.operations.execution import execute, is_executable, message_of, required_keys
 from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.signatures import verifies
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity, Schedule
+from web3sim.state.tables.rows import Entity, Schedule
 
 #: How far ahead a schedule may expire, and how far without a word on it.
 MOST_LIFE_SECONDS, USUAL_LIFE_SECONDS = 5_356_800, 1_800
@@ -20,12 +20,12 @@ MOST_LIFE_SECONDS, USUAL_LIFE_SECONDS = 5_356_800, 1_800
 
 @dataclass(frozen=True, slots=True)
 class NewSchedule:
-    """`body` is a serialized SchedulableTransactionBody, `expires` in seconds since the epoch.
+    """`message` is a SchedulableTransactionBody, `expires` in seconds since the epoch.
 
     `key` is the one by which the creator signs, `admin_key` a serialized Key.
     """
 
-    body: bytes
+    message: Any
     creator: Entity
     payer: Entity
     key: bytes | None
@@ -35,14 +35,15 @@ class NewSchedule:
 
 
 def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedule, ScheduledCall | None]:
-    """Create a schedule, signed by the caller, and execute it if that is enough. Errors: Refused.
+    """Create a schedule, signed by the caller, and execute it if that is enough.
 
     `now` is in seconds. Also returned is the call that the execution makes.
 
     Checks, in this order: when it expires, and that the call itself has made no such schedule yet.
     """
     check_expiry(new.expires, now)
-    same = (new.body, new.payer.id, new.expires * NANOS_PER_SECOND, new.admin_key)
+    body = bytes(new.message.SerializeToString())
+    same = (body, new.payer.id, new.expires * NANOS_PER_SECOND, new.admin_key)
     for row in ledger.journal.rows().values():
         if isinstance(row, Schedule):
             made = (row.transaction_body, row.payer_account_id, row.expiration_time, row.admin_key)
@@ -54,7 +55,7 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
         entity.id,
         new.creator.id,
         new.payer.id,
-        new.body,
+        body,
         executed_timestamp=None,
         expiration_time=new.expires * NANOS_PER_SECOND,
         wait_for_expiry=new.waits,
@@ -65,12 +66,11 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
     ledger.put_schedule(schedule)
     signatories = frozenset({new.key} if new.key else ())
     ledger.put_signatories(entity.id, signatories)
-    executes = is_executable(schedule, required_keys(ledger, schedule), signatories)
-    return schedule, execute(ledger, schedule, now) if executes else None
+    executes = is_executable(schedule, required_keys(ledger, schedule, new.message), signatories)
+    return schedule, execute(ledger, schedule, new.message, now) if executes else None
 
 
 def check_expiry(expires: int, now: int) -> None:
-    """Errors: Refused."""
     refuse_if(expires <= now, "SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME")
     refuse_if(expires > now + MOST_LIFE_SECONDS, "SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE")
 
@@ -81,10 +81,7 @@ def has_capacity(expires: int, now: int) -> bool:
 
 
 def schedule_at(ledger: Overlay, address: bytes, code: str = "INVALID_SCHEDULE_ID") -> Schedule:
-    """Return the schedule whose number ends an address, also one that the call has deleted.
-
-    Errors: Refused.
-    """
+    """Return the schedule whose number ends an address, also one that the call has deleted."""
     num = int.from_bytes(address[-8:])
     refuse_if(num > entity_id.MAX_NUM, code)
     encoded = ledger.state.encoded(num)
@@ -103,14 +100,15 @@ def sign_schedule(
     """
     refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
     refuse_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")
-    needed = required_keys(ledger, schedule)
+    message = message_of(schedule)
+    needed = required_keys(ledger, schedule, message)
     refuse_if(None in needed, "UNRESOLVABLE_REQUIRED_SIGNERS")
     signatories = ledger.signatories(schedule.id)
     prefixes = tuple(filter(None, signatories))
     executes = is_executable(schedule, needed, signatories | keys)
     refuse_if(not executes and all(key.startswith(prefixes) for key in keys), "NO_NEW_VALID_SIGNATURES")
     ledger.put_signatories(schedule.id, signatories | keys)
-    return execute(ledger, schedule, now) if executes else None
+    return execute(ledger, schedule, message, now) if executes else None
 
 
 def keys_that_signed(ledger: Overlay, schedule: Schedule, pairs: Iterable[Any]) -> frozenset[bytes]:
@@ -130,7 +128,7 @@ def keys_that_signed(ledger: Overlay, schedule: Schedule, pairs: Iterable[Any]) 
 
 
 def delete_schedule(ledger: Overlay, schedule: Schedule) -> None:
-    """Delete a schedule that has an admin key, which counts as signed. Errors: Refused."""
+    """Delete a schedule that has an admin key, which counts as signed."""
     refuse_if(not schedule.admin_key, "SCHEDULE_IS_IMMUTABLE")
     refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
     refuse_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")

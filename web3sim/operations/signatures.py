@@ -7,7 +7,7 @@ from coincurve import PublicKey
 
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ContractID, DecodeError, Key, SignatureMap
-from web3sim.state.tables.interface import Entity
+from web3sim.state.tables.rows import Entity
 
 SIGNATURE_LENGTH = 64
 
@@ -24,19 +24,23 @@ def key_of(serialized: bytes | None) -> Any:
     return key if key.WhichOneof("key") else None
 
 
-def contract_key(contract_id: int, *, delegated: bool) -> bytes:
-    """Return the serialized key by which a contract signs, which may be delegated where the call was."""
-    shard, realm, num = entity_id.decode(contract_id)
-    named: Any = ContractID(shardNum=shard, realmNum=realm, contractNum=num)
-    key: Any = Key(delegatable_contract_id=named) if delegated else Key(contractID=named)
-    return bytes(key.SerializeToString())
+def message_id(message: Any, field: str, encoded: int) -> Any:
+    """Return an id as a message of this type, whose number is in this field."""
+    shard, realm, num = entity_id.decode(encoded)
+    return message(shardNum=shard, realmNum=realm, **{field: num})
+
+
+def contract_key(contract_id: int, *, delegated: bool) -> Any:
+    """Return the key by which a contract signs, which may be delegated where the call was."""
+    contract = message_id(ContractID, "contractNum", contract_id)
+    return Key(delegatable_contract_id=contract) if delegated else Key(contractID=contract)
 
 
 def signing_key(entity: Entity) -> Any:
     """Return the key of an account as a message; a contract without a usable one signs by its id."""
     key = usable_key(entity)
     if key is None and entity.type == "CONTRACT":
-        key = key_of(contract_key(entity.id, delegated=False))
+        key = contract_key(entity.id, delegated=False)
     return key
 
 

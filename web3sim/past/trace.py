@@ -26,7 +26,7 @@ from web3sim.past import transactions
 from web3sim.past.opcodes import Emit, OpcodeEntries
 from web3sim.past.transactions import BlockMissing, CodeMissing, PastTransaction, Rerun
 from web3sim.state.database import Reading
-from web3sim.state.tables.interface import ADDRESS_LENGTH
+from web3sim.state.tables.rows import ADDRESS_LENGTH
 
 # The engine that supports tracers.
 _TRACING = "pyevm"

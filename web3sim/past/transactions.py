@@ -25,7 +25,7 @@ from web3sim.state import blocks
 from web3sim.state.blocks import SelectedBlock
 from web3sim.state.database import Reading
 from web3sim.state.ledger import LedgerState
-from web3sim.state.tables.interface import ADDRESS_LENGTH
+from web3sim.state.tables.rows import ADDRESS_LENGTH
 from web3sim.system_contracts.contracts import NetworkContracts
 
 _CREATION = NUMBERS["CONTRACTCREATEINSTANCE"]

@@ -19,7 +19,7 @@ from web3sim.state.tables.cached import CachedTables, EntityKey
 from web3sim.state.tables.current import CurrentTables
 from web3sim.state.tables.distributed import DistributedHistoricalTables
 from web3sim.state.tables.historical import HistoricalTables
-from web3sim.state.tables.interface import Entity, Relationship, Tables, Token
+from web3sim.state.tables.rows import Entity, Relationship, Token
 
 # Numbers of the network's own entities; others are above.
 _LAST_RESERVED_NUM = 1000
@@ -40,7 +40,7 @@ _id_before_all = cache(partial(entity_id.encode, num=0))
 _reserved = cache(partial(Entity, type=_ACCOUNT))
 
 
-def tables_at(time: int | None, reading: Reading) -> Tables:
+def tables_at(time: int | None, reading: Reading) -> CurrentTables:
     """Return the state just after a time (ns); None is the current one."""
     if time is None:
         return CurrentTables(reading)
@@ -48,7 +48,7 @@ def tables_at(time: int | None, reading: Reading) -> Tables:
 
 
 def _cached(
-    kind: str, read: Callable[[Tables, *Arguments], Answer]
+    kind: str, read: Callable[[CurrentTables, *Arguments], Answer]
 ) -> Callable[["LedgerState", *Arguments], Answer]:
     """Return a method that reads the tables once for each combination of arguments."""
     name = read.__name__
@@ -203,20 +203,20 @@ class LedgerState:
         entity = self.entity_at(address)
         return None if entity is None or entity.type != AccountKind.TOKEN.name else self.token(entity.id)
 
-    token = _cached("token", Tables.token)
-    deleted_token = _cached("deleted token", Tables.deleted_token)
-    custom_fees = _cached("custom fees", Tables.custom_fees)
-    newest_serial = _cached("newest serial", Tables.newest_serial)
-    nft = _cached("nft", Tables.nft)
-    associations = _cached("associations", Tables.associations)
-    tying_tokens = _cached("tying", Tables.tying_tokens)
-    allowances = _cached("allowances", Tables.allowances)
-    hbar_allowance = _cached("hbar allowance", Tables.hbar_allowance)
-    token_allowance = _cached("allowance", Tables.token_allowance)
-    approved_for_all = _cached("approved for all", Tables.approved_for_all)
-    pending_airdrop = _cached("airdrop", Tables.pending_airdrop)
-    schedule = _cached("schedule", Tables.schedule)
-    signatories = _cached("signatories", Tables.signatories)
+    token = _cached("token", CurrentTables.token)
+    deleted_token = _cached("deleted token", CurrentTables.deleted_token)
+    custom_fees = _cached("custom fees", CurrentTables.custom_fees)
+    newest_serial = _cached("newest serial", CurrentTables.newest_serial)
+    nft = _cached("nft", CurrentTables.nft)
+    associations = _cached("associations", CurrentTables.associations)
+    tying_tokens = _cached("tying", CurrentTables.tying_tokens)
+    allowances = _cached("allowances", CurrentTables.allowances)
+    hbar_allowance = _cached("hbar allowance", CurrentTables.hbar_allowance)
+    token_allowance = _cached("allowance", CurrentTables.token_allowance)
+    approved_for_all = _cached("approved for all", CurrentTables.approved_for_all)
+    pending_airdrop = _cached("airdrop", CurrentTables.pending_airdrop)
+    schedule = _cached("schedule", CurrentTables.schedule)
+    signatories = _cached("signatories", CurrentTables.signatories)
 
     def total_supply(self, token: Token) -> int:
         return self._tables.other(("supply", token.id), lambda tables: tables.total_supply(token))

@@ -12,7 +12,7 @@ from mirror.core.values import entity_id
 from web3sim.engine.interface import AccountKind, AccountRecord, Address, Journal
 from web3sim.state.ledger import LedgerState
 from web3sim.state.proxy_code import proxy_code
-from web3sim.state.tables.interface import (
+from web3sim.state.tables.rows import (
     AirdropKey,
     Associations,
     CustomFees,

@@ -9,7 +9,7 @@ from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from mirror.core.values import entity_id
 from mirror.core.values.hashes import keccak256
 from web3sim.operations import crypto
-from web3sim.operations.holdings import UNLIMITED, account_of
+from web3sim.operations.holdings import UNLIMITED, account_of, existing_account
 from web3sim.operations.prices import APPROVE, UPDATE_ACCOUNT
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
 from web3sim.operations.signatures import (
@@ -22,7 +22,7 @@ from web3sim.operations.signatures import (
     signatures_of,
     simple_keys,
 )
-from web3sim.state.tables.interface import Entity
+from web3sim.state.tables.rows import Entity
 from web3sim.system_contracts.abi import InvalidArguments
 from web3sim.system_contracts.functions import Function, Invocation, by_selector, costs, flat
 
@@ -44,7 +44,7 @@ def _alias_of_number(invocation: Invocation, address: bytes) -> bytes:
 
 
 def _number_of_alias(invocation: Invocation, address: bytes) -> bytes:
-    return entity_id.long_zero(invocation.account(address, "INVALID_SOLIDITY_ADDRESS").id)
+    return entity_id.long_zero(existing_account(invocation.ledger, address, "INVALID_SOLIDITY_ADDRESS").id)
 
 
 def _is_valid_alias(invocation: Invocation, address: bytes) -> bool:
@@ -62,24 +62,18 @@ def _any_account(invocation: Invocation, address: bytes) -> Entity | None:
 # ALLOWANCES AND ASSOCIATIONS
 
 
-def _own_allowance(invocation: Invocation, spender: bytes) -> int:
-    assert invocation.target is not None
-    return _allowance(invocation, invocation.target, spender)
-
-
 def _allowance(invocation: Invocation, owner_address: bytes, spender_address: bytes) -> int:
     ledger = invocation.ledger
     ledger.state.load([owner_address, spender_address])
-    owner = invocation.account(owner_address, "INVALID_ALLOWANCE_OWNER_ID").id
+    owner = existing_account(ledger, owner_address, "INVALID_ALLOWANCE_OWNER_ID").id
     spender = ledger.account_id_at(spender_address)
     return 0 if spender is None else max(ledger.hbar_allowance(owner, spender), 0)
 
 
-def _own_approve(invocation: Invocation, spender: bytes, tinybars: int) -> None:
+def _own_approve(invocation: Invocation, target: bytes, spender: bytes, tinybars: int) -> None:
     """Where no account is, the caller is the owner."""
-    assert invocation.target is not None
-    exists = invocation.ledger.account_at(invocation.target) is not None
-    _approve(invocation, invocation.target if exists else invocation.call.sender, spender, tinybars)
+    exists = invocation.ledger.account_at(target) is not None
+    _approve(invocation, target if exists else invocation.call.sender, spender, tinybars)
 
 
 def _approve(invocation: Invocation, owner: bytes, spender: bytes, tinybars: int) -> None:
@@ -88,11 +82,9 @@ def _approve(invocation: Invocation, owner: bytes, spender: bytes, tinybars: int
     crypto.approve_hbar(invocation.ledger, owner, spender, tinybars)
 
 
-def _set_unlimited(invocation: Invocation, unlimited: bool) -> None:
+def _set_unlimited(invocation: Invocation, target: bytes, unlimited: bool) -> None:
     """Unlimited, or none."""
-    assert invocation.target is not None
-    most = UNLIMITED if unlimited else 0
-    crypto.set_automatic_associations(invocation.ledger, invocation.target, most)
+    crypto.set_automatic_associations(invocation.ledger, target, UNLIMITED if unlimited else 0)
 
 
 # SIGNATURES
@@ -105,7 +97,7 @@ def _is_authorized_raw(invocation: Invocation, address: bytes, message: bytes, s
     refuse_if(invocation.call.gas < _VERIFICATION_GAS, "INSUFFICIENT_GAS")
     is_digest = len(message) == _DIGEST_LENGTH
     refuse_if(is_ecdsa and not is_digest, "INVALID_TRANSACTION_BODY")
-    account = invocation.account(address)
+    account = existing_account(invocation.ledger, address)
     refuse_if(is_ecdsa and entity_id.num_of_long_zero(address) is not None, "INVALID_ACCOUNT_ID")
     key = key_of(account.key)
     kind = None if key is None else key.WhichOneof("key")
@@ -120,7 +112,7 @@ def _is_authorized_raw(invocation: Invocation, address: bytes, message: bytes, s
 
 
 def _is_authorized(invocation: Invocation, address: bytes, message: bytes, signatures: bytes) -> bool:
-    key = key_of(invocation.account(address).key)
+    key = key_of(existing_account(invocation.ledger, address).key)
     pairs = signature_pairs(signatures)
     if key is None or pairs is None:
         raise Refused("INVALID_TRANSACTION_BODY")
@@ -128,46 +120,26 @@ def _is_authorized(invocation: Invocation, address: bytes, message: bytes, signa
     return is_signed(key, message, keccak256(message), signatures_of(pairs))
 
 
-_NO_STATIC: Any = {"static": False}
-_APPROVAL: Any = {"gas": costs(APPROVE), "writes": True, "refusal": Refusal.WORD}
+_ALIAS: Any = {"returns": "(int64,address)", "static": False}
+_VALID: Any = {"returns": "(bool)", "has_code": False, "static": False}
 _ALLOWANCE: Any = {"returns": "(int64,int256)", "refusal": Refusal.TEXT}
+_APPROVAL: Any = {"gas": costs(APPROVE), "writes": True, "refusal": Refusal.WORD}
+_BY_KEYS = flat(0, f"{_VERIFICATION_GAS:,} for each key")
+_SIGNED: Any = {"returns": "(int64,bool)", "gas": _BY_KEYS, "refusal": Refusal.COSTLY_CODE, "static": False}
+_SIGNED_RAW = _VALID | {"gas": flat(_VERIFICATION_GAS), "refusal": Refusal.COSTLY_TEXT}
 
 FUNCTIONS = by_selector(
-    (
-        Function("getEvmAddressAlias(address)", _alias_of_number, "(int64,address)", **_NO_STATIC),
-        Function("getHederaAccountNumAlias(address)", _number_of_alias, "(int64,address)", **_NO_STATIC),
-        Function("isValidAlias(address)", _is_valid_alias, "(bool)", has_code=False, **_NO_STATIC),
-        Function("hbarAllowance(address,address)", _allowance, **_ALLOWANCE),
-        Function("hbarApprove(address,address,int256)", _approve, **_APPROVAL),
-        Function(
-            "isAuthorized(address,bytes,bytes)",
-            _is_authorized,
-            "(int64,bool)",
-            flat(0, f"{_VERIFICATION_GAS:,} for each key"),
-            refusal=Refusal.COSTLY_CODE,
-            **_NO_STATIC,
-        ),
-        Function(
-            "isAuthorizedRaw(address,bytes,bytes)",
-            _is_authorized_raw,
-            "(bool)",
-            flat(_VERIFICATION_GAS),
-            refusal=Refusal.COSTLY_TEXT,
-            has_code=False,
-            **_NO_STATIC,
-        ),
-    )
+    Function("getEvmAddressAlias(address)", _alias_of_number, **_ALIAS),
+    Function("getHederaAccountNumAlias(address)", _number_of_alias, **_ALIAS),
+    Function("isValidAlias(address)", _is_valid_alias, **_VALID),
+    Function("hbarAllowance(address,address)", _allowance, **_ALLOWANCE),
+    Function("hbarApprove(address,address,int256)", _approve, **_APPROVAL),
+    Function("isAuthorized(address,bytes,bytes)", _is_authorized, **_SIGNED),
+    Function("isAuthorizedRaw(address,bytes,bytes)", _is_authorized_raw, **_SIGNED_RAW),
 )
+_LIMIT: Any = {"gas": costs(UPDATE_ACCOUNT), "writes": True}
 PROXY_FUNCTIONS = by_selector(
-    (
-        Function("hbarAllowance(address)", _own_allowance, needs_target=True, **_ALLOWANCE),
-        Function("hbarApprove(address,int256)", _own_approve, needs_target=True, **_APPROVAL),
-        Function(
-            "setUnlimitedAutomaticAssociations(bool)",
-            _set_unlimited,
-            gas=costs(UPDATE_ACCOUNT),
-            writes=True,
-            needs_target=True,
-        ),
-    )
+    Function("hbarAllowance(address)", _allowance, needs_target=True, **_ALLOWANCE),
+    Function("hbarApprove(address,int256)", _own_approve, needs_target=True, **_APPROVAL),
+    Function("setUnlimitedAutomaticAssociations(bool)", _set_unlimited, needs_target=True, **_LIMIT),
 )

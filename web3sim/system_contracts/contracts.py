@@ -4,14 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from web3sim.engine.interface import (
-    AccountKind,
-    Address,
-    Halt,
-    Journal,
-    SystemAnswer,
-    SystemCall,
-)
+from web3sim.engine.interface import AccountKind, Address, Halt, Journal, SystemAnswer, SystemCall
 from web3sim.operations.prices import WITHOUT_FILES, Prices
 from web3sim.operations.refusals import Refusal, Refused
 from web3sim.state.ledger import LedgerState
@@ -25,12 +18,7 @@ from web3sim.state.proxy_code import (
     TOKEN_SERVICE,
     proxy_code,
 )
-from web3sim.system_contracts import (
-    account_service,
-    exchange_rate,
-    pseudorandom,
-    schedule_service,
-)
+from web3sim.system_contracts import account_service, exchange_rate, pseudorandom, schedule_service
 from web3sim.system_contracts.abi import SELECTOR_LENGTH, WORD, InvalidArguments, decoded, word_of
 from web3sim.system_contracts.functions import Function, Invocation, UnknownFunction
 from web3sim.system_contracts.token_service import functions as token_functions
@@ -71,18 +59,12 @@ def _address(number: int) -> Address:
 PSEUDORANDOM = _address(0x169)
 SERVICES = {
     TOKEN_SERVICE: Service(
-        token_functions.FUNCTIONS,
-        REDIRECT_FOR_TOKEN,
-        AccountKind.TOKEN,
-        token_functions.PROXY_FUNCTIONS,
+        token_functions.FUNCTIONS, REDIRECT_FOR_TOKEN, AccountKind.TOKEN, token_functions.PROXY_FUNCTIONS
     ),
     _address(0x168): Service(exchange_rate.FUNCTIONS),
     PSEUDORANDOM: Service(pseudorandom.FUNCTIONS),
     ACCOUNT_SERVICE: Service(
-        account_service.FUNCTIONS,
-        REDIRECT_FOR_ACCOUNT,
-        AccountKind.ACCOUNT,
-        account_service.PROXY_FUNCTIONS,
+        account_service.FUNCTIONS, REDIRECT_FOR_ACCOUNT, AccountKind.ACCOUNT, account_service.PROXY_FUNCTIONS
     ),
     SCHEDULE_SERVICE: Service(
         schedule_service.FUNCTIONS,
@@ -141,6 +123,8 @@ class NetworkContracts:
                 return _HALTED if service.redirect is None else SystemAnswer()
             self.calls[function.signature] += 1
             arguments = decoded(function.parameters, data[SELECTOR_LENGTH:])
+            if target is not None and selector in service.proxy_functions:
+                arguments = (target, *arguments)
             ledger = Overlay(self._state, journal)
             return _answer(Invocation(call, ledger, self._prices, function, arguments, target))
         except UnknownFunction:

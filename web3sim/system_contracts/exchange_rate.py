@@ -1,9 +1,9 @@
 """Tinycents to tinybars and back, 0x168 (HIP-475), by the network's rate that is in force."""
 
-from web3sim.system_contracts.abi import WORD, InvalidArguments
-from web3sim.system_contracts.functions import Function, Invocation, Operation, by_selector, flat
+from typing import Any
 
-_GAS = 100
+from web3sim.system_contracts.abi import WORD, InvalidArguments
+from web3sim.system_contracts.functions import Function, Invocation, by_selector, flat
 
 
 def _to_tinybars(invocation: Invocation, tinycents: int) -> int:
@@ -20,13 +20,8 @@ def _amount(number: int) -> int:
     return number
 
 
-def _function(signature: str, operation: Operation) -> Function:
-    return Function(signature, operation, "(uint256)", flat(_GAS), has_code=False, leaves_child=False)
-
-
+_CONVERSION: Any = {"returns": "(uint256)", "gas": flat(100), "has_code": False, "leaves_child": False}
 FUNCTIONS = by_selector(
-    (
-        _function("tinycentsToTinybars(uint256)", _to_tinybars),
-        _function("tinybarsToTinycents(uint256)", _to_tinycents),
-    )
+    Function("tinycentsToTinybars(uint256)", _to_tinybars, **_CONVERSION),
+    Function("tinybarsToTinycents(uint256)", _to_tinycents, **_CONVERSION),
 )

@@ -1,15 +1,16 @@
 """What a function of a system contract is: an entry in the table of its contract."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from web3sim.engine.interface import Address, Log, ScheduledCall, SystemCall
+from web3sim.operations.holdings import existing_account
 from web3sim.operations.prices import WITHOUT_FILES, Prices
 from web3sim.operations.refusals import Refusal, Refused, required
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity, Token
+from web3sim.state.tables.rows import Entity, Token
 from web3sim.system_contracts import abi
 from web3sim.system_contracts.signatures import canonical, parameters_of, selector_of
 
@@ -25,8 +26,9 @@ class UnknownFunction(Exception):
 class Invocation:
     """One call of a function with its decoded arguments, addresses as bytes.
 
-    `target` is the address of the token, account or schedule that was called in the guise of a contract; None
-    where the system contract itself was. What a function writes and logs is dropped if it refuses.
+    `target` is the address of the token, account or schedule that was called in the guise of a contract, None
+    where the system contract itself was; functions of a target have it as their first argument. What a
+    function writes and logs is dropped if it refuses.
     """
 
     call: SystemCall
@@ -53,11 +55,7 @@ class Invocation:
 
     def sender(self) -> Entity:
         """Return the account or contract that called. Errors: Refused."""
-        return self.account(self.call.sender)
-
-    def account(self, address: Address, code: str = "INVALID_ACCOUNT_ID") -> Entity:
-        """Return the account or contract at an address. Errors: Refused."""
-        return required(self.ledger.account_at(address), code)
+        return existing_account(self.ledger, self.call.sender)
 
     def token(self, address: Address) -> Token:
         """Return the token at an address, also one that the call has deleted. Errors: Refused."""
@@ -162,5 +160,10 @@ class Function:
         return abi.encoded(self.results, (refused.number, *results))
 
 
-def by_selector(functions: Iterable[Function]) -> dict[bytes, Function]:
+def alike(operations: Mapping[str, Operation], **columns: Any) -> Iterator[Function]:
+    """Yield functions by signature that differ in their operations alone."""
+    return (Function(signature, operation, **columns) for signature, operation in operations.items())
+
+
+def by_selector(*functions: Function) -> dict[bytes, Function]:
     return {function.selector: function for function in functions}

@@ -16,4 +16,4 @@ _GAS = Gas(
     f"{_WRITTEN.text}; in a static frame {view_gas.text}",
 )
 
-FUNCTIONS = by_selector((Function("getPseudorandomSeed()", _seed, "(bytes32)", _GAS, has_code=False),))
+FUNCTIONS = by_selector(Function("getPseudorandomSeed()", _seed, "(bytes32)", _GAS, has_code=False))

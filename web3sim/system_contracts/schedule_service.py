@@ -12,22 +12,16 @@ from mirror.core.values.hapi.messages import ContractID, DecodeError, Schedulabl
 from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.operations import prices, schedules
+from web3sim.operations.holdings import existing_account
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
 from web3sim.operations.schedules import NewSchedule
-from web3sim.operations.signatures import SIGNATURE_LENGTH, contract_key, signature_pairs
+from web3sim.operations.signatures import SIGNATURE_LENGTH, contract_key, message_id, signature_pairs
 from web3sim.operations.tokens.create import scheduled_token
 from web3sim.state.chain_id import chain_id
 from web3sim.state.proxy_code import TOKEN_SERVICE
-from web3sim.state.tables.interface import Entity, Schedule, Token
+from web3sim.state.tables.rows import Entity, Schedule, Token
 from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, decoded
-from web3sim.system_contracts.functions import (
-    Function,
-    Invocation,
-    Operation,
-    UnknownFunction,
-    by_selector,
-    costs,
-)
+from web3sim.system_contracts.functions import Function, Invocation, UnknownFunction, by_selector, costs
 from web3sim.system_contracts.signatures import selector_of
 from web3sim.system_contracts.token_service.bodies import check_creation
 from web3sim.system_contracts.token_service.functions import CHANGES, CREATION_SELECTORS, CREATIONS
@@ -66,12 +60,13 @@ def _check_native(invocation: Invocation, service: Address, data: bytes, payer: 
 def _native(invocation: Invocation, service: Address, data: bytes, payer: Address) -> Address:
     selector = data[:SELECTOR_LENGTH]
     arguments = decoded(TOKEN_FUNCTIONS[selector].parameters, data[SELECTOR_LENGTH:])
+    message = _MESSAGES[selector](invocation, *arguments)
     if selector in CREATION_SELECTORS:
-        check_creation(invocation, arguments[0])
-    body = bytes(_MESSAGES[selector](invocation, *arguments).SerializeToString())
+        check_creation(invocation.ledger, message.tokenCreation)
     creator, key = _creator(invocation)
     expires = _now(invocation) + schedules.USUAL_LIFE_SECONDS
-    return _scheduled(invocation, NewSchedule(body, creator, invocation.account(payer), key, expires))
+    paying = existing_account(invocation.ledger, payer)
+    return _scheduled(invocation, NewSchedule(message, creator, paying, key, expires))
 
 
 def _call(invocation: Invocation, to: Address, *terms: Any) -> Address:
@@ -103,16 +98,16 @@ def _call_with_payer(
     body.contractID.CopyFrom(_contract_id(invocation, to))
     body.gas, body.amount, body.functionParameters = gas, value, data
     creator, key = _creator(invocation)
-    serialized = bytes(message.SerializeToString())
-    return _scheduled(invocation, NewSchedule(serialized, creator, payer, key, expires, waits, key))
+    return _scheduled(invocation, NewSchedule(message, creator, payer, key, expires, waits, key))
 
 
 def _contract_id(invocation: Invocation, address: Address) -> Any:
     num = entity_id.num_of_long_zero(address)
     if num is None or num > MAX_INT64:
         return ContractID(evm_address=address)
-    shard, realm, _ = entity_id.decode(invocation.ledger.state.encoded(0))
-    return ContractID(shardNum=shard, realmNum=realm, contractNum=num)
+    contract = message_id(ContractID, "contractNum", invocation.ledger.state.encoded(0))
+    contract.contractNum = num
+    return contract
 
 
 def _creator(invocation: Invocation) -> tuple[Entity, bytes | None]:
@@ -120,7 +115,8 @@ def _creator(invocation: Invocation) -> tuple[Entity, bytes | None]:
     creator = invocation.sender()
     if creator.type != "CONTRACT":
         return creator, None
-    return creator, contract_key(creator.id, delegated=invocation.call.sender_is_delegated)
+    key = contract_key(creator.id, delegated=invocation.call.sender_is_delegated)
+    return creator, bytes(key.SerializeToString())
 
 
 def _scheduled(invocation: Invocation, new: NewSchedule) -> Address:
@@ -203,59 +199,36 @@ def _delete(invocation: Invocation, address: Address) -> None:
     schedules.delete_schedule(invocation.ledger, schedule)
 
 
-def _of_target(operation: Operation) -> Operation:
-    """Return the function of the schedule that was called."""
-    return lambda invocation: operation(invocation, invocation.target)
-
-
 _ADDRESS = "(int64,address)"
 _TIMED = "uint256,uint256,uint64,bytes"
 _UNIQUE_INFO = "(int64,(TokenInfoV1,int64,address,int64,bytes,address))"
 _SIGN: Any = {"gas": costs(prices.SCHEDULE_SIGN), "writes": True, "limits": _check_exists}
 _DELETE: Any = {"gas": costs(prices.SCHEDULE_DELETE), "writes": True}
-_CALL: Any = {
-    "returns": _ADDRESS,
-    "gas": costs(prices.SCHEDULE_CREATE_CALL),
-    "writes": True,
-    "schedules_calls": True,
-}
+_CALL: Any = {"returns": _ADDRESS, "gas": costs(prices.SCHEDULE_CREATE_CALL), "writes": True}
+_CALL["schedules_calls"] = True
 _INFO: Any = {"static": False, "refusal": Refusal.TEXT}
 
+_NATIVE: Any = {"returns": _ADDRESS, "gas": costs(prices.SCHEDULE_CREATE), "writes": True}
+
 FUNCTIONS = by_selector(
-    (
-        Function("authorizeSchedule(address)", _authorize, **_SIGN),
-        Function("signSchedule(address,bytes)", _sign, **_SIGN),
-        Function("deleteSchedule(address)", _delete, **_DELETE),
-        Function(
-            "getScheduledCreateFungibleTokenInfo(address)",
-            _fungible_info,
-            "(int64,(TokenInfoV1,int32))",
-            **_INFO,
-        ),
-        Function("getScheduledCreateNonFungibleTokenInfo(address)", _unique_info, _UNIQUE_INFO, **_INFO),
-        Function(
-            "scheduleNative(address,bytes,address)",
-            _native,
-            _ADDRESS,
-            costs(prices.SCHEDULE_CREATE),
-            writes=True,
-            refusal=Refusal.TEXT,
-            limits=_check_native,
-        ),
-        Function(f"scheduleCall(address,{_TIMED})", _call, **_CALL),
-        Function(f"scheduleCallWithPayer(address,address,{_TIMED})", _call_with_payer, **_CALL),
-        Function(f"executeCallOnPayerSignature(address,address,{_TIMED})", _call_on_signature, **_CALL),
-        Function("hasScheduleCapacity(uint256,uint256)", _has_capacity, "(bool)", has_code=False),
-    )
+    Function("authorizeSchedule(address)", _authorize, **_SIGN),
+    Function("signSchedule(address,bytes)", _sign, **_SIGN),
+    Function("deleteSchedule(address)", _delete, **_DELETE),
+    Function(
+        "getScheduledCreateFungibleTokenInfo(address)", _fungible_info, "(int64,(TokenInfoV1,int32))", **_INFO
+    ),
+    Function("getScheduledCreateNonFungibleTokenInfo(address)", _unique_info, _UNIQUE_INFO, **_INFO),
+    Function(
+        "scheduleNative(address,bytes,address)",
+        _native,
+        **_NATIVE | {"refusal": Refusal.TEXT, "limits": _check_native},
+    ),
+    Function(f"scheduleCall(address,{_TIMED})", _call, **_CALL),
+    Function(f"scheduleCallWithPayer(address,address,{_TIMED})", _call_with_payer, **_CALL),
+    Function(f"executeCallOnPayerSignature(address,address,{_TIMED})", _call_on_signature, **_CALL),
+    Function("hasScheduleCapacity(uint256,uint256)", _has_capacity, "(bool)", has_code=False),
 )
 PROXY_FUNCTIONS = by_selector(
-    (
-        Function(
-            "signSchedule()",
-            _of_target(_authorize),
-            needs_target=True,
-            **_SIGN | {"limits": _of_target(_check_exists)},
-        ),
-        Function("deleteSchedule()", _of_target(_delete), needs_target=True, **_DELETE),
-    )
+    Function("signSchedule()", _authorize, needs_target=True, **_SIGN),
+    Function("deleteSchedule()", _delete, needs_target=True, **_DELETE),
 )

@@ -19,7 +19,7 @@ MAX_NUM = (1 << 38) - 1
 _REALM_BITS, _NUM_BITS = 16, 38
 _SHARD_SHIFT = _REALM_BITS + _NUM_BITS
 _UNSIGNED = (1 << 64) - 1
-_LONG_ZERO_PREFIX = bytes(12)
+LONG_ZERO_PREFIX = bytes(12)
 _TEXT = re.compile(r"(?:(?:(\d{1,4})\.)?(\d{1,5})\.)?(\d{1,12})", re.ASCII)
 
 
@@ -94,7 +94,7 @@ def long_zero_sql(column: str) -> str:
 
 def num_of_long_zero(evm_address: bytes) -> int | None:
     """Return the num of a long-zero EVM address; None for any other address."""
-    if len(evm_address) != 20 or not evm_address.startswith(_LONG_ZERO_PREFIX):
+    if len(evm_address) != 20 or not evm_address.startswith(LONG_ZERO_PREFIX):
         return None
     num = int.from_bytes(evm_address, "big")
     return num if num <= MAX_NUM else None

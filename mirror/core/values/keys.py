@@ -5,7 +5,7 @@ from typing import Any, Literal
 from mirror.core.values.hapi.messages import DecodeError, Key
 from mirror.core.values.json_types import KeyJson
 
-_IMMUTABLE = bytes.fromhex("3200")  # a Key with an empty key list
+EMPTY_LIST = bytes.fromhex("3200")  # a Key with an empty key list
 # The forms of one single key: bare, in a key list, in a 1-of-1 threshold key.
 _ED25519 = tuple(bytes.fromhex(form) for form in ("1220", "32240a221220", "2a28080112240a221220"))
 _ECDSA_SECP256K1 = tuple(bytes.fromhex(form) for form in ("3a21", "32250a233a21", "2a29080112250a233a21"))
@@ -22,7 +22,7 @@ _PRIMITIVES = ("ed25519", "ECDSA_secp256k1", "ECDSA_384", "RSA_3072")
 
 def key_json(key: bytes | None) -> KeyJson | None:
     """Return the JSON of a serialized `Key`; None for None and for the empty key list."""
-    if key is None or key == _IMMUTABLE:
+    if key is None or key == EMPTY_LIST:
         return None
     if single := _SINGLE_BY_LENGTH.get(len(key)):
         name, form, length = single

@@ -149,7 +149,7 @@ def test_a_named_sender_must_be_able_to_pay_for_all_its_gas(ledger, given, enoug
 
 
 @pytest.mark.parametrize("value", [10**8, 10**18])
-def test_without_the_rule_anybody_can_pay(ledger, settings_of, value):
+def test_without_the_rule_every_sender_can_pay(ledger, settings_of, value):
     settings_of({"web3.evm.validatePayerBalance": False})
     ledger.entity(1004, balance=1)
     contract(ledger, 5001, code("CALLVALUE", *RETURN_TOP))
@@ -157,7 +157,7 @@ def test_without_the_rule_anybody_can_pay(ledger, settings_of, value):
     assert int.from_bytes(found, "big") == value
 
 
-def test_a_gas_price_without_sender_is_nobodys_to_pay(ledger):
+def test_a_gas_price_without_sender_is_not_charged(ledger):
     assert result(to=long_zero(CALLER), gas_price=5000) == b""
 
 

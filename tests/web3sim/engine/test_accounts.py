@@ -38,9 +38,9 @@ def test_each_account_and_slot_is_read_once(world, accounts):
 
 
 def test_what_was_read_is_not_read_again_after_a_revert(world, accounts):
-    checkpoint = accounts.record()
+    checkpoint = accounts.checkpoint()
     accounts.get_storage(CONTRACT, 1)
-    accounts.discard(checkpoint)
+    accounts.go_back(checkpoint)
     accounts.get_storage(CONTRACT, 1)
 
     assert world.asked == [CONTRACT, (CONTRACT, 1)]
@@ -70,14 +70,14 @@ def test_the_value_before_the_call_outlives_writes(accounts):
 
 def test_wiped_storage_is_empty_without_being_read(world, accounts):
     accounts.get_storage(CONTRACT, 1)
-    checkpoint = accounts.record()
+    checkpoint = accounts.checkpoint()
     accounts.delete_storage(CONTRACT)
 
     assert accounts.get_storage(CONTRACT, 1) == 0
     assert accounts.get_storage(CONTRACT, 1, from_journal=False) == 0
     assert accounts.get_storage(CONTRACT, 2) == 0
 
-    accounts.discard(checkpoint)
+    accounts.go_back(checkpoint)
     assert accounts.get_storage(CONTRACT, 1) == 11
     assert accounts.get_storage(CONTRACT, 2) == 22
     assert accounts.get_storage(CONTRACT, 2, from_journal=False) == 22
@@ -87,9 +87,9 @@ def test_slots_distinguish_reads_from_writes(accounts):
     accounts.get_storage(CONTRACT, 1)
     accounts.set_storage(CONTRACT, 2, 23)
     accounts.set_storage(CONTRACT, 3, 0)
-    checkpoint = accounts.record()
+    checkpoint = accounts.checkpoint()
     accounts.set_storage(CONTRACT, 4, 44)
-    accounts.discard(checkpoint)
+    accounts.go_back(checkpoint)
 
     assert accounts.slots() == {
         (CONTRACT, 1): SlotChange(11),
@@ -163,30 +163,28 @@ def test_a_checkpoint_gives_back_everything(accounts, seed):
     checkpoints = []
     for _ in range(200):
         if choose.random() < 0.15:
-            checkpoints.append((accounts.record(), _everything(accounts)))
+            checkpoints.append((accounts.checkpoint(), _everything(accounts)))
         elif checkpoints and choose.random() < 0.1:
             checkpoint, before = checkpoints.pop()
             if choose.random() < 0.5:
-                accounts.discard(checkpoint)
+                accounts.go_back(checkpoint)
                 assert _everything(accounts) == before
-            else:
-                accounts.commit(checkpoint)
         else:
             _change(accounts, choose)
     for checkpoint, before in reversed(checkpoints):
-        accounts.discard(checkpoint)
+        accounts.go_back(checkpoint)
         assert _everything(accounts) == before
 
 
 def test_an_account_is_funded_once_and_unfunded_by_a_revert():
     accounts = Accounts(World({OTHER: AccountRecord(balance=3, least_balance=10)}))
-    checkpoint = accounts.record()
+    checkpoint = accounts.checkpoint()
     accounts.fund(OTHER)
     accounts.set_balance(OTHER, 4)
     accounts.fund(OTHER)
     assert accounts.get_balance(OTHER) == 4
 
-    accounts.discard(checkpoint)
+    accounts.go_back(checkpoint)
     assert accounts.get_balance(OTHER) == 3
     accounts.fund(OTHER)
     assert accounts.get_balance(OTHER) == 10

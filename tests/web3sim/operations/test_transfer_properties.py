@@ -11,7 +11,7 @@ from mirror.core.values.hapi.messages import ContractID, Key
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import long_zero
 from tests.web3sim.system_contracts.simulation import Simulation
-from web3sim.state.tables.interface import CustomFees
+from web3sim.state.tables.rows import CustomFees
 
 SEQUENCES = int(os.environ.get("MIRROR_TEST_SEQUENCES", "40"))
 TREASURY, ALICE, BOB, CAROL, DAVE, CONTRACT = 1001, 2001, 2002, 2003, 2004, 5001

@@ -300,7 +300,7 @@ def test_deep_recursion_is_answered(pool):
     assert len(running(pool)) == 1
 
 
-def test_a_call_that_wants_more_memory_than_there_may_be_is_refused(ledger, settings_of):
+def test_a_call_beyond_the_limit_of_memory_is_refused(ledger, settings_of):
     settings_of({"web3.workerMemory": 64})
     pool = Pool(1, 1)
     try:

@@ -8,7 +8,7 @@ from web3sim.engine.interface import AccountRecord, Journal
 from web3sim.state.blocks import SelectedBlock, StoredBlock
 from web3sim.state.database import Reading
 from web3sim.state.ledger import LedgerState
-from web3sim.state.tables.interface import Token
+from web3sim.state.tables.rows import Token
 
 SOME_BLOCK = StoredBlock(number=10, hash=bytes(range(48)), consensus_start=0, consensus_end=0)
 

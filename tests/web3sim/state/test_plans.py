@@ -10,7 +10,7 @@ from web3sim.state import cache
 from web3sim.state.blocks import UnknownBlock, block_at, block_hashes, find_block, parse_block
 from web3sim.state.database import Reading
 from web3sim.state.ledger import LedgerState
-from web3sim.state.tables.interface import AirdropKey, Token
+from web3sim.state.tables.rows import AirdropKey, Token
 
 
 def read_everything(state: LedgerState) -> None:

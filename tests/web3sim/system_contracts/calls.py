@@ -10,7 +10,7 @@ from web3sim.engine import registry
 from web3sim.engine.interface import BlockEnvironment, CallRequest, CallResult, SystemAnswer, SystemCall
 from web3sim.state.ledger import LedgerState
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Token
+from web3sim.state.tables.rows import Token
 from web3sim.system_contracts.abi import word_of, word_of_address
 from web3sim.system_contracts.contracts import NetworkContracts
 from web3sim.system_contracts.signatures import parameters_of, selector_of

@@ -12,7 +12,7 @@ from web3sim.engine.interface import Log, SystemAnswer, SystemCall
 from web3sim.state.ledger import LedgerState
 from web3sim.state.overlay import Overlay
 from web3sim.state.proxy_code import REDIRECT_FOR_TOKEN
-from web3sim.state.tables.interface import Nft, Relationship, Token
+from web3sim.state.tables.rows import Nft, Relationship, Token
 from web3sim.system_contracts.contracts import NetworkContracts
 from web3sim.system_contracts.signatures import parameters_of, selector_of
 

@@ -170,7 +170,7 @@ def test_a_token_succeeds_without_output_at_other_selectors(ledger, data):
         assert (result.status, result.output, result.child_failures) == (Status.SUCCESS, b"", ())
 
 
-def test_a_unique_token_knows_no_transfer_to_somebody(ledger):
+def test_a_transfer_of_units_is_unknown_to_a_unique_token(ledger):
     """So a static frame does not refuse it."""
     for static in (False, True):
         result = run(current(), long_zero(UNIQUE), data_of("transfer(address,uint256)", 1, 1), static=static)

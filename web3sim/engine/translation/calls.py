@@ -6,6 +6,7 @@ the gas that is handed on. Input that is long is not copied: the frame that answ
 
 from eth.constants import GAS_CALLSTIPEND, GAS_CALLVALUE, GAS_NEWACCOUNT, STACK_DEPTH_LIMIT
 from eth.exceptions import OutOfGas, WriteProtection
+from eth.vm import opcode_values as op
 from eth.vm.forks.berlin.constants import COLD_ACCOUNT_ACCESS_COST, WARM_STORAGE_READ_COST
 from eth_typing import Address
 
@@ -18,63 +19,37 @@ _ADDRESS_MASK = 2**160 - 1
 # Below so many bytes a copy is cheaper than a view.
 _COPIED = 1_024
 
+# The gas that is wanted for the frame, its address as a number, the value.
+_Terms = tuple[int, int, int]
 # Start and size of the input, start and size of the room for output.
 _Places = tuple[int, int, int, int]
 
 
-def call(wanted: int, to: int, value: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
-    """CALL: 1 or 0, and the gas left."""
-    _check_access_gas(gas, frame)
-    if value and frame.static:
-        raise WriteProtection("CALL with a value in a static call")
-    address = _address(to)
-    gas, code = _access(address, places, gas, frame)
-    price = 0
-    if value:
-        state = frame.state
-        dead = not state.account_exists(address) or state.account_is_empty(address)
-        price = GAS_CALLVALUE + (GAS_NEWACCOUNT if dead else 0)
-    message = KnownMessage(0, address, frame.storage_address, value, code, address)
-    return _answer(message, wanted, price, places, gas, frame)
-
-
-def call_code(wanted: int, to: int, value: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
-    """CALLCODE: 1 or 0, and the gas left."""
-    _check_access_gas(gas, frame)
-    address, here = _address(to), frame.storage_address
-    gas, code = _access(address, places, gas, frame)
-    message = KnownMessage(0, here, here, value, code, address)
-    return _answer(message, wanted, GAS_CALLVALUE if value else 0, places, gas, frame)
-
-
-def delegate_call(wanted: int, to: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
-    """DELEGATECALL: 1 or 0, and the gas left."""
-    _check_access_gas(gas, frame)
-    address, own = _address(to), frame.message
-    gas, code = _access(address, places, gas, frame)
-    message = KnownMessage(0, own.storage_address, own.sender, own.value, code, address)
-    message.should_transfer_value = False
-    return _answer(message, wanted, 0, places, gas, frame)
-
-
-def static_call(wanted: int, to: int, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
-    """STATICCALL: 1 or 0, and the gas left."""
-    _check_access_gas(gas, frame)
-    address = _address(to)
-    gas, code = _access(address, places, gas, frame)
-    message = KnownMessage(0, address, frame.storage_address, 0, code, address)
-    message.should_transfer_value, message.is_static = False, True
-    return _answer(message, wanted, 0, places, gas, frame)
-
-
-def _address(number: int) -> Address:
-    return Address((number & _ADDRESS_MASK).to_bytes(20))
-
-
-def _check_access_gas(gas: int, frame: Frame) -> None:
-    """A frame must be able to pay for access to an account before anything else."""
-    if gas < frame.state.least_access_gas:
+def call(operation: int, terms: _Terms, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
+    """An operation that calls, two of which have no value: 1 or 0, and the gas left."""
+    wanted, to, value = terms
+    state, here, own = frame.state, frame.storage_address, frame.message
+    # A frame must be able to pay for access to an account before anything else.
+    if gas < state.least_access_gas:
         raise OutOfGas("Out of gas: looking at an account")
+    if value and operation == op.CALL and frame.static:
+        raise WriteProtection("CALL with a value in a static call")
+    address = Address((to & _ADDRESS_MASK).to_bytes(20))
+    gas, code = _access(address, places, gas, frame)
+    price = GAS_CALLVALUE if value else 0
+    if operation == op.CALL:
+        if value and (not state.account_exists(address) or state.account_is_empty(address)):
+            price += GAS_NEWACCOUNT
+        message = KnownMessage(0, address, here, value, code, address)
+    elif operation == op.STATICCALL:
+        message = KnownMessage(0, address, here, 0, code, address)
+        message.should_transfer_value, message.is_static = False, True
+    elif operation == op.DELEGATECALL:
+        message = KnownMessage(0, here, own.sender, own.value, code, address)
+        message.should_transfer_value = False
+    else:
+        message = KnownMessage(0, here, here, value, code, address)
+    return _answer(message, wanted, price, places, gas, frame)
 
 
 def _access(address: Address, places: _Places, gas: int, frame: Frame) -> tuple[int, bytes]:

@@ -1,20 +1,16 @@
 """The frame that translated code runs in, and the way from there to the library's own operations."""
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 from eth.exceptions import FullStack
-from eth.vm import opcode_values as op
 from eth.vm.stack import Stack
 
 from web3sim.engine.computation import EngineComputation
-from web3sim.engine.state import EngineState
-from web3sim.engine.translation.operations import Instructions
 
 STACK_LIMIT = 1024
 # Gas between two checks of the clock: some milliseconds.
 PAUSE = 200_000
-# Interpreted operations between two checks.
-_BATCH = range(256)
 # Call data below so many bytes is copied, with zeros behind it.
 _COPIED, _PADDING = 1_024, bytes(32)
 
@@ -46,21 +42,6 @@ class LongData:
         return bytes(self.data[place]).ljust(place.stop - place.start, b"\0")
 
 
-class RunningProgram(Protocol):
-    """The translated code of a frame, as far as the frame and the operations called from it use it."""
-
-    raw: bytes
-    instructions: Instructions
-    #: Conditional jump -> whether it was taken last.
-    taken: dict[int, bool]
-
-    def __contains__(self, position: object, /) -> bool:
-        """Return whether translated code begins at a position."""
-
-    def due(self, position: int, state: EngineState) -> bool:
-        """Return whether code should be translated at a position now; otherwise note the arrival there."""
-
-
 class Frame:
     """A frame of the call while it runs. Of `data` 32 bytes can be read at any offset.
 
@@ -69,13 +50,14 @@ class Frame:
     """
 
     __slots__ = (
-        "computation", "message", "program", "meter", "stack", "memory", "state", "accounts",
+        "computation", "message", "raw", "functions", "meter", "stack", "memory", "state", "accounts",
         "storage_address", "data", "size", "static", "checkpoint", "shared",
     )  # fmt: skip
 
-    def __init__(self, computation: EngineComputation, program: RunningProgram):
+    def __init__(self, computation: EngineComputation, raw: bytes, functions: Sequence[Any]):
         message: Any = computation.msg
-        self.computation, self.message, self.program = computation, message, program
+        self.computation, self.message = computation, message
+        self.raw, self.functions = raw, functions
         self.meter = computation._gas_meter
         self.stack: list[int] = []
         self.memory = bytearray()
@@ -103,52 +85,18 @@ class Frame:
 # THE LIBRARY'S OWN OPERATIONS
 
 
-def interpret(position: int, stack: list[int], memory: bytearray, gas: int, frame: Frame) -> tuple[int, int]:
-    """Run the library's operations from a position until a jump leads to a trace, or to where one is due.
-
-    Notes where jumps arrived, and which way those went that have two.
-    """
-    computation, program, meter, state = frame.computation, frame.program, frame.meter, frame.state
-    meter.gas_remaining = gas
-    frame.share()
-    raw, functions, code = program.raw, program.instructions.functions, computation.code
-    while True:
-        for done in _BATCH:
-            try:
-                operation = raw[position]
-            except IndexError:
-                return -1, meter.gas_remaining
-            code.program_counter = position + 1
-            functions[operation](computation)
-            if operation & 0xFE != op.JUMP:
-                position = code.program_counter
-                continue
-            following = code.program_counter
-            if operation == op.JUMPI:
-                taken = program.taken[position] = following != position + 1
-                if not taken:
-                    position = following
-                    continue
-            position = following
-            if position in program or program.due(position, state):
-                state.translatable += done
-                return position, meter.gas_remaining
-        state.translatable += len(_BATCH)
-        state.check_deadline()
-
-
 def execute(position: int, frame: Frame, gas: int) -> tuple[int, int]:
-    """Run the library's operation at a position: one that calls, creates, or reads other accounts."""
-    program, meter = frame.program, frame.meter
+    """Run the library's operation at a position; return the next one, and the gas left."""
+    computation, meter = frame.computation, frame.meter
     meter.gas_remaining = gas
     frame.share()
-    frame.computation.code.program_counter = position + 1
-    program.instructions.functions[program.raw[position]](frame.computation)
-    return position + 1, meter.gas_remaining
+    computation.code.program_counter = position + 1
+    frame.functions[frame.raw[position]](computation)
+    return computation.code.program_counter, meter.gas_remaining
 
 
 def push_value(operation: int, frame: Frame) -> int:
     """Return the value that an operation without arguments pushes; its price has been charged."""
     frame.share()
-    frame.program.instructions.functions[operation].logic_fn(frame.computation)
+    frame.functions[operation].logic_fn(frame.computation)
     return frame.stack.pop()

@@ -5,7 +5,7 @@ from eth.exceptions import OutOfBoundsRead, OutOfGas
 
 from web3sim.engine.translation.frame import Frame
 
-COPY_WORD, HASH_WORD = 3, 6
+_COPY_WORD = 3
 
 
 def grow(end: int, memory: bytearray, gas: int) -> int:
@@ -19,18 +19,18 @@ def grow(end: int, memory: bytearray, gas: int) -> int:
     return gas
 
 
-def copied(to: int, size: int, memory: bytearray, gas: int) -> int:
-    """Charge for copying to memory. Gives the gas left."""
-    if size and len(memory) < to + size:
-        gas = grow(to + size, memory, gas)
-    gas -= (size + 31) // 32 * COPY_WORD
+def use(offset: int, size: int, price: int, memory: bytearray, gas: int) -> int:
+    """Charge for memory that is copied to or hashed, by the word. Gives the gas left."""
+    if size and len(memory) < offset + size:
+        gas = grow(offset + size, memory, gas)
+    gas -= (size + 31) // 32 * price
     if gas < 0:
-        raise OutOfGas("Out of gas: copy")
+        raise OutOfGas("Out of gas: copy or hash")
     return gas
 
 
 def copy_calldata(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
-    gas = copied(to, size, memory, gas)
+    gas = use(to, size, _COPY_WORD, memory, gas)
     if size:
         data = frame.message.data[source : source + size]
         memory[to : to + size] = data if len(data) == size else bytes(data).ljust(size, b"\0")
@@ -38,9 +38,9 @@ def copy_calldata(to: int, source: int, size: int, memory: bytearray, gas: int, 
 
 
 def copy_code(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
-    gas = copied(to, size, memory, gas)
+    gas = use(to, size, _COPY_WORD, memory, gas)
     if size:
-        memory[to : to + size] = frame.program.raw[source : source + size].ljust(size, b"\0")
+        memory[to : to + size] = frame.raw[source : source + size].ljust(size, b"\0")
     return gas
 
 
@@ -48,24 +48,14 @@ def copy_return_data(to: int, source: int, size: int, memory: bytearray, gas: in
     data = frame.computation.return_data
     if source + size > len(data):
         raise OutOfBoundsRead(f"Return data has {len(data)} bytes, not {source + size}.")
-    gas = copied(to, size, memory, gas)
+    gas = use(to, size, _COPY_WORD, memory, gas)
     if size:
         memory[to : to + size] = data[source : source + size]
     return gas
 
 
 def copy_memory(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
-    gas = copied(max(to, source), size, memory, gas)
+    gas = use(max(to, source), size, _COPY_WORD, memory, gas)
     if size:
         memory[to : to + size] = memory[source : source + size]
-    return gas
-
-
-def hashed(offset: int, size: int, memory: bytearray, gas: int) -> int:
-    """Charge for a hash of memory. Gives the gas left."""
-    if size and len(memory) < offset + size:
-        gas = grow(offset + size, memory, gas)
-    gas -= (size + 31) // 32 * HASH_WORD
-    if gas < 0:
-        raise OutOfGas("Out of gas: hash")
     return gas

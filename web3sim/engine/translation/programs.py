@@ -1,22 +1,24 @@
 """Programs: codes that are translated while they run, and their cache.
 
-A position is interpreted by the library's operations for its first few arrivals, which also shows which way
-its jumps go; then its trace is translated. So code that runs once costs what it costs without translation,
-and what an attacker can have translated is bounded by the gas of the arrivals, by the size of his code, and
-for each call by how much of it was interpreted.
+A position is interpreted for its first few arrivals, block by block, which also shows which way its jumps
+go; then its trace is translated. So code that runs once costs little, and what an attacker can have
+translated is bounded by the gas of the arrivals, by the size of his code, and for each call by how much of it
+was interpreted.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import cached_property, partial
 from itertools import compress
-from typing import Any
+from typing import Any, NoReturn
 
-from eth.exceptions import Halt
+from eth.exceptions import Halt, InvalidJumpDestination
+from eth.vm import opcode_values as op
 
 from web3sim.engine.code import jump_destinations
 from web3sim.engine.state import EngineState
-from web3sim.engine.translation.frame import Frame, interpret
+from web3sim.engine.translation.blocks import Block, block_at
+from web3sim.engine.translation.frame import Frame, execute
 from web3sim.engine.translation.operations import Instructions
 from web3sim.engine.translation.runtime import NAMES
 from web3sim.engine.translation.source import CodeProfile, trace_source
@@ -28,12 +30,15 @@ ARRIVALS = 8
 # How many characters of a program may be translated: these, and so many per byte of its code. All traces of
 # what a Solidity compiler makes are 20 to 30 per byte; short ones of any code are hardly more.
 CHARACTERS, CHARACTERS_PER_BYTE = 20_000, 80
-# What a call may spend on translation: a tenth of the time in which it interprets, by what an instruction and
-# a character of source take (about 1 and 0.4 microseconds).
-OPERATIONS_PER_CHARACTER = 4
+# What a call may spend on translation: a tenth of the time in which it interprets, by what a block and a
+# character of source take (about 1 and 0.4 microseconds).
+BLOCKS_PER_CHARACTER = 4
+# Interpreted blocks between two checks of the clock.
+_BATCH = range(256)
 # What things weigh in memory, in bytes: an empty program, a character of source once compiled, an entry of a
-# dictionary or set.
+# dictionary or set, a block, a function of it.
 PROGRAM_WEIGHT, CHARACTER_WEIGHT, ENTRY_WEIGHT = 5_000, 4, 100
+BLOCK_WEIGHT, FUNCTION_WEIGHT = 400, 250
 # The limits of the cache: programs, and bytes.
 PROGRAMS, WEIGHT = 4096, 64 * 2**20
 # The same for init code, which hardly ever runs again: but contracts create others in loops.
@@ -48,6 +53,7 @@ class Program(dict[int, Trace]):
         self.raw, self.instructions, self.threshold = raw, instructions, arrivals
         self.weigh = weigh
         self.arrivals: dict[int, int] = {}
+        self.blocks: dict[int, Block] = {}
         self.taken: dict[int, bool] = {}
         self.weight = 0
         self.allowance = self.characters = CHARACTERS + CHARACTERS_PER_BYTE * len(raw)
@@ -65,7 +71,7 @@ class Program(dict[int, Trace]):
 
     @cached_property
     def names(self) -> dict[str, Any]:
-        return {**NAMES, "D": self.destinations}
+        return {**NAMES, "D": self.destinations, "P": self.interpret}
 
     def __missing__(self, position: int) -> Trace:
         return partial(self._arrive, position)
@@ -75,7 +81,7 @@ class Program(dict[int, Trace]):
     ) -> tuple[int, int]:
         """Run from a position that has no trace, which is made if it's due."""
         if not self.due(position, frame.state):
-            return interpret(position, stack, memory, gas, frame)
+            return self.interpret(position, stack, memory, gas, frame)
         frame.state.check_deadline()
         trace = self[position] = self._translate(position, frame)
         return trace(stack, memory, gas, frame)
@@ -99,12 +105,58 @@ class Program(dict[int, Trace]):
         code = CodeProfile(self.raw, self.instructions, self.destinations, self.taken, self, short)
         source = trace_source(code, position)
         self.characters -= len(source)
-        frame.state.translatable -= len(source) * OPERATIONS_PER_CHARACTER
+        frame.state.translatable -= len(source) * BLOCKS_PER_CHARACTER
         self._gain(ENTRY_WEIGHT + CHARACTER_WEIGHT * len(source))
         made: dict[str, Trace] = {}
         frame.state.check_deadline()
         exec(compile(source, "<trace>", "exec"), self.names, made)
         return made["f"]
+
+    def interpret(
+        self, position: int, stack: list[int], memory: bytearray, gas: int, frame: Frame
+    ) -> tuple[int, int]:
+        """Run blocks from a position until a jump leads to a trace, or to where one is due.
+
+        Notes where jumps arrived, and which way those went that have two. Errors: as `run`.
+        """
+        state, blocks, length = frame.state, self.blocks, len(self.raw)
+        while True:
+            for done in _BATCH:
+                block = blocks.get(position) or self._decode(position)
+                price, least, most, functions, end, ending, target = block
+                if gas < price or not least <= len(stack) <= most:
+                    _halt(position, frame, gas)
+                for function in functions:
+                    function(stack, gas, frame)
+                gas -= price
+                if ending is None:
+                    position, gas = execute(end, frame, gas)
+                    continue
+                if ending == op.JUMPDEST:
+                    if end >= length:
+                        return -1, gas
+                    position = end
+                    continue
+                if target is None:
+                    target = stack.pop()
+                if ending == op.JUMPI:
+                    taken = self.taken[end] = stack.pop() != 0
+                    if not taken:
+                        position = end + 1
+                        continue
+                if target not in self.destinations:
+                    raise InvalidJumpDestination(f"There is no JUMPDEST at {target}.")
+                position = target
+                if position in self or self.due(position, state):
+                    state.translatable += done
+                    return position, gas
+            state.translatable += len(_BATCH)
+            state.check_deadline()
+
+    def _decode(self, position: int) -> Block:
+        block = self.blocks[position] = block_at(self.raw, position, self.instructions)
+        self._gain(BLOCK_WEIGHT + FUNCTION_WEIGHT * len(block.functions))
+        return block
 
     def run(self, frame: Frame) -> None:
         """Run the code to its end. Errors: the library's, as its own loop raises them; DeadlinePassed."""
@@ -118,6 +170,12 @@ class Program(dict[int, Trace]):
         except Halt:
             return
         frame.meter.gas_remaining = gas
+
+
+def _halt(position: int, frame: Frame, gas: int) -> NoReturn:
+    """Let the library find the operation of a block that halts the frame. Errors: VMError."""
+    while True:
+        position, gas = execute(position, frame, gas)
 
 
 class Programs:

@@ -6,15 +6,15 @@ from eth.exceptions import OutOfGas, Revert, WriteProtection
 from eth.vm.forks.london.storage import GAS_SCHEDULE_EIP3529
 from sha3 import keccak_256
 
-from web3sim.engine.translation.calls import call, call_code, delegate_call, static_call
-from web3sim.engine.translation.frame import Frame, execute, interpret, push_value
+from web3sim.engine.translation.calls import call
+from web3sim.engine.translation.frame import Frame, execute, push_value
 from web3sim.engine.translation.memory import (
     copy_calldata,
     copy_code,
     copy_memory,
     copy_return_data,
     grow,
-    hashed,
+    use,
 )
 from web3sim.engine.translation.symbols import MASK, SIGN, WORD
 
@@ -162,11 +162,10 @@ NAMES: dict[str, Any] = {
     "O": OutOfGas,
     "F": int.from_bytes,
     "K": keccak_256,
-    "P": interpret,
     "X": execute,
     "Q": push_value,
     "G": grow,
-    "H": hashed,
+    "H": use,
     "CD": copy_calldata,
     "CC": copy_code,
     "CR": copy_return_data,
@@ -177,9 +176,6 @@ NAMES: dict[str, Any] = {
     "TS": store_transient,
     "E": log,
     "CA": call,
-    "CO": call_code,
-    "CE": delegate_call,
-    "CS": static_call,
     "R": return_memory,
     "V": revert_with,
     "SD": signed_division,

@@ -23,17 +23,17 @@ from eth.vm import opcode_values as op
 from web3sim.engine.translation.frame import STACK_LIMIT
 from web3sim.engine.translation.operations import ARITY, Instructions, pushed
 from web3sim.engine.translation.runtime import fold
-from web3sim.engine.translation.symbols import PURE, Expression, Symbol, Test, constant, literal
+from web3sim.engine.translation.symbols import MASK, PURE, Expression, Symbol, Test, constant, literal
 from web3sim.engine.translation.writer import Loop, Writer, valued
 
 # A trace ends after so many instructions or characters: what one translation can cost is bounded.
 INSTRUCTION_LIMIT, CHARACTER_LIMIT = 400, 8_000
 # A trace of so many instructions ends at a jump back.
 LOOP_LIMIT = 100
-WORD_BYTES = 32
+WORD_BYTES, _HASH_WORD = 32, 6
 
 # What is the same throughout a frame, read once per trace; and lengths, which grow.
-_CONSTANTS = {
+CONSTANTS = {
     op.ADDRESS: Expression("F(x.storage_address)", 2**160 - 1),
     op.CALLER: Expression("F(x.message.sender)", 2**160 - 1),
     op.CALLVALUE: Expression("x.message.value"),
@@ -43,7 +43,7 @@ _LENGTHS = {
     op.RETURNDATASIZE: Expression("len(x.computation.return_data)", 2**64),
     op.MSIZE: Expression("len(m)", 2**64),
 }
-_CALLS = {op.CALL: "CA", op.CALLCODE: "CO", op.DELEGATECALL: "CE", op.STATICCALL: "CS"}
+_CALLS = (op.CALL, op.CALLCODE, op.DELEGATECALL, op.STATICCALL)
 _COPIES = {op.CALLDATACOPY: "CD", op.CODECOPY: "CC", op.RETURNDATACOPY: "CR", op.MCOPY: "CM"}
 
 
@@ -149,11 +149,13 @@ class _Trace(Writer):
         elif code in _ENDS:
             self._finish(code)
             return None
-        elif code in _CONSTANTS:
+        elif code in CONSTANTS:
             if code not in self.constants:
-                self.push(_CONSTANTS[code])
+                self.push(CONSTANTS[code])
                 self.constants[code] = self.symbols.pop()
             self.push(self.constants[code])
+        elif code in (op.CODESIZE, op.PC):
+            self.push(constant(position if code == op.PC else len(self.code.raw)))
         elif code in _LENGTHS:
             self.push(_LENGTHS[code])
         elif op.LOG0 <= code <= op.LOG4:
@@ -296,10 +298,10 @@ class _Trace(Writer):
         if size.constant == 0:
             where = "0:0"
         elif size.constant is not None:
-            self.pay(6 * ((size.constant + WORD_BYTES - 1) // WORD_BYTES))
+            self.pay(_HASH_WORD * ((size.constant + WORD_BYTES - 1) // WORD_BYTES))
             where = self._touch(offset, size.constant)
         else:
-            self.emit(f"g = H({offset.text}, {size.text}, m, g)")
+            self.emit(f"g = H({offset.text}, {size.text}, {_HASH_WORD}, m, g)")
             where = f"{offset.text}:{offset.text} + {size.text}"
         self.push(Expression(f"F(K(m[{where}]).digest())"))
 
@@ -321,14 +323,17 @@ class _Trace(Writer):
         self.emit(f"g = E({offset.text}, {size.text}, ({listed}), m, g, x)")
 
     def _call(self, code: int) -> None:
-        *arguments, start, size, out, room = (symbol.text for symbol in self.pop(ARITY[code][0]))
+        gas, to, *value, start, size, out, room = (symbol.text for symbol in self.pop(ARITY[code][0]))
         places = f"({start}, {size}, {out}, {room})"
         self.close_segment()
-        self.locals += 1
-        name = f"t{self.locals}"
-        self.emit(f"{name}, g = {_CALLS[code]}({', '.join(arguments)}, {places}, g, x)")
+        self._push_with_gas(f"CA({code}, ({gas}, {to}, {value[0] if value else 0}), {places}, g, x)", 1)
         self.words.clear()
-        self.push(Symbol(name, 1))
+
+    def _push_with_gas(self, text: str, high: int = MASK) -> None:
+        """Push the first value of an expression, whose second one is the gas left."""
+        self.locals += 1
+        self.emit(f"t{self.locals}, g = {text}")
+        self.push(Symbol(f"t{self.locals}", high))
 
     # STATE, AND THE REST
 
@@ -340,10 +345,7 @@ class _Trace(Writer):
     def _sload(self, position: int) -> None:
         (slot,) = self.pop()
         self.close_segment()
-        self.locals += 1
-        name = f"t{self.locals}"
-        self.emit(f"{name}, g = L({slot.text}, g, x)")
-        self.push(Symbol(name))
+        self._push_with_gas(f"L({slot.text}, g, x)")
 
     def _sstore(self, position: int) -> None:
         slot, value = self.pop(2)
@@ -378,12 +380,6 @@ class _Trace(Writer):
         self.close_segment()
         self.push(Expression("g"))
 
-    def _codesize(self, position: int) -> None:
-        self.push(constant(len(self.code.raw)))
-
-    def _pc(self, position: int) -> None:
-        self.push(constant(position))
-
     def _jumpdest(self, position: int) -> None:
         pass
 
@@ -401,7 +397,5 @@ _OTHERS = {
     op.TSTORE: _Trace._tstore,
     op.EXP: _Trace._exp,
     op.GAS: _Trace._gas,
-    op.CODESIZE: _Trace._codesize,
-    op.PC: _Trace._pc,
     op.JUMPDEST: _Trace._jumpdest,
 }

@@ -71,16 +71,18 @@ def _filled(value: int) -> int:
     return (1 << value.bit_length()) - 1
 
 
+def _masked(text: str, high: int) -> Expression:
+    """Return an expression with this largest value, masked if that is beyond a word."""
+    return Expression(text, high) if high <= MASK else Expression(f"({text}) & M")
+
+
 # ARITHMETIC
 
 
 def _add(a: Symbol, b: Symbol) -> Result:
     if a.constant == 0 or b.constant == 0:
         return b if a.constant == 0 else a
-    high = a.high + b.high
-    return (
-        Expression(f"{a.text} + {b.text}", high) if high <= MASK else Expression(f"({a.text} + {b.text}) & M")
-    )
+    return _masked(f"{a.text} + {b.text}", a.high + b.high)
 
 
 def _sub(a: Symbol, b: Symbol) -> Result:
@@ -89,13 +91,6 @@ def _sub(a: Symbol, b: Symbol) -> Result:
     if a.constant is not None and b.high <= a.constant:
         return Expression(f"{a.text} - {b.text}", a.constant)
     return Expression(f"({a.text} - {b.text}) & M")
-
-
-def _mul(a: Symbol, b: Symbol) -> Result:
-    high = a.high * b.high
-    return (
-        Expression(f"{a.text} * {b.text}", high) if high <= MASK else Expression(f"({a.text} * {b.text}) & M")
-    )
 
 
 def _div(a: Symbol, b: Symbol) -> Result:
@@ -118,27 +113,7 @@ def _mod(a: Symbol, b: Symbol) -> Result:
     return Expression(f"{a.text} % {b.text} if {b.text} else 0", b.high)
 
 
-def _addmod(a: Symbol, b: Symbol, c: Symbol) -> Result:
-    return Expression(f"({a.text} + {b.text}) % {c.text} if {c.text} else 0", c.high)
-
-
-def _mulmod(a: Symbol, b: Symbol, c: Symbol) -> Result:
-    return Expression(f"{a.text} * {b.text} % {c.text} if {c.text} else 0", c.high)
-
-
-def _call(function: str) -> Callable[[Symbol, Symbol], Result]:
-    return lambda a, b: Expression(f"{function}({a.text}, {b.text})")
-
-
 # COMPARISON
-
-
-def _lt(a: Symbol, b: Symbol) -> Result:
-    return Test(a.text, "<", b.text)
-
-
-def _gt(a: Symbol, b: Symbol) -> Result:
-    return Test(a.text, ">", b.text)
 
 
 def _signed(operator: str) -> Callable[[Symbol, Symbol], Result]:
@@ -182,14 +157,6 @@ def _or(a: Symbol, b: Symbol) -> Result:
     return Expression(f"{a.text} | {b.text}", _filled(a.high | b.high))
 
 
-def _xor(a: Symbol, b: Symbol) -> Result:
-    return Expression(f"{a.text} ^ {b.text}", _filled(a.high | b.high))
-
-
-def _not(a: Symbol) -> Result:
-    return Expression(f"{a.text} ^ M")
-
-
 def _byte(position: Symbol, a: Symbol) -> Result:
     if position.constant is None:
         return Expression(f"{a.text} >> 248 - 8 * {position.text} & 255 if {position.text} < 32 else 0", 255)
@@ -203,9 +170,7 @@ def _shl(shift: Symbol, a: Symbol) -> Result:
         return Expression(f"({a.text} << {shift.text}) & M if {shift.text} < 256 else 0")
     if shift.constant > 255:
         return constant(0)
-    high = a.high << shift.constant
-    text = f"{a.text} << {shift.constant}"
-    return Expression(text, high) if high <= MASK else Expression(f"({text}) & M")
+    return _masked(f"{a.text} << {shift.constant}", a.high << shift.constant)
 
 
 def _shr(shift: Symbol, a: Symbol) -> Result:
@@ -229,25 +194,25 @@ def _signextend(size: Symbol, a: Symbol) -> Result:
 # The first argument is the top of the stack.
 PURE: dict[int, Callable[..., Result]] = {
     op.ADD: _add,
-    op.MUL: _mul,
+    op.MUL: lambda a, b: _masked(f"{a.text} * {b.text}", a.high * b.high),
     op.SUB: _sub,
     op.DIV: _div,
-    op.SDIV: _call("SD"),
+    op.SDIV: lambda a, b: Expression(f"SD({a.text}, {b.text})"),
     op.MOD: _mod,
-    op.SMOD: _call("SM"),
-    op.ADDMOD: _addmod,
-    op.MULMOD: _mulmod,
+    op.SMOD: lambda a, b: Expression(f"SM({a.text}, {b.text})"),
+    op.ADDMOD: lambda a, b, c: Expression(f"({a.text} + {b.text}) % {c.text} if {c.text} else 0", c.high),
+    op.MULMOD: lambda a, b, c: Expression(f"{a.text} * {b.text} % {c.text} if {c.text} else 0", c.high),
     op.SIGNEXTEND: _signextend,
-    op.LT: _lt,
-    op.GT: _gt,
+    op.LT: lambda a, b: Test(a.text, "<", b.text),
+    op.GT: lambda a, b: Test(a.text, ">", b.text),
     op.SLT: _signed("<"),
     op.SGT: _signed(">"),
     op.EQ: _eq,
     op.ISZERO: _iszero,
     op.AND: _and,
     op.OR: _or,
-    op.XOR: _xor,
-    op.NOT: _not,
+    op.XOR: lambda a, b: Expression(f"{a.text} ^ {b.text}", _filled(a.high | b.high)),
+    op.NOT: lambda a: Expression(f"{a.text} ^ M"),
     op.BYTE: _byte,
     op.SHL: _shl,
     op.SHR: _shr,

@@ -85,7 +85,7 @@ class Writer:
         while unchanged < min(len(symbols), self.depth) and self._stands(symbols, unchanged):
             unchanged += 1
         drop, new = self.depth - unchanged, symbols[unchanged:]
-        values = [symbol.text or valued(symbol.test) for symbol in new]
+        values = [valued(symbol) for symbol in new]
         if not drop:
             if len(new) > 1:
                 return [f"s += {', '.join(values)},"]
@@ -136,7 +136,7 @@ class Writer:
         level = len(self.symbols) == self.depth
         if position == self.start and level and self.repeats:
             moved = [
-                (entry.text, symbol.text or valued(symbol.test))
+                (entry.text, valued(symbol))
                 for entry, symbol in zip(reversed(self.entries), self.symbols, strict=True)
                 if symbol is not entry
             ]
@@ -172,8 +172,8 @@ class Writer:
         self.return_to(self.flush(self.symbols), result)
 
 
-def valued(result: Test | Expression | None) -> str:
-    """A pure result as an expression."""
-    if isinstance(result, Test):
-        return f"(1 if {result} else 0)"
-    return result.text if result else ""
+def valued(result: Result) -> str:
+    """A result as an expression."""
+    if isinstance(result, Symbol) and result.test and not result.text:
+        result = result.test
+    return f"(1 if {result} else 0)" if isinstance(result, Test) else result.text

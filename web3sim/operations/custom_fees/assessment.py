@@ -5,20 +5,18 @@ from itertools import count
 from typing import NamedTuple
 
 from web3sim.operations.custom_fees.fractional import charge_fractional
-from web3sim.operations.custom_fees.level import AssessedFee, Level, TokenFees
+from web3sim.operations.custom_fees.level import TOO_LITTLE_FOR_FEE, AssessedFee, Level, TokenFees
 from web3sim.operations.custom_fees.royalty import charge_royalties
 from web3sim.operations.holdings import slots_used_up, usable_token
 from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.operations.transfers.body import TokenTransfers, Transfers
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import CustomFees
+from web3sim.state.tables.rows import CustomFees
 
 #: A fee may be charged a fee, and that one another.
 MOST_DEPTH = 2
 #: Accounts and serials that a transfer with custom fees changes.
 MOST_CHANGES = 20
-
-_TOO_LITTLE_FOR_FEE = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 
 
 class Assessment(NamedTuple):
@@ -29,7 +27,7 @@ class Assessment(NamedTuple):
 
 
 def assess(ledger: Overlay, transfers: Transfers, created: Collection[int] = ()) -> Assessment:
-    """Charge the custom fees of all tokens that move. `created` accounts pay none. Errors: Refused."""
+    """Charge the custom fees of all tokens that move. `created` accounts pay none."""
     levels: list[Transfers] = []
     fees: list[AssessedFee] = []
     for depth in count():
@@ -88,7 +86,7 @@ def _check_payers(ledger: Overlay, level: Level, created: Collection[int]) -> No
             if amount >= 0:
                 continue
             if token_id is None:
-                refuse_if(account in created, _TOO_LITTLE_FOR_FEE)
+                refuse_if(account in created, TOO_LITTLE_FOR_FEE)
             else:
                 _check_payer(ledger, level, token_id, account, created)
 
@@ -99,7 +97,7 @@ def _check_payer(
     token = ledger.token(token_id)
     if token is not None and ledger.relationship(token, account) is not None:
         return
-    refuse_if(account in created, _TOO_LITTLE_FOR_FEE)
+    refuse_if(account in created, TOO_LITTLE_FOR_FEE)
     entity = ledger.entity(account)
     gets_it = level.requested.get(token_id, {}).get(account, 0) > 0
     if entity is not None and gets_it and not slots_used_up(ledger, entity):

@@ -1,13 +1,18 @@
 """Fractional fees: a part of the units that move, paid by the sender or taken from the receivers."""
 
-from web3sim.operations.custom_fees.level import AssessedFee, Fee, Level, TokenFees, fraction_of
+from web3sim.operations.custom_fees.level import (
+    TOO_LITTLE_FOR_FEE,
+    AssessedFee,
+    Fee,
+    Level,
+    TokenFees,
+    fraction_of,
+)
 from web3sim.operations.refusals import refuse_if
-
-_TOO_LITTLE_FOR_FEE = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 
 
 def charge_fractional(level: Level, of_token: TokenFees, sender: int) -> None:
-    """Charge the fractional fees for what one account gives. Errors: Refused.
+    """Charge the fractional fees for what one account gives.
 
     Without receivers that are not exempt nothing is charged. Net of transfers the sender pays on top of what
     it gives; else the receivers get less, each in proportion.
@@ -36,7 +41,7 @@ def charge_fractional(level: Level, of_token: TokenFees, sender: int) -> None:
         amount = debit * owed // debits
         if amount:
             units_left -= amount
-            refuse_if(units_left < 0, _TOO_LITTLE_FOR_FEE)
+            refuse_if(units_left < 0, TOO_LITTLE_FOR_FEE)
             _take(level, of_token, fee, amount, tuple(credits))
 
 
@@ -47,7 +52,7 @@ def _within_bounds(amount: int, fee: Fee) -> int:
 
 
 def _take(level: Level, of_token: TokenFees, fee: Fee, amount: int, payers: tuple[int, ...]) -> None:
-    """Take an amount from what the receivers still get. Errors: Refused."""
+    """Take an amount from what the receivers still get."""
     token_id, collector = of_token.token.id, fee["collector_account_id"]
     left = level.left[token_id]
     available = {
@@ -56,7 +61,7 @@ def _take(level: Level, of_token: TokenFees, fee: Fee, amount: int, payers: tupl
         if units > 0 and not of_token.is_exempt(account, fee)
     }
     total = sum(available.values())
-    refuse_if(total < amount, _TOO_LITTLE_FOR_FEE)
+    refuse_if(total < amount, TOO_LITTLE_FOR_FEE)
     shares = {account: units * amount // total for account, units in available.items()}
     rest = amount - sum(shares.values())
     for account, units in available.items():

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from mirror.core.db.reading.sql import MAX_INT64
 from web3sim.operations.refusals import refuse_if
 from web3sim.operations.transfers.body import Adjustment, TokenTransfers, Transfers
-from web3sim.state.tables.interface import CustomFees, Token
+from web3sim.state.tables.rows import CustomFees, Token
 
+TOO_LITTLE_FOR_FEE = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 #: What is moved, by the token it is of; None is hbar.
 Amounts = dict[int | None, dict[int, int]]
 Fee = Mapping[str, Any]
@@ -112,7 +113,7 @@ class Level:
 
 
 def fraction_of(amount: int, fee: Fee) -> int:
-    """Return the part of an amount that a fee names, rounded down. Errors: Refused."""
+    """Return the part of an amount that a fee names, rounded down."""
     part = int(amount * fee["numerator"] // fee["denominator"])
     refuse_if(part > MAX_INT64, "CUSTOM_FEE_OUTSIDE_NUMERIC_RANGE")
     return part

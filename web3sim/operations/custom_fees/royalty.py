@@ -6,10 +6,7 @@ from web3sim.operations.transfers.body import NftTransfer
 
 
 def charge_royalties(level: Level, of_token: TokenFees, nft: NftTransfer) -> None:
-    """Charge the royalties for a serial, once for all serials of a token that an account sends.
-
-    Errors: Refused.
-    """
+    """Charge the royalties for a serial, once for all serials of a token that an account sends."""
     token = of_token.token
     if (nft.sender, token.id) in level.royalties_paid:
         return

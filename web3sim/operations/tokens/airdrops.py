@@ -8,17 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from web3sim.operations import holdings
 from web3sim.operations.crypto_transfer import transfer_without_fees
 from web3sim.operations.custom_fees.assessment import assess
 from web3sim.operations.custom_fees.level import TokenFees
-from web3sim.operations.holdings import (
-    add_relationship,
-    new_relationship,
-    owner_of,
-    slots_used_up,
-    unfrozen_relationship,
-    usable_token,
-)
 from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.operations.signatures import members_of, usable_key
 from web3sim.operations.transfers.body import (
@@ -29,14 +22,14 @@ from web3sim.operations.transfers.body import (
     Transfers,
 )
 from web3sim.operations.transfers.checks import (
-    account_of,
     check_participants,
     check_token_lists,
     number_of,
+    party_of,
 )
 from web3sim.operations.transfers.moves import Moves
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import AirdropKey, Entity, Token
+from web3sim.state.tables.rows import AirdropKey, Entity, Token
 
 #: Of a network's default configuration.
 MOST_PENDING_IDS = 10
@@ -51,7 +44,7 @@ Charge = Callable[[int, int], None]
 
 
 def airdrop(ledger: Overlay, transfers: Transfers, charge: Charge) -> Outcome:
-    """Give tokens away, now or when they are claimed. Errors: Refused.
+    """Give tokens away, now or when they are claimed.
 
     Checks, in this order: senders, the lists, accounts; for each token what its sender has, and royalties;
     custom fees; then for each token its receivers, and what is charged.
@@ -88,21 +81,21 @@ def _check_senders(transfers: Transfers) -> None:
 
 
 def _check_token(ledger: Overlay, transfers: Transfers, tokens: TokenTransfers) -> None:
-    token = usable_token(ledger, tokens.token_id)
+    token = holdings.usable_token(ledger, tokens.token_id)
     if tokens.adjustments:
         refuse_if(token.unique, "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
         debit = next(each for each in tokens.adjustments if each.amount < 0)
-        if unfrozen_relationship(ledger, token, debit.account).balance + debit.amount < 0:
+        if holdings.unfrozen_relationship(ledger, token, debit.account).balance + debit.amount < 0:
             raise Refused("INSUFFICIENT_TOKEN_BALANCE")
         return
     for nft in tokens.nfts:
         _check_royalties(ledger, transfers, token, nft)
-    unfrozen_relationship(ledger, token, tokens.nfts[0].sender)
+    holdings.unfrozen_relationship(ledger, token, tokens.nfts[0].sender)
     for nft in tokens.nfts:
         row = ledger.nft(token.id, nft.serial_number)
         if row is None or not token.unique:
             raise Refused("INVALID_NFT_ID")
-        refuse_if(owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+        refuse_if(holdings.owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
 
 
 def _check_royalties(ledger: Overlay, transfers: Transfers, token: Token, nft: NftTransfer) -> None:
@@ -122,7 +115,7 @@ def _check_royalties(ledger: Overlay, transfers: Transfers, token: Token, nft: N
 def _check_receivers(ledger: Overlay, tokens: TokenTransfers) -> None:
     """Refuse receivers that could never claim."""
     for number in Transfers(tokens=(tokens,)).credited():
-        account = account_of(ledger, number)
+        account = party_of(ledger, number)
         refuse_if(account is not None and not _can_claim(account), "NOT_SUPPORTED")
 
 
@@ -142,41 +135,34 @@ def _key_can_claim(key: Any) -> bool:
 
 
 def _without_pending(ledger: Overlay, tokens: TokenTransfers, charge: Charge) -> TokenTransfers:
-    """Charge for what has to wait and for new associations, note the former, and return what moves at once.
-
-    Errors: Refused.
-    """
-    token = usable_token(ledger, tokens.token_id)
+    """Charge for what has to wait and for new associations, note the former; return what moves at once."""
+    token = holdings.usable_token(ledger, tokens.token_id)
     sender = next((each.account for each in tokens.adjustments if each.amount < 0), 0)
-    credits = [each for each in tokens.adjustments if each.amount > 0]
-    keys = [
-        *(AirdropKey(sender, each.account, token.id, 0) for each in credits),
-        *(AirdropKey(nft.sender, nft.receiver, token.id, nft.serial_number) for nft in tokens.nfts),
-    ]
-    waiting = {key for key in keys if _waits(ledger, token, key.receiver)}
-    again = {key for key in waiting if not key.serial_number and ledger.pending_airdrop(key) is not None}
-    now = {key.receiver for key in keys if key not in waiting}
+    credits = {each.account: each.amount for each in tokens.adjustments if each.amount > 0}
+    # What each gives, of serials nothing that could be added up.
+    amounts = {
+        **{AirdropKey(sender, account, token.id, 0): amount for account, amount in credits.items()},
+        **{AirdropKey(nft.sender, nft.receiver, token.id, nft.serial_number): 0 for nft in tokens.nfts},
+    }
+    waiting = {key: ledger.pending_airdrop(key) for key in amounts if _waits(ledger, token, key.receiver)}
+    again = sum(not key.serial_number and pending is not None for key, pending in waiting.items())
+    now = {key.receiver for key in amounts if key not in waiting}
     associated = sum(ledger.relationship(token, receiver) is None for receiver in now)
-    charge(len(waiting) - len(again) + associated, len(again))
-    for key, each in zip(keys, (*credits, *tokens.nfts), strict=True):
-        if key not in waiting:
-            continue
-        pending = ledger.pending_airdrop(key)
+    charge(len(waiting) - again + associated, again)
+    for key, pending in waiting.items():
         refuse_if(key.serial_number and pending is not None, "PENDING_NFT_AIRDROP_ALREADY_EXISTS")
-        amount = each.amount if isinstance(each, Adjustment) else 0
-        ledger.put_pending_airdrop(key, (pending or 0) + amount)
-    credits = [each for each in credits if each.account in now]
-    nfts = tuple(nft for nft in tokens.nfts if nft.receiver in now)
-    if credits:
-        credits.insert(0, Adjustment(sender, -sum(each.amount for each in credits)))
-    return TokenTransfers(token.id, tuple(credits), nfts)
+        ledger.put_pending_airdrop(key, (pending or 0) + amounts[key])
+    moved = [Adjustment(account, amount) for account, amount in credits.items() if account in now]
+    if moved:
+        moved.insert(0, Adjustment(sender, -sum(each.amount for each in moved)))
+    return TokenTransfers(token.id, tuple(moved), tuple(nft for nft in tokens.nfts if nft.receiver in now))
 
 
 def _waits(ledger: Overlay, token: Token, receiver: int) -> bool:
-    account = account_of(ledger, receiver)
+    account = party_of(ledger, receiver)
     if account is None:
         return False
-    return ledger.relationship(token, receiver) is None and slots_used_up(ledger, account)
+    return ledger.relationship(token, receiver) is None and holdings.slots_used_up(ledger, account)
 
 
 # CLAIM AND CANCEL
@@ -197,32 +183,31 @@ class PendingId:
 
 
 def check_pending_ids(ids: Sequence[PendingId]) -> None:
-    """Errors: Refused."""
     refuse_if(not ids, "EMPTY_PENDING_AIRDROP_ID_LIST")
     refuse_if(len(set(ids)) < len(ids), "PENDING_AIRDROP_ID_REPEATED")
 
 
 def claim(ledger: Overlay, ids: Sequence[PendingId]) -> None:
-    """Receive what waits. Errors: Refused.
+    """Receive what waits.
 
     Checks, in this order: the list; each receiver; that each airdrop waits; for each token
     that it is not paused and has no fallback fee; then as for a transfer without fees.
     """
     check_pending_ids(ids)
     for each in ids:
-        required(account_of(ledger, each.receiver), "INVALID_ACCOUNT_ID")
+        required(party_of(ledger, each.receiver), "INVALID_ACCOUNT_ID")
     _check_pending(ledger, ids)
     for each in ids:
-        usable_token(ledger, each.token_id)
+        holdings.usable_token(ledger, each.token_id)
         if any(fee["fallback_fee"] for fee in ledger.custom_fees(each.token_id).royalty):
             raise Refused("TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY")
     moves: dict[int, TokenTransfers] = {}
     for each in ids:
         known = moves.get(each.token_id, TokenTransfers(each.token_id))
         moves[each.token_id] = _with_claim(ledger, known, each)
-        token = usable_token(ledger, each.token_id)
+        token = holdings.usable_token(ledger, each.token_id)
         if ledger.relationship(token, each.receiver) is None:
-            add_relationship(ledger, new_relationship(token, each.receiver))
+            holdings.add_relationship(ledger, holdings.new_relationship(token, each.receiver))
     transfer_without_fees(ledger, Transfers(tokens=tuple(moves.values())), Outcome())
     for each in ids:
         ledger.put_pending_airdrop(each.key, None)
@@ -241,7 +226,7 @@ def _with_claim(ledger: Overlay, moves: TokenTransfers, pending: PendingId) -> T
 
 
 def cancel(ledger: Overlay, ids: Sequence[PendingId]) -> None:
-    """Take back what waits. Errors: Refused.
+    """Take back what waits.
 
     Checks, in this order: the list, its accounts are named, its serial numbers; that each airdrop waits.
     """
@@ -256,7 +241,7 @@ def cancel(ledger: Overlay, ids: Sequence[PendingId]) -> None:
 
 def _check_pending(ledger: Overlay, ids: Sequence[PendingId]) -> None:
     for each in ids:
-        accounts = (account_of(ledger, account) for account in (each.sender, each.receiver))
+        accounts = (party_of(ledger, account) for account in (each.sender, each.receiver))
         names_none = each.serial_number is not None and each.serial_number <= 0
         if None in accounts or names_none or ledger.pending_airdrop(each.key) is None:
             raise Refused("INVALID_PENDING_AIRDROP_ID")

@@ -1,24 +1,17 @@
 """CryptoApproveAllowance, CryptoDeleteAllowance: who may take units or serials of an owner.
 
 Whoever calls is the owner; of serials also an operator that is approved for all of them. Neither a paused
-token nor a frozen relationship refuses approvals. Errors of all: Refused.
+token nor a frozen relationship refuses approvals.
 """
 
 from dataclasses import replace
 from typing import NamedTuple
 
 from web3sim.engine.interface import Address
-from web3sim.operations.holdings import (
-    account_number,
-    associated,
-    check_allowances,
-    check_not_deleted,
-    named_token,
-    owner_of,
-)
+from web3sim.operations import holdings
 from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity, Token
+from web3sim.state.tables.rows import Entity, Token
 
 
 class Approval(NamedTuple):
@@ -37,17 +30,17 @@ def approve_units(
     Checks, in this order: a spender is named; the token is not deleted, and fungible; the spender; the amount
     can be reached; the owner is associated; it has not granted too much. An owner may approve itself.
     """
-    refuse_if(account_number(ledger, spender_at) == 0, "INVALID_ALLOWANCE_SPENDER_ID")
+    refuse_if(holdings.account_number(ledger, spender_at) == 0, "INVALID_ALLOWANCE_SPENDER_ID")
     token = _undeleted(ledger, token_at)
     refuse_if(token.unique, "NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
     spender = ledger.account_id_at(spender_at)
     refuse_if(spender is None and amount, "INVALID_ALLOWANCE_SPENDER_ID")
     refuse_if(token.finite and amount > token.max_supply, "AMOUNT_EXCEEDS_TOKEN_MAX_SUPPLY")
-    associated(ledger, token, owner.id)
+    holdings.associated(ledger, token, owner.id)
     if spender is not None:
         ledger.put_token_allowance(token.id, owner.id, spender, amount)
         if amount:
-            check_allowances(ledger, owner.id)
+            holdings.check_allowances(ledger, owner.id)
     return Approval(token, owner.id, spender)
 
 
@@ -59,16 +52,16 @@ def approve_for_all(
     Checks, in this order: an operator is named; the token is not deleted, and unique; the operator, who is
     not the owner; the owner is associated; it has not granted too much.
     """
-    refuse_if(account_number(ledger, operator_at) == 0, "INVALID_ALLOWANCE_SPENDER_ID")
+    refuse_if(holdings.account_number(ledger, operator_at) == 0, "INVALID_ALLOWANCE_SPENDER_ID")
     token = _undeleted(ledger, token_at)
     refuse_if(not token.unique, "FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
     operator = ledger.account_id_at(operator_at)
     refuse_if(operator is None and approved, "INVALID_ALLOWANCE_SPENDER_ID")
     refuse_if(owner.id == operator, "SPENDER_ACCOUNT_SAME_AS_OWNER")
-    associated(ledger, token, owner.id)
+    holdings.associated(ledger, token, owner.id)
     if operator is not None:
         ledger.put_approved_for_all(token.id, owner.id, operator, approved)
-        check_allowances(ledger, owner.id)
+        holdings.check_allowances(ledger, owner.id)
     return Approval(token, owner.id, operator)
 
 
@@ -80,15 +73,15 @@ def approve_serial(
     Checks, in this order: the token is not deleted, and unique; the spender; the owner, who is not the
     spender, and is associated; the sender is the owner or approved for all; the serial.
     """
-    spender, revokes = ledger.account_id_at(spender_at), not account_number(ledger, spender_at)
+    spender, revokes = ledger.account_id_at(spender_at), not holdings.account_number(ledger, spender_at)
     token = _undeleted(ledger, token_at)
     refuse_if(not token.unique, "FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
     refuse_if(spender is None and not revokes, "INVALID_ALLOWANCE_SPENDER_ID")
     nft = ledger.nft(token.id, serial_number)
-    owner = sender.id if nft is None else owner_of(token, nft)
+    owner = sender.id if nft is None else holdings.owner_of(token, nft)
     required(ledger.entity(owner), "INVALID_ALLOWANCE_OWNER_ID")
     refuse_if(owner == spender, "SPENDER_ACCOUNT_SAME_AS_OWNER")
-    associated(ledger, token, owner)
+    holdings.associated(ledger, token, owner)
     delegating = None if revokes or owner == sender.id else sender.id
     if delegating is not None and not ledger.approved_for_all(token.id, owner, delegating):
         raise Refused("DELEGATING_SPENDER_DOES_NOT_HAVE_APPROVE_FOR_ALL")
@@ -99,6 +92,6 @@ def approve_serial(
 
 
 def _undeleted(ledger: Overlay, address: Address) -> Token:
-    token = named_token(ledger, address)
-    check_not_deleted(ledger, token)
+    token = holdings.named_token(ledger, address)
+    holdings.check_not_deleted(ledger, token)
     return token

@@ -7,14 +7,7 @@ from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import SchedulableTransactionBody
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind
-from web3sim.operations.holdings import (
-    FROZEN,
-    KYC_REVOKED,
-    UNFROZEN,
-    add_relationship,
-    first_relationship,
-    require_signature,
-)
+from web3sim.operations import holdings
 from web3sim.operations.refusals import refuse_if
 from web3sim.operations.tokens.fees import (
     MOST_FEES,
@@ -24,7 +17,7 @@ from web3sim.operations.tokens.fees import (
     fees_of,
 )
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import CustomFees, Token
+from web3sim.state.tables.rows import CustomFees, Token
 
 _MOST_TEXT_BYTES = 100
 _LEAST_RENEW_SECONDS, _MOST_RENEW_SECONDS = 2_592_000, 8_000_001
@@ -49,11 +42,11 @@ def create_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> Tok
     """Create the token of a TokenCreate body; `now` is in seconds. Every key counts as having signed.
 
     Checks, in this order: supply and decimals, what each type needs; the accounts; memo, symbol and name;
-    keys; the number of fees; expiry; custom fees. Errors: Refused.
+    keys; the number of fees; expiry; custom fees.
     """
     unique = body.tokenType == 1
     _check_supply(body, unique=unique)
-    require_signature(ledger, entity_id.of_account(body.treasury), payer, "INVALID_ACCOUNT_ID")
+    holdings.require_signature(ledger, entity_id.of_account(body.treasury), payer, "INVALID_ACCOUNT_ID")
     check_renewer(ledger, body, payer)
     check_collectors(ledger, body.custom_fees)
     check_memo(body.memo)
@@ -82,7 +75,7 @@ def _add_token(ledger: Overlay, body: Any, now: int) -> Token:
     treasury = token.treasury_account_id
     for holder in dict.fromkeys([treasury, *collectors_of_itself(fees, token.id)]):
         held = token.total_supply if holder == treasury else 0
-        add_relationship(ledger, first_relationship(token, holder, held))
+        holdings.add_relationship(ledger, holdings.first_relationship(token, holder, held))
     return token
 
 
@@ -114,8 +107,8 @@ def _token(body: Any, token_id: int, **columns: Any) -> Token:
         body.maxSupply,
         body.supplyType == 1,
         body.freezeDefault,
-        (FROZEN if body.freezeDefault else UNFROZEN) if "freeze_key" in keys else 0,
-        KYC_REVOKED if "kyc_key" in keys else 0,
+        (holdings.FROZEN if body.freezeDefault else holdings.UNFROZEN) if "freeze_key" in keys else 0,
+        holdings.KYC_REVOKED if "kyc_key" in keys else 0,
         "UNPAUSED" if "pause_key" in keys else "NOT_APPLICABLE",
         **keys,
         **columns,
@@ -155,18 +148,16 @@ def check_renewer(ledger: Overlay, body: Any, payer: int | None) -> None:
     """Errors: Refused, if the account that pays for the renewal is unknown, or can't sign."""
     if body.HasField("autoRenewAccount"):
         renewer = entity_id.of_account(body.autoRenewAccount)
-        require_signature(ledger, renewer, payer, "INVALID_AUTORENEW_ACCOUNT")
+        holdings.require_signature(ledger, renewer, payer, "INVALID_AUTORENEW_ACCOUNT")
 
 
 def check_text(text: str, missing: str, too_long: str) -> None:
-    """Errors: Refused."""
     refuse_if(not text, missing)
     refuse_if(len(text.encode()) > _MOST_TEXT_BYTES, too_long)
     refuse_if("\0" in text, "INVALID_ZERO_BYTE_IN_STRING")
 
 
 def check_memo(memo: str) -> None:
-    """Errors: Refused."""
     refuse_if(len(memo.encode()) > _MOST_TEXT_BYTES, "MEMO_TOO_LONG")
     refuse_if("\0" in memo, "INVALID_ZERO_BYTE_IN_STRING")
 

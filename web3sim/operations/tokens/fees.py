@@ -6,7 +6,7 @@ from typing import Any
 from mirror.core.values import entity_id
 from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import CustomFees, Token
+from web3sim.state.tables.rows import CustomFees, Token
 
 MOST_FEES = 10
 
@@ -76,7 +76,6 @@ def check_fees(ledger: Overlay, messages: Iterable[Any], *, token: Token | None,
     """Refuse CustomFee messages that the network does. `token` is None while it is being created.
 
     Checks, in this order, for each fee: its collector, its amounts and the token it is paid in.
-    Errors: Refused.
     """
     checks = {"fixed_fee": _check_fixed, "fractional_fee": _check_fractional, "royalty_fee": _check_royalty}
     token_id = 0 if token is None else token.id

@@ -3,15 +3,7 @@
 from collections.abc import Sequence
 
 from web3sim.engine.interface import ZERO_ADDRESS, Address
-from web3sim.operations.holdings import (
-    account_number,
-    check_usable,
-    existing_account,
-    named_token,
-    token_address,
-    unfrozen_relationship,
-    usable_token_at,
-)
+from web3sim.operations import holdings
 from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.signatures import usable_key
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, TokenTransfers
@@ -22,20 +14,20 @@ from web3sim.state.overlay import Overlay
 def reject(
     ledger: Overlay, owner_at: Address, tokens: Sequence[Address], nfts: Sequence[tuple[Address, int]]
 ) -> None:
-    """Give back all units of some tokens, and some serials. Errors: Refused.
+    """Give back all units of some tokens, and some serials.
 
     Checks, in this order: the list, an owner is named, the serial numbers; the owner, its key; for each
     token, then for each serial, that it is there, who the treasury is and what the owner has; then as for a
     transfer.
     """
-    tokens = [token_address(token) for token in tokens]
-    nfts = [(token_address(token), serial_number) for token, serial_number in nfts]
+    tokens = [holdings.token_address(token) for token in tokens]
+    nfts = [(holdings.token_address(token), serial_number) for token, serial_number in nfts]
     refuse_if(not tokens and not nfts, "EMPTY_TOKEN_REFERENCE_LIST")
-    refuse_if(account_number(ledger, owner_at) == 0, "INVALID_ACCOUNT_ID")
+    refuse_if(holdings.account_number(ledger, owner_at) == 0, "INVALID_ACCOUNT_ID")
     refuse_if(len(set(tokens)) < len(tokens) or len(set(nfts)) < len(nfts), "TOKEN_REFERENCE_REPEATED")
     refuse_if(ZERO_ADDRESS in (*tokens, *(token for token, _ in nfts)), "INVALID_TOKEN_ID")
     refuse_if(any(serial_number <= 0 for _, serial_number in nfts), "INVALID_TOKEN_NFT_SERIAL_NUMBER")
-    account = existing_account(ledger, owner_at, "INVALID_OWNER_ID")
+    account = holdings.existing_account(ledger, owner_at, "INVALID_OWNER_ID")
     refuse_if(account.key is not None and usable_key(account) is None, "ACCOUNT_IS_IMMUTABLE")
     owner = account.id
     moves = [_units(ledger, owner, token) for token in tokens]
@@ -50,8 +42,8 @@ def reject(
 
 
 def _units(ledger: Overlay, owner: int, address: Address) -> TokenTransfers:
-    token = usable_token_at(ledger, address)
-    balance = unfrozen_relationship(ledger, token, owner).balance
+    token = holdings.usable_token_at(ledger, address)
+    balance = holdings.unfrozen_relationship(ledger, token, owner).balance
     treasury = token.treasury_account_id
     refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
     refuse_if(balance <= 0, "INSUFFICIENT_TOKEN_BALANCE")
@@ -59,9 +51,9 @@ def _units(ledger: Overlay, owner: int, address: Address) -> TokenTransfers:
 
 
 def _serial(ledger: Overlay, owner: int, address: Address, serial_number: int) -> tuple[int, NftTransfer]:
-    token = named_token(ledger, address)
+    token = holdings.named_token(ledger, address)
     nft = required(ledger.nft(token.id, serial_number), "INVALID_NFT_ID")
-    check_usable(ledger, token)
+    holdings.check_usable(ledger, token)
     treasury = token.treasury_account_id
     refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
     refuse_if(nft.account_id != owner, "INVALID_OWNER_ID")

@@ -1,57 +1,41 @@
 """Whether a token can be used, and by whom: pausing, deleting, freezing, KYC, associations.
 
 Every key counts as having signed; an operation needs a token that has the key. Checks are in the order of the
-network; [T]: the token is not deleted, not paused. Errors of all: Refused.
+network; [T]: the token is not deleted, not paused.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from web3sim.engine.interface import ZERO_ADDRESS, Address
-from web3sim.operations.holdings import (
-    FROZEN,
-    KYC_GRANTED,
-    KYC_REVOKED,
-    UNFROZEN,
-    add_relationship,
-    associated,
-    check_not_deleted,
-    check_usable,
-    existing_account,
-    is_frozen,
-    named_token,
-    new_relationship,
-    require_signature,
-    token_address,
-    unfrozen_relationship,
-    usable_token_at,
-)
+from web3sim.operations import holdings
 from web3sim.operations.refusals import Refused, refuse_if, required
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Relationship, Token
+from web3sim.state.tables.rows import Relationship, Token
 
 # TOKENS
 
 
 def pause(ledger: Overlay, address: Address) -> None:
     """Checks, in this order: the token, its pause key; it is not deleted."""
-    token = named_token(ledger, address)
+    token = holdings.named_token(ledger, address)
     refuse_if(not token.pause_key, "TOKEN_HAS_NO_PAUSE_KEY")
-    check_not_deleted(ledger, token)
+    holdings.check_not_deleted(ledger, token)
     ledger.put_token(replace(token, pause_status="PAUSED"))
 
 
 def unpause(ledger: Overlay, address: Address) -> None:
     """Checks, in this order: the token; it is not deleted; its pause key."""
-    token = named_token(ledger, address)
-    check_not_deleted(ledger, token)
+    token = holdings.named_token(ledger, address)
+    holdings.check_not_deleted(ledger, token)
     refuse_if(not token.pause_key, "TOKEN_HAS_NO_PAUSE_KEY")
     ledger.put_token(replace(token, pause_status="UNPAUSED"))
 
 
 def delete(ledger: Overlay, address: Address) -> None:
     """Checks, in this order: the token, [T], its admin key."""
-    token = usable_token_at(ledger, address)
+    token = holdings.usable_token_at(ledger, address)
     refuse_if(not token.admin_key, "TOKEN_IS_IMMUTABLE")
     ledger.delete_token(token)
 
@@ -59,34 +43,33 @@ def delete(ledger: Overlay, address: Address) -> None:
 # FREEZING AND KYC
 
 
-def _freezing(*, unfreezes: bool) -> Callable[[Overlay, Address, Address], None]:
-    def operation(ledger: Overlay, address: Address, account: Address) -> None:
-        """Checks, in this order: the token, its key, [T], the account, its relationship."""
-        token = named_token(ledger, address)
-        refuse_if(not token.freeze_key, "TOKEN_HAS_NO_FREEZE_KEY")
-        check_usable(ledger, token)
-        relationship_of = associated if unfreezes else unfrozen_relationship
-        relationship = relationship_of(ledger, token, existing_account(ledger, account).id)
-        ledger.put_relationship(replace(relationship, freeze_status=UNFROZEN if unfreezes else FROZEN))
-
-    return operation
-
-
-def _changing_kyc(status: int) -> Callable[[Overlay, Address, Address], None]:
-    def operation(ledger: Overlay, address: Address, account: Address) -> None:
-        """Checks, in this order: the token, its key, the account, [T], its unfrozen relationship."""
-        token = named_token(ledger, address)
-        refuse_if(not token.kyc_key, "TOKEN_HAS_NO_KYC_KEY")
-        account_id = existing_account(ledger, account).id
-        check_usable(ledger, token)
-        relationship = unfrozen_relationship(ledger, token, account_id)
-        ledger.put_relationship(replace(relationship, kyc_status=status))
-
-    return operation
+def _set_freeze(ledger: Overlay, address: Address, account: Address, *, unfreezes: bool) -> None:
+    """Checks, in this order: the token, its key, [T], the account, its relationship."""
+    token = holdings.named_token(ledger, address)
+    refuse_if(not token.freeze_key, "TOKEN_HAS_NO_FREEZE_KEY")
+    holdings.check_usable(ledger, token)
+    relationship_of = holdings.associated if unfreezes else holdings.unfrozen_relationship
+    relationship = relationship_of(ledger, token, holdings.existing_account(ledger, account).id)
+    ledger.put_relationship(
+        replace(relationship, freeze_status=holdings.UNFROZEN if unfreezes else holdings.FROZEN)
+    )
 
 
-freeze, unfreeze = _freezing(unfreezes=False), _freezing(unfreezes=True)
-grant_kyc, revoke_kyc = _changing_kyc(KYC_GRANTED), _changing_kyc(KYC_REVOKED)
+def _set_kyc(ledger: Overlay, address: Address, account: Address, *, status: int) -> None:
+    """Checks, in this order: the token, its key, the account, [T], its unfrozen relationship."""
+    token = holdings.named_token(ledger, address)
+    refuse_if(not token.kyc_key, "TOKEN_HAS_NO_KYC_KEY")
+    account_id = holdings.existing_account(ledger, account).id
+    holdings.check_usable(ledger, token)
+    relationship = holdings.unfrozen_relationship(ledger, token, account_id)
+    ledger.put_relationship(replace(relationship, kyc_status=status))
+
+
+freeze, unfreeze = partial(_set_freeze, unfreezes=False), partial(_set_freeze, unfreezes=True)
+grant_kyc, revoke_kyc = (
+    partial(_set_kyc, status=holdings.KYC_GRANTED),
+    partial(_set_kyc, status=holdings.KYC_REVOKED),
+)
 
 
 # ASSOCIATIONS, of an account that the payer is, or that has a key
@@ -98,11 +81,11 @@ def associate(ledger: Overlay, address: Address, tokens: Sequence[Address], paye
     Checks, in this order: the list, the account; each token by its number, [T]; none is associated yet.
     """
     account_id = _account(ledger, address, tokens, payer)
-    usable = [usable_token_at(ledger, each) for each in sorted(map(token_address, tokens))]
+    usable = [holdings.usable_token_at(ledger, each) for each in sorted(map(holdings.token_address, tokens))]
     for token in usable:
         refuse_if(ledger.relationship(token, account_id) is not None, "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT")
     for token in usable:
-        add_relationship(ledger, new_relationship(token, account_id))
+        holdings.add_relationship(ledger, holdings.new_relationship(token, account_id))
 
 
 def dissociate(ledger: Overlay, address: Address, tokens: Sequence[Address], payer: int | None) -> None:
@@ -121,25 +104,25 @@ def dissociate(ledger: Overlay, address: Address, tokens: Sequence[Address], pay
 
 
 def _account(ledger: Overlay, address: Address, tokens: Sequence[Address], payer: int | None) -> int:
-    ids = set(map(token_address, tokens))
+    ids = set(map(holdings.token_address, tokens))
     refuse_if(ZERO_ADDRESS in ids, "INVALID_TOKEN_ID")
     refuse_if(len(ids) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
-    account_id = existing_account(ledger, address).id
-    require_signature(ledger, account_id, payer, "INVALID_ACCOUNT_ID")
+    account_id = holdings.existing_account(ledger, address).id
+    holdings.require_signature(ledger, account_id, payer, "INVALID_ACCOUNT_ID")
     return account_id
 
 
 def _ending(ledger: Overlay, address: Address, account_id: int) -> tuple[Token, Relationship]:
-    at, code = token_address(address), "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
+    at, code = holdings.token_address(address), "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
     token = required(ledger.known_token_at(at) or ledger.token_deleted_before_at(at), code)
-    relationship = associated(ledger, token, account_id)
+    relationship = holdings.associated(ledger, token, account_id)
     refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
     return token, relationship
 
 
 def _check_may_end(token: Token, relationship: Relationship) -> None:
     refuse_if(relationship.account_id == token.treasury_account_id, "ACCOUNT_IS_TREASURY")
-    refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
+    refuse_if(holdings.is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
     if relationship.balance > 0:
         raise Refused(
             "ACCOUNT_STILL_OWNS_NFTS" if token.unique else "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES"

@@ -1,25 +1,17 @@
 """TokenMint, TokenBurn, TokenWipe: the supply of tokens, in units or serials.
 
 Every key counts as having signed. Checks are in the order of the network; [T]: the token is not deleted, not
-paused. Errors of all: Refused.
+paused.
 """
 
 from collections.abc import Sequence
 
 from mirror.core.db.reading.sql import MAX_INT64
 from web3sim.engine.interface import Address
-from web3sim.operations.holdings import (
-    add_units,
-    check_usable,
-    existing_account,
-    named_token,
-    owner_of,
-    token_address,
-    usable_relationship,
-)
+from web3sim.operations import holdings
 from web3sim.operations.refusals import refuse_if, required
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Nft, Token
+from web3sim.state.tables.rows import Nft, Token
 
 #: Serials, or metadata of them, in one operation.
 _MOST_SERIALS = 10
@@ -38,7 +30,7 @@ def mint(
     """
     refuse_if(metadata and amount > 0, "INVALID_TRANSACTION_BODY")
     refuse_if(amount < 0, "INVALID_TOKEN_MINT_AMOUNT")
-    token = named_token(ledger, address)
+    token = holdings.named_token(ledger, address)
     refuse_if(len(metadata) > _MOST_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
     refuse_if(any(len(each) > _MOST_METADATA_BYTES for each in metadata), "METADATA_TOO_LONG")
     _check_supply_key(ledger, token)
@@ -63,7 +55,7 @@ def burn(ledger: Overlay, address: Address, amount: int, serials: Sequence[int])
     the number of serials; [T], a supply key; the treasury's relationship; serials are given, exist and are
     the treasury's; the supply.
     """
-    is_token = token_address(address) == address
+    is_token = holdings.token_address(address) == address
     named = ledger.known_token_at(address) if is_token else None
     unique = named is not None and named.unique
     amount, serials = (0, tuple(dict.fromkeys(serials))) if unique else (amount, ())
@@ -91,12 +83,12 @@ def wipe(
     serials = tuple(dict.fromkeys(serials))
     refuse_if(amount < 0, "INVALID_WIPING_AMOUNT")
     refuse_if(any(serial_number <= 0 for serial_number in serials), "INVALID_NFT_ID")
-    token = named_token(ledger, token_at)
-    account = existing_account(ledger, account_at).id
+    token = holdings.named_token(ledger, token_at)
+    account = holdings.existing_account(ledger, account_at).id
     refuse_if(len(serials) > _MOST_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
-    check_usable(ledger, token)
+    holdings.check_usable(ledger, token)
     refuse_if(not token.wipe_key, "TOKEN_HAS_NO_WIPE_KEY")
-    usable_relationship(ledger, token, account)
+    holdings.usable_relationship(ledger, token, account)
     refuse_if(account == token.treasury_account_id, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
     if token.unique:
         refuse_if(not serials, "INVALID_WIPING_AMOUNT")
@@ -104,7 +96,7 @@ def wipe(
         amount = len(serials)
     total = ledger.total_supply(token) - amount
     refuse_if(total < 0, "INVALID_WIPING_AMOUNT")
-    add_units(ledger, token, account, -amount, "INVALID_WIPING_AMOUNT")
+    holdings.add_units(ledger, token, account, -amount, "INVALID_WIPING_AMOUNT")
     ledger.put_total_supply(token.id, total)
 
 
@@ -114,16 +106,16 @@ def wipe_serials(ledger: Overlay, token: Address, account: Address, serials: Seq
 
 
 def _check_supply_key(ledger: Overlay, token: Token) -> None:
-    check_usable(ledger, token)
+    holdings.check_usable(ledger, token)
     refuse_if(not token.supply_key, "TOKEN_HAS_NO_SUPPLY_KEY")
-    usable_relationship(ledger, token, token.treasury_account_id)
+    holdings.usable_relationship(ledger, token, token.treasury_account_id)
 
 
 def _remove(ledger: Overlay, token: Token, serials: Sequence[int], owner: int, code: str) -> None:
     """Remove serials of an owner. Errors: Refused, with `code` if one is another's."""
     for serial_number in serials:
         nft = required(ledger.nft(token.id, serial_number), "INVALID_NFT_ID")
-        refuse_if(owner_of(token, nft) != owner, code)
+        refuse_if(holdings.owner_of(token, nft) != owner, code)
         ledger.put_nft(token.id, serial_number, None)
 
 
@@ -133,6 +125,6 @@ def _change_supply(ledger: Overlay, token: Token, amount: int, code: str) -> int
     refuse_if(not 0 <= total <= MAX_INT64, code)
     refuse_if(token.finite and total > token.max_supply, "TOKEN_MAX_SUPPLY_REACHED")
     required(ledger.entity(token.treasury_account_id), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
-    add_units(ledger, token, token.treasury_account_id, amount)
+    holdings.add_units(ledger, token, token.treasury_account_id, amount)
     ledger.put_total_supply(token.id, total)
     return total

@@ -7,32 +7,12 @@ from typing import Any
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import Address
-from web3sim.operations.holdings import (
-    account_of,
-    add_relationship,
-    add_units,
-    check_usable,
-    has_kyc,
-    named_token,
-    new_relationship,
-    require_signature,
-    slots_used_up,
-    unfrozen_relationship,
-)
+from web3sim.operations import holdings
 from web3sim.operations.refusals import Refused, refuse_if, required
-from web3sim.operations.tokens.create import (
-    check_keys,
-    check_memo,
-    check_renewer,
-    check_text,
-    is_valid_expiry,
-    is_valid_period,
-    keys_of,
-    renewal_columns,
-)
+from web3sim.operations.tokens import create
 from web3sim.operations.tokens.fees import check_collectors, check_fees, fees_of
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import CustomFees, Token
+from web3sim.state.tables.rows import CustomFees, Token
 
 #: The codes for a key that can't be changed since there is none, by column.
 _MISSING_KEYS = {
@@ -52,24 +32,25 @@ def update_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> Non
     Every key counts as having signed.
 
     Checks, in this order: the keys; the token, and what it needs keys for; it is not deleted, not paused;
-    memo, symbol and name; expiry; the new treasury. Errors: Refused.
+    memo, symbol and name; expiry; the new treasury.
     """
     refuse_if(not body.token.tokenNum, "INVALID_TOKEN_ID")
-    check_keys(body)
+    create.check_keys(body)
     token = required(ledger.known_token(entity_id.of_token(body.token)), "INVALID_TOKEN_ID")
     _check_changeable(ledger, token, body, payer)
-    check_usable(ledger, token)
-    check_memo(body.memo.value)
+    holdings.check_usable(ledger, token)
+    create.check_memo(body.memo.value)
     if body.symbol:
-        check_text(body.symbol, "MISSING_TOKEN_SYMBOL", "TOKEN_SYMBOL_TOO_LONG")
+        create.check_text(body.symbol, "MISSING_TOKEN_SYMBOL", "TOKEN_SYMBOL_TOO_LONG")
     if body.name:
-        check_text(body.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG")
+        create.check_text(body.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG")
     if body.HasField("expiry"):
-        refuse_if(not is_valid_expiry(body, now), "INVALID_EXPIRATION_TIME")
+        refuse_if(not create.is_valid_expiry(body, now), "INVALID_EXPIRATION_TIME")
         reduced = body.expiry.seconds * NANOS_PER_SECOND < (token.expiration_timestamp or 0)
         refuse_if(reduced, "EXPIRATION_REDUCTION_NOT_ALLOWED")
     refuse_if(
-        body.HasField("autoRenewPeriod") and not is_valid_period(body), "AUTORENEW_DURATION_NOT_IN_RANGE"
+        body.HasField("autoRenewPeriod") and not create.is_valid_period(body),
+        "AUTORENEW_DURATION_NOT_IN_RANGE",
     )
     treasury = entity_id.of_account(body.treasury) or token.treasury_account_id
     if body.HasField("treasury"):
@@ -91,11 +72,11 @@ def _check_changeable(ledger: Overlay, token: Token, body: Any, payer: int | Non
     refuse_if(immutable and needs_admin_key(body), immutable)
     if body.HasField("treasury"):
         treasury = entity_id.of_account(body.treasury)
-        required(account_of(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
-        require_signature(ledger, treasury, payer, "INVALID_ACCOUNT_ID")
+        required(holdings.account_of(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+        holdings.require_signature(ledger, treasury, payer, "INVALID_ACCOUNT_ID")
     if body.HasField("autoRenewAccount"):
-        check_renewer(ledger, body, payer)
-    keys = keys_of(body)
+        create.check_renewer(ledger, body, payer)
+    keys = create.keys_of(body)
     for column, code in _MISSING_KEYS.items():
         refuse_if(column in keys and not getattr(token, column), immutable or code)
 
@@ -103,26 +84,28 @@ def _check_changeable(ledger: Overlay, token: Token, body: Any, payer: int | Non
 def _change_treasury(ledger: Overlay, token: Token, treasury: int) -> None:
     """All that the old treasury has becomes the new one's, which is associated if it may be."""
     if ledger.relationship(token, treasury) is None:
-        account = required(account_of(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
-        refuse_if(slots_used_up(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
-        add_relationship(ledger, new_relationship(token, treasury, automatic=True))
+        account = required(holdings.account_of(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+        refuse_if(holdings.slots_used_up(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+        holdings.add_relationship(ledger, holdings.new_relationship(token, treasury, automatic=True))
     if treasury == token.treasury_account_id:
         return
-    old = unfrozen_relationship(ledger, token, token.treasury_account_id)
-    new = unfrozen_relationship(ledger, token, treasury)
+    old = holdings.unfrozen_relationship(ledger, token, token.treasury_account_id)
+    new = holdings.unfrozen_relationship(ledger, token, treasury)
     if old.balance:
-        have_kyc = has_kyc(token, old) and has_kyc(token, new)
+        have_kyc = holdings.has_kyc(token, old) and holdings.has_kyc(token, new)
         refuse_if(not have_kyc, "TOKEN_HAS_NO_KYC_KEY")
         refuse_if(token.unique and new.balance, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
         if token.unique:
             ledger.replace_owner(token.id, token.treasury_account_id, treasury)
-        add_units(ledger, token, token.treasury_account_id, -old.balance)
-        add_units(ledger, token, treasury, old.balance)
+        holdings.add_units(ledger, token, token.treasury_account_id, -old.balance)
+        holdings.add_units(ledger, token, treasury, old.balance)
 
 
 def _put(ledger: Overlay, token: Token, treasury: int, body: Any) -> None:
-    entity, keys = ledger.entity(token.id), keys_of(body)
-    columns: dict[str, Any] = {column: value for column, value in renewal_columns(body).items() if value}
+    entity, keys = ledger.entity(token.id), create.keys_of(body)
+    columns: dict[str, Any] = {
+        column: value for column, value in create.renewal_columns(body).items() if value
+    }
     if body.memo.value:
         columns["memo"] = body.memo.value
     if body.expiry.seconds:
@@ -134,15 +117,15 @@ def _put(ledger: Overlay, token: Token, treasury: int, body: Any) -> None:
 
 
 def update_fees(ledger: Overlay, address: Address, messages: Sequence[Any]) -> None:
-    """Replace all custom fees of a token by CustomFee messages. Errors: Refused.
+    """Replace all custom fees of a token by CustomFee messages.
 
     Checks, in this order: the token; collectors, if the token has a key for its fees; it is not deleted, not
     paused; the key; that there is something to change; the fees.
     """
-    token = named_token(ledger, address)
+    token = holdings.named_token(ledger, address)
     if token.fee_schedule_key:
         check_collectors(ledger, messages)
-    check_usable(ledger, token)
+    holdings.check_usable(ledger, token)
     refuse_if(not token.fee_schedule_key, "TOKEN_HAS_NO_FEE_SCHEDULE_KEY")
     if not messages and ledger.custom_fees(token.id) == CustomFees():
         raise Refused("CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")

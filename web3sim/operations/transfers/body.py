@@ -19,6 +19,7 @@ def placeholder(index: int) -> int:
 
 
 def is_placeholder(number: int) -> bool:
+    """Return whether nothing is where a number stands for an address, or for none (0)."""
     return _LAST_PLACEHOLDER <= number <= 0
 
 
@@ -64,20 +65,14 @@ class Transfers:
     def renamed(self, accounts: Mapping[int, int]) -> "Transfers":
         """Return the same between other accounts."""
 
+        def now(account: int) -> int:
+            return accounts.get(account, account)
+
         def adjusted(adjustments: Iterable[Adjustment]) -> tuple[Adjustment, ...]:
-            return tuple(
-                replace(each, account=accounts.get(each.account, each.account)) for each in adjustments
-            )
+            return tuple(replace(each, account=now(each.account)) for each in adjustments)
 
         def moved(nfts: Iterable[NftTransfer]) -> tuple[NftTransfer, ...]:
-            return tuple(
-                replace(
-                    nft,
-                    sender=accounts.get(nft.sender, nft.sender),
-                    receiver=accounts.get(nft.receiver, nft.receiver),
-                )
-                for nft in nfts
-            )
+            return tuple(replace(nft, sender=now(nft.sender), receiver=now(nft.receiver)) for nft in nfts)
 
         tokens = tuple(
             TokenTransfers(each.token_id, adjusted(each.adjustments), moved(each.nfts))

@@ -13,7 +13,7 @@ from web3sim.operations.transfers.body import (
     is_placeholder,
 )
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity
+from web3sim.state.tables.rows import Entity
 
 #: Of a network's default configuration.
 MOST_HBAR_ADJUSTMENTS = MOST_UNIT_ADJUSTMENTS = MOST_NFTS = 10
@@ -24,7 +24,7 @@ LAST_SYSTEM_ACCOUNT = 750
 
 
 def check_lists(transfers: Transfers) -> None:
-    """Refuse lists that contradict themselves. Errors: Refused.
+    """Refuse lists that contradict themselves.
 
     Checks, in this order: hbar adds up to zero, then no account is there twice; for each token that it is
     named, then the same, then its serials; every token is there once.
@@ -35,7 +35,7 @@ def check_lists(transfers: Transfers) -> None:
 
 
 def check_token_lists(tokens: Sequence[TokenTransfers], *, approvals: bool = True) -> None:
-    """The same for tokens alone; without `approvals` nothing may come from an allowance. Errors: Refused."""
+    """The same for tokens alone; without `approvals` nothing may come from an allowance."""
     for each in tokens:
         refuse_if(not each.token_id, "INVALID_TOKEN_ID")
         if sum(adjustment.amount for adjustment in each.adjustments):
@@ -67,7 +67,6 @@ def _check_serials(nfts: Sequence[NftTransfer]) -> None:
 
 
 def check_sizes(transfers: Transfers) -> None:
-    """Errors: Refused."""
     refuse_if(len(transfers.hbar) > MOST_HBAR_ADJUSTMENTS, "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     units = nfts = 0
     for each in transfers.tokens:
@@ -125,14 +124,14 @@ def check_participants(ledger: Overlay, transfers: Transfers) -> None:
 
 def _check_adjustment(ledger: Overlay, adjustment: Adjustment, *, hbar: bool) -> None:
     gives, gets = adjustment.amount < 0, adjustment.amount > 0
-    if account_of(ledger, adjustment.account) is None:
+    if party_of(ledger, adjustment.account) is None:
         refuse_if(gives or (hbar and not gets), "INVALID_ACCOUNT_ID")
     elif gives or (gets and not hbar):
         _check_party(ledger, adjustment.account, gives=gives, approved=adjustment.approved)
 
 
 def _check_party(ledger: Overlay, number: int, *, gives: bool, approved: bool = False) -> None:
-    account = required(account_of(ledger, number), "INVALID_ACCOUNT_ID")
+    account = required(party_of(ledger, number), "INVALID_ACCOUNT_ID")
     if entity_id.decode(number)[2] in holdings.REWARD_ACCOUNTS:
         # A system contract answers this code instead of INVALID_SIGNATURE.
         raise Refused("INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE" if gives else "INVALID_ACCOUNT_ID")
@@ -140,8 +139,8 @@ def _check_party(ledger: Overlay, number: int, *, gives: bool, approved: bool = 
         holdings.check_signs(account)
 
 
-def account_of(ledger: Overlay, number: int) -> Entity | None:
-    """Return the account or contract of an id; None if it is not there."""
+def party_of(ledger: Overlay, number: int) -> Entity | None:
+    """Return the account or contract that takes part; None for a placeholder, and if it is not there."""
     return None if is_placeholder(number) else holdings.account_of(ledger, number)
 
 
@@ -149,7 +148,6 @@ def account_of(ledger: Overlay, number: int) -> Entity | None:
 
 
 def check_hbar_allowances(ledger: Overlay, spender: int | None, transfers: Transfers) -> None:
-    """Errors: Refused."""
     for each in transfers.hbar:
         if each.approved and each.amount < 0:
             left = 0 if spender is None else ledger.hbar_allowance(each.account, spender)
@@ -157,13 +155,12 @@ def check_hbar_allowances(ledger: Overlay, spender: int | None, transfers: Trans
 
 
 def check_unit_allowance(ledger: Overlay, spender: int | None, token_id: int, owner: int, amount: int) -> int:
-    """Return what is left of an allowance after an amount is spent. Errors: Refused."""
+    """Return what is left of an allowance after an amount is spent."""
     left = 0 if spender is None else ledger.token_allowance(token_id, owner, spender)
     check_allowance(left, amount)
     return left - amount
 
 
 def check_allowance(left: int, amount: int) -> None:
-    """Errors: Refused."""
     refuse_if(left <= 0, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
     refuse_if(left < amount, "AMOUNT_EXCEEDS_ALLOWANCE")

@@ -2,23 +2,14 @@
 
 from collections.abc import Sequence
 
-from web3sim.operations.custom_fees.level import AssessedFee
-from web3sim.operations.holdings import (
-    add_tinybars,
-    add_units,
-    move_serial,
-    owner_of,
-    usable_relationship,
-    usable_token,
-)
+from web3sim.operations import holdings
+from web3sim.operations.custom_fees.level import TOO_LITTLE_FOR_FEE, AssessedFee
 from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, TokenTransfers
-from web3sim.operations.transfers.checks import account_of, check_allowance, check_unit_allowance
+from web3sim.operations.transfers.checks import check_allowance, check_unit_allowance, party_of
 from web3sim.operations.transfers.receivers import check_nft_allowance
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Token
-
-_TOO_LITTLE_FOR_FEE = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
+from web3sim.state.tables.rows import Token
 
 
 class Moves:
@@ -41,10 +32,10 @@ class Moves:
         for each in adjustments:
             amounts[each.account] = amounts.get(each.account, 0) + each.amount
         for account, amount in amounts.items():
-            if account_of(self._ledger, account) is None:
+            if party_of(self._ledger, account) is None:
                 raise Refused("INVALID_ACCOUNT_ID")
-            code = _TOO_LITTLE_FOR_FEE if self._owes(account, None) else "INSUFFICIENT_ACCOUNT_BALANCE"
-            add_tinybars(self._ledger, account, amount, code)
+            code = TOO_LITTLE_FOR_FEE if self._owes(account, None) else "INSUFFICIENT_ACCOUNT_BALANCE"
+            holdings.add_tinybars(self._ledger, account, amount, code)
         for each in adjustments:
             if each.approved and each.amount < 0:
                 self._use_hbar_allowance(each.account, -each.amount)
@@ -68,7 +59,7 @@ class Moves:
         approved: dict[tuple[int, int], int] = {}
         tokens_by_id: dict[int, Token] = {}
         for each in tokens:
-            token = tokens_by_id[each.token_id] = usable_token(self._ledger, each.token_id)
+            token = tokens_by_id[each.token_id] = holdings.usable_token(self._ledger, each.token_id)
             for adjustment in each.adjustments:
                 self._check_party(token, adjustment.account)
                 key = (token.id, adjustment.account)
@@ -78,15 +69,15 @@ class Moves:
         for (token_id, owner), amount in approved.items():
             self._use_allowance(token_id, owner, amount)
         for (token_id, account), amount in amounts.items():
-            code = _TOO_LITTLE_FOR_FEE if self._owes(account, token_id) else "INSUFFICIENT_TOKEN_BALANCE"
-            add_units(self._ledger, tokens_by_id[token_id], account, amount, code)
+            code = TOO_LITTLE_FOR_FEE if self._owes(account, token_id) else "INSUFFICIENT_TOKEN_BALANCE"
+            holdings.add_units(self._ledger, tokens_by_id[token_id], account, amount, code)
             self._outcome.add_units(token_id, account, amount)
 
     def _check_party(self, token: Token, account: int) -> None:
         refuse_if(token.unique, "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
-        if account_of(self._ledger, account) is None:
+        if party_of(self._ledger, account) is None:
             raise Refused("INVALID_ACCOUNT_ID")
-        usable_relationship(self._ledger, token, account)
+        holdings.usable_relationship(self._ledger, token, account)
 
     def _use_allowance(self, token_id: int, owner: int, amount: int) -> None:
         left = check_unit_allowance(self._ledger, self._spender, token_id, owner, amount)
@@ -102,21 +93,21 @@ class Moves:
         and has KYC; the serial is there; the allowance; its sender owns it.
         """
         for each in tokens:
-            token = usable_token(self._ledger, each.token_id)
+            token = holdings.usable_token(self._ledger, each.token_id)
             for nft in each.nfts:
                 self._move_serial(token, nft)
 
     def _move_serial(self, token: Token, nft: NftTransfer) -> None:
         parties = (nft.sender, nft.receiver)
-        if any(account_of(self._ledger, party) is None for party in parties):
+        if any(party_of(self._ledger, party) is None for party in parties):
             raise Refused("INVALID_ACCOUNT_ID")
         for party in parties:
-            usable_relationship(self._ledger, token, party)
+            holdings.usable_relationship(self._ledger, token, party)
         row = self._ledger.nft(token.id, nft.serial_number)
         if row is None or not token.unique:
             raise Refused("INVALID_NFT_ID")
         if nft.approved:
             check_nft_allowance(self._ledger, self._spender, token, nft)
-        refuse_if(owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
-        move_serial(self._ledger, token, nft.serial_number, nft.receiver)
+        refuse_if(holdings.owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+        holdings.move_serial(self._ledger, token, nft.serial_number, nft.receiver)
         self._outcome.nfts.setdefault(token.id, []).append(nft)

@@ -1,27 +1,19 @@
 """Receivers that come into being by a transfer, and their automatic associations (HIP-583, HIP-904)."""
 
+from mirror.core.values.entity_id import LONG_ZERO_PREFIX
+from mirror.core.values.keys import EMPTY_LIST
 from web3sim.engine.interface import AccountKind
-from web3sim.operations.holdings import (
-    HOLLOW_KEY,
-    LONG_ZERO_PREFIX,
-    UNLIMITED,
-    add_relationship,
-    associated,
-    is_frozen,
-    new_relationship,
-    slots_used_up,
-    usable_token,
-)
+from web3sim.operations import holdings
 from web3sim.operations.refusals import refuse_if, required
 from web3sim.operations.transfers.body import NftTransfer, Outcome, Transfers
-from web3sim.operations.transfers.checks import account_of
+from web3sim.operations.transfers.checks import party_of
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Token
+from web3sim.state.tables.rows import Token
 
 
 def with_new_accounts(ledger: Overlay, transfers: Transfers) -> tuple[Transfers, frozenset[int]]:
     """Make accounts of the addresses that get something, and return the transfers between ids; and the new
-    ids. Errors: Refused.
+    ids.
     """
     created: dict[int, int] = {}
     for number in transfers.credited():
@@ -29,8 +21,9 @@ def with_new_accounts(ledger: Overlay, transfers: Transfers) -> tuple[Transfers,
         if address is None or number in created:
             continue
         refuse_if(address.startswith(LONG_ZERO_PREFIX), "INVALID_ALIAS_KEY")
+        # The account has no key yet.
         account = ledger.add_entity(
-            AccountKind.ACCOUNT, address, key=HOLLOW_KEY, max_automatic_associations=UNLIMITED
+            AccountKind.ACCOUNT, address, key=EMPTY_LIST, max_automatic_associations=holdings.UNLIMITED
         )
         created[number] = account.id
     refuse_if(len(created) < len(transfers.missing), "INVALID_ACCOUNT_ID")
@@ -38,37 +31,37 @@ def with_new_accounts(ledger: Overlay, transfers: Transfers) -> tuple[Transfers,
 
 
 def associate_receivers(ledger: Overlay, transfers: Transfers, outcome: Outcome) -> None:
-    """Associate those who take part in transfers and are not associated yet. Errors: Refused.
+    """Associate those who take part in transfers and are not associated yet.
 
     Checks, in this order, for each token: that it is not paused; for each account of its units, and each
     sender and receiver of its serials, that it is associated or may be, and is not frozen.
     """
     for each in transfers.tokens:
-        token = usable_token(ledger, each.token_id)
+        token = holdings.usable_token(ledger, each.token_id)
         for adjustment in each.adjustments:
             _associate(ledger, token, adjustment.account, outcome)
         for nft in each.nfts:
-            associated(ledger, token, nft.sender)
+            holdings.associated(ledger, token, nft.sender)
             required(ledger.nft(token.id, nft.serial_number), "INVALID_NFT_ID")
             _associate(ledger, token, nft.receiver, outcome)
 
 
 def _associate(ledger: Overlay, token: Token, account_id: int, outcome: Outcome) -> None:
-    account = required(account_of(ledger, account_id), "INVALID_ACCOUNT_ID")
+    account = required(party_of(ledger, account_id), "INVALID_ACCOUNT_ID")
     relationship = ledger.relationship(token, account_id)
     if relationship is not None:
-        refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
+        refuse_if(holdings.is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
         return
     refuse_if(not account.max_automatic_associations, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
-    refuse_if(slots_used_up(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+    refuse_if(holdings.slots_used_up(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
     refuse_if(token.kyc_key, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
     refuse_if(token.freeze_key and token.freeze_default, "ACCOUNT_FROZEN_FOR_TOKEN")
-    add_relationship(ledger, new_relationship(token, account_id, automatic=True))
+    holdings.add_relationship(ledger, holdings.new_relationship(token, account_id, automatic=True))
     outcome.associations += 1
 
 
 def check_nft_allowance(ledger: Overlay, spender: int | None, token: Token, nft: NftTransfer) -> None:
-    """Refuse a spender that is approved neither for the serial nor for all of its owner. Errors: Refused."""
+    """Refuse a spender that is approved neither for the serial nor for all of its owner."""
     row = ledger.nft(token.id, nft.serial_number)
     is_approved = (
         spender is not None

@@ -11,7 +11,8 @@ from mirror.core import config
 from web3sim.engine.interface import AccountKind, Address
 from web3sim.state.cache import Absent, ExpiringCache, caches
 from web3sim.state.database import Reading
-from web3sim.state.tables.interface import Entity, SlotKey, Tables
+from web3sim.state.tables.current import CurrentTables
+from web3sim.state.tables.rows import Entity, SlotKey
 
 # Its own address, or its encoded id.
 EntityKey = Address | int
@@ -29,7 +30,7 @@ Use = TypeVar("Use", bound=Hashable)
 class CachedTables:
     """Errors of all methods: those of `reading`."""
 
-    def __init__(self, tables: Tables, reading: Reading) -> None:
+    def __init__(self, tables: CurrentTables, reading: Reading) -> None:
         self._tables, self._reading, self._time = tables, reading, tables.time
         self._entities: dict[EntityKey, Entity | None] = {}
         self._codes: dict[int, bytes] = {}
@@ -168,14 +169,16 @@ class CachedTables:
         used = ((contract_id, slot) for slot in list(_used(caches().used_slots, contract_id)))
         return [key for key in used if key not in self._slots]
 
-    def other(self, key: tuple[Hashable, ...], read: Callable[[Tables], Answer]) -> Answer:
+    def other(self, key: tuple[Hashable, ...], read: Callable[[CurrentTables], Answer]) -> Answer:
         """Return anything else that is read of the tables, by a key of its own."""
         if key not in self._others:
             self._others[key] = caches().tokens.get_or_put((self._time, key), lambda: read(self._tables))
         answer: Answer = self._others[key]
         return answer
 
-    def others(self, keys: Sequence[tuple[Hashable, ...]], read: Callable[[Tables], Sequence[Any]]) -> None:
+    def others(
+        self, keys: Sequence[tuple[Hashable, ...]], read: Callable[[CurrentTables], Sequence[Any]]
+    ) -> None:
         """Read several answers in one statement, unless all are cached; `read` returns one for each key."""
         if not self._missing(caches().tokens, self._others, keys):
             return

@@ -6,7 +6,7 @@ from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Row
 from web3sim.engine.interface import Address
 from web3sim.state.database import Reading
-from web3sim.state.tables.interface import (
+from web3sim.state.tables.rows import (
     ENTITY_COLUMNS,
     FEE_COLUMNS,
     NFT_COLUMNS,
@@ -38,11 +38,12 @@ _BEFORE_ALL = -1
 
 
 class CurrentTables:
-    """See web3sim.state.tables.interface.Tables.
+    """The current state. Ids are encoded; amounts in the smallest unit; errors are those of Reading.
 
     `version` is the query for a row as it is in this state, on which the questions about a single row build.
     """
 
+    #: The timestamp of the state in ns; None is the current one.
     time: int | None = None
 
     def __init__(self, reading: Reading) -> None:
@@ -74,6 +75,7 @@ class CurrentTables:
         return entity.nonce
 
     def slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
+        """Return the values of all slots; 0 for one that was never written."""
         # Index: the primary key (contract_id, slot). In distributed tables the list of contracts selects the
         # machines.
         contracts = [contract for contract, _ in keys]
@@ -102,9 +104,11 @@ class CurrentTables:
         return token_of(self._row(self._token("entity.deleted is not true"), token=token_id))
 
     def deleted_token(self, token_id: int) -> Token | None:
+        """Return what a token was that is deleted; its relationships stay."""
         return token_of(self._row(self._token("entity.deleted"), token=token_id))
 
     def token_facts(self, token_id: int, serial_number: int | None) -> TokenFacts:
+        """Return what `token`, `custom_fees` and `nft` do, in one statement."""
         token, fees, nft = self._token("entity.deleted is not true"), self._fees(), self._nft()
         statement = f"""
             select token.*, fees.*, nft.*
@@ -120,6 +124,7 @@ class CurrentTables:
         return None if row is None else Nft(*row)
 
     def pending_airdrop(self, key: AirdropKey) -> int | None:
+        """Return the amount of a pending airdrop, 0 for a serial; None if there is none."""
         # Index: token_airdrop__sender_id (sender_account_id, receiver_account_id, token_id, serial_number).
         condition = (
             "sender_account_id = %(sender)s and receiver_account_id = %(receiver)s "
@@ -171,6 +176,7 @@ class CurrentTables:
         return ""
 
     def newest_serial(self, token_id: int) -> int:
+        """Return the highest serial number that was ever minted; 0 if none was."""
         # Index: the primary key (token_id, serial_number). Serials are minted in their order.
         return self._number(
             f"""
@@ -181,6 +187,7 @@ class CurrentTables:
         )
 
     def signatories(self, schedule_id: int) -> frozenset[bytes]:
+        """Return the public keys, or their prefixes, that have signed a schedule."""
         # Index: transaction_signature__entity_id (entity_id, consensus_timestamp).
         rows = self.reading.fetch(
             f"""
@@ -205,7 +212,10 @@ class CurrentTables:
         return Associations(*row) if row is not None else Associations(0, 0)
 
     def allowances(self, owner: int) -> int:
-        """Return the number of allowances; in the past including those that had been spent."""
+        """Return the number of spenders that an owner has granted something: hbar, units, all serials.
+
+        In the past that includes allowances that had been spent.
+        """
         # Indexes: the primary keys, and those of the histories that end in lower(timestamp_range); all begin
         # with owner.
         counts = " + ".join(
@@ -227,6 +237,7 @@ class CurrentTables:
         return token.total_supply
 
     def relationship(self, token: Token, account_id: int) -> Relationship | None:
+        """Return the relationship of an account with a token; None unless it is associated."""
         row = self._row(self._relationship("balance"), token=token.id, account=account_id)
         return None if row is None else Relationship(account_id, token.id, *row)
 
@@ -240,6 +251,7 @@ class CurrentTables:
         """
 
     def hbar_allowance(self, owner: int, spender: int) -> int:
+        """Return what is left of an allowance in tinybars; 0 without one."""
         # Index: the primary key (owner, spender).
         return self._number(
             "select amount from crypto_allowance where owner = %(owner)s and spender = %(spender)s",
@@ -273,6 +285,7 @@ class CurrentTables:
         return None if row is None else Schedule(*row)
 
     def tying_tokens(self, account_id: int) -> frozenset[int]:
+        """Return the tokens that an account holds, or is the treasury of if they are not deleted."""
         # Indexes: the primary keys of token_account (account_id, token_id), token (token_id), entity (id). A
         # treasury is associated with its token.
         rows = self.reading.fetch(

@@ -10,7 +10,7 @@ from functools import cached_property
 from mirror.core.db.reading.sql import Row
 from web3sim.engine.interface import Address
 from web3sim.state.tables.historical import REACH, SERIALS_HELD, HistoricalTables, stripped
-from web3sim.state.tables.interface import (
+from web3sim.state.tables.rows import (
     ENTITY_COLUMNS,
     Entities,
     Relationship,
@@ -27,7 +27,7 @@ _FEE_ACCOUNT = 98
 
 
 class DistributedHistoricalTables(HistoricalTables):
-    """The state just after `time` (ns); see web3sim.state.tables.interface.Tables."""
+    """The state just after `time` (ns)."""
 
     @cached_property
     def _snapshot_time(self) -> int | None:

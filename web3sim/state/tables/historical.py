@@ -14,7 +14,7 @@ from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 from web3sim.engine.interface import Address
 from web3sim.state.database import Reading
 from web3sim.state.tables.current import CurrentTables
-from web3sim.state.tables.interface import (
+from web3sim.state.tables.rows import (
     ENTITY_COLUMNS,
     Entities,
     Entity,
@@ -43,7 +43,7 @@ SERIALS_HELD = " + ".join(
 
 
 class HistoricalTables(CurrentTables):
-    """The state just after `time` (ns); see web3sim.state.tables.interface.Tables."""
+    """The state just after `time` (ns)."""
 
     granted = "amount_granted"
 

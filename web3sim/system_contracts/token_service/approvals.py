@@ -35,23 +35,23 @@ def set_approval_for_all(invocation: Invocation, token: Address, operator: Addre
     )
 
 
-def erc_approve(invocation: Invocation, spender: Address, number: int) -> bool | None:
+def erc_approve(invocation: Invocation, token: Address, spender: Address, number: int) -> bool | None:
     """Units of a fungible token, which answers true; a serial of a unique one, which answers nothing."""
-    assert invocation.target is not None
-    if not called_token(invocation).unique:
-        return approve(invocation, invocation.target, spender, number)
+    if not called_token(invocation, token).unique:
+        return approve(invocation, token, spender, number)
     try:
-        approve_nft(invocation, invocation.target, spender, number)
+        approve_nft(invocation, token, spender, number)
         return None
     except Refused as refused:
         not_owner = refused.code == _NOT_OWNER
         raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO" if not_owner else refused.code) from None
 
 
-def erc_set_approval_for_all(invocation: Invocation, operator: Address, approved: Any) -> None:
-    assert invocation.target is not None
-    called_token(invocation)
-    _approve_for_all(invocation, invocation.target, operator, approved, ("INVALID_ALLOWANCE_SPENDER_ID",))
+def erc_set_approval_for_all(
+    invocation: Invocation, token: Address, operator: Address, approved: Any
+) -> None:
+    called_token(invocation, token)
+    _approve_for_all(invocation, token, operator, approved, ("INVALID_ALLOWANCE_SPENDER_ID",))
 
 
 def _approve_for_all(

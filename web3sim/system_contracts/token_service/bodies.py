@@ -10,7 +10,6 @@ from typing import Any
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import (
     AccountID,
-    ContractID,
     CustomFee,
     FixedFee,
     FractionalFee,
@@ -21,9 +20,9 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations import prices
-from web3sim.operations.holdings import FEE_COLLECTOR_NUM, account_number, token_address
+from web3sim.operations.holdings import account_number, account_of, pay_fee, token_address
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
-from web3sim.operations.signatures import signing_key
+from web3sim.operations.signatures import contract_key, message_id, signing_key
 from web3sim.operations.tokens.create import KEYS, create_token
 from web3sim.operations.tokens.update import update_fees, update_token
 from web3sim.state.overlay import Overlay
@@ -48,7 +47,7 @@ _UINT64, _UINT32 = 2**64 - 1, 2**32 - 1
 # CREATION
 
 
-def create(message: Any, invocation: Invocation, struct: tuple[Any, ...]) -> bytes:
+def create(invocation: Invocation, message: Any) -> bytes:
     """Create the token of a message and return its address; the caller pays the fee.
 
     Checks, in this order: the value of the call, symbol and treasury, then as the ledger does. Errors:
@@ -56,7 +55,7 @@ def create(message: Any, invocation: Invocation, struct: tuple[Any, ...]) -> byt
     """
     body, ledger = message.tokenCreation, invocation.ledger
     _take_fee(invocation, prices.TOKEN_CREATE_WITH_FEES if body.custom_fees else prices.TOKEN_CREATE)
-    check_creation(invocation, struct)
+    check_creation(ledger, body)
     try:
         return ledger.address_of(create_token(ledger, body, _seconds(ledger), invocation.sender_id).id)
     except Refused as refused:
@@ -67,13 +66,13 @@ def _seconds(ledger: Overlay) -> int:
     return ledger.state.block.consensus_start // NANOS_PER_SECOND
 
 
-def check_creation(invocation: Invocation, struct: tuple[Any, ...]) -> None:
+def check_creation(ledger: Overlay, body: Any) -> None:
     """Errors: Refused, without a symbol or treasury; InvalidArguments, if no number is the treasury's."""
-    _, symbol, treasury, *_ = struct
-    refuse_if(not symbol, "MISSING_TOKEN_SYMBOL", Refusal.TEXT)
-    if not account_number(invocation.ledger, treasury):
+    refuse_if(not body.symbol, "MISSING_TOKEN_SYMBOL", Refusal.TEXT)
+    treasury = entity_id.of_account(body.treasury)
+    if not treasury:
         raise InvalidArguments("the treasury has no number")
-    refuse_if(invocation.ledger.account_at(treasury) is None, "INVALID_ACCOUNT_ID", Refusal.TEXT)
+    refuse_if(account_of(ledger, treasury) is None, "INVALID_ACCOUNT_ID", Refusal.TEXT)
 
 
 def _take_fee(invocation: Invocation, price: int) -> None:
@@ -82,8 +81,7 @@ def _take_fee(invocation: Invocation, price: int) -> None:
     fee = invocation.prices.tinybars(price)
     fee = max(fee + fee // 5 - CREATION_GAS * invocation.prices.gas, 0)
     refuse_if(call.value < fee, "INSUFFICIENT_TX_FEE")
-    ledger.journal.set_balance(call.sender, ledger.journal.get_balance(call.sender) - fee)
-    ledger.add_hbar(ledger.state.encoded(FEE_COLLECTOR_NUM), fee)
+    pay_fee(ledger, invocation.sender().id, fee)
 
 
 def fungible_token(
@@ -122,7 +120,7 @@ def _creation(
 # CHANGES
 
 
-def update(message: Any, invocation: Invocation, _token: bytes) -> None:
+def update(invocation: Invocation, message: Any) -> None:
     """Change the token of a message. Errors: Refused."""
     ledger = invocation.ledger
     update_token(ledger, message.tokenUpdate, _seconds(ledger), invocation.sender_id)
@@ -150,7 +148,7 @@ def change_of_expiry(invocation: Invocation, token: bytes, expiry: Any) -> Any:
 def change_of_keys(invocation: Invocation, token: bytes, token_keys: Any) -> Any:
     message: Any = SchedulableTransactionBody()
     token_id = invocation.ledger.state.encoded(_token_num(token))
-    message.tokenUpdate.token.CopyFrom(_id(TokenID, "tokenNum", token_id))
+    message.tokenUpdate.token.CopyFrom(message_id(TokenID, "tokenNum", token_id))
     _set_keys(invocation, message.tokenUpdate, token_keys)
     return message
 
@@ -181,12 +179,7 @@ def _number(ledger: Overlay, address: bytes) -> int:
 
 
 def _account(number: int | None) -> Any:
-    return _id(AccountID, "accountNum", number or 0)
-
-
-def _id(message: Any, field: str, encoded: int) -> Any:
-    shard, realm, num = entity_id.decode(encoded)
-    return message(shardNum=shard, realmNum=realm, **{field: num})
+    return message_id(AccountID, "accountNum", number or 0)
 
 
 def _set_expiry(body: Any, expiry: tuple[Any, ...], auto_renew_account: int | None) -> None:
@@ -218,10 +211,8 @@ def _key(
         raise InvalidArguments("a key is not exactly one of its members")
     if inherits:
         return _key_of_sender(invocation)
-    if by_contract:
-        return Key(contractID=_id(ContractID, "contractNum", by_contract))
-    if by_delegate:
-        return Key(delegatable_contract_id=_id(ContractID, "contractNum", by_delegate))
+    if by_contract or by_delegate:
+        return contract_key(by_contract or by_delegate, delegated=bool(by_delegate))
     return Key(ed25519=ed25519) if has_ed25519 else Key(ECDSA_secp256k1=ecdsa)
 
 
@@ -278,7 +269,7 @@ def _fixed(
         return FixedFee(amount=amount, denominating_token_id=TokenID())
     if in_hbar or not num:
         return FixedFee(amount=amount)
-    paid_in = _id(TokenID, "tokenNum", ledger.state.encoded(num))
+    paid_in = message_id(TokenID, "tokenNum", ledger.state.encoded(num))
     return FixedFee(amount=amount, denominating_token_id=paid_in)
 
 

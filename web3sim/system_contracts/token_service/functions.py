@@ -2,43 +2,33 @@
 
 A row has signature, operation, types returned and gas; then what differs from the rule: a refused operation
 answers its code, a refused view in a static frame or at the token's address reverts with the name of the
-code.
+code. Functions of a token have its address as their first argument.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from web3sim.engine.interface import ZERO_ADDRESS
-from web3sim.operations.prices import (
-    AIRDROP,
-    APPROVE,
-    ASSOCIATE,
-    MINT_SERIAL,
-    TOKEN_OPERATION,
-)
+from web3sim.operations.prices import AIRDROP, APPROVE, ASSOCIATE, MINT_SERIAL, TOKEN_OPERATION
 from web3sim.operations.refusals import Refusal
 from web3sim.operations.tokens import status, supply
 from web3sim.operations.tokens.airdrops import cancel, claim
+from web3sim.operations.tokens.reject import reject
 from web3sim.system_contracts.abi import int64_of
-from web3sim.system_contracts.functions import Function, Gas, Invocation, Operation, by_selector, costs, flat
+from web3sim.system_contracts.functions import (
+    Function,
+    Gas,
+    Invocation,
+    Operation,
+    alike,
+    by_selector,
+    costs,
+    flat,
+)
 from web3sim.system_contracts.signatures import selector_of
 from web3sim.system_contracts.token_service import approvals, bodies, transfers, views
 from web3sim.system_contracts.token_service.info import no_token_info
-from web3sim.system_contracts.token_service.views import of_argument, of_target
-
-_OPERATION, _ASSOCIATE, _APPROVE = costs(TOKEN_OPERATION), costs(ASSOCIATE), costs(APPROVE)
-# What is charged depends on the ledger before the transfer.
-_BY_OPERATION = flat(0, "by what is transferred")
-
-
-def _write(signature: str, operation: Operation, *, gas: Any = _OPERATION, **others: Any) -> Function:
-    return Function(signature, operation, gas=gas, writes=True, **others)
-
-
-def _at_token(signature: str, operation: Operation, returns: str, **others: Any) -> Function:
-    """A view of a token's own."""
-    texts = {"refusal": Refusal.TEXT, "static_refusal": Refusal.TEXT}
-    return Function(signature, operation, returns, has_code=False, **texts | others)
+from web3sim.system_contracts.token_service.views import of_token
 
 
 def _on_ledger(operation: Callable[..., Any]) -> Operation:
@@ -46,22 +36,15 @@ def _on_ledger(operation: Callable[..., Any]) -> Operation:
     return lambda invocation, *arguments: operation(invocation.ledger, *arguments)
 
 
-def _of_list(operation: Callable[..., None]) -> Operation:
-    return lambda invocation, account, tokens: operation(
-        invocation.ledger, account, tokens, invocation.sender_id
-    )
+# GAS, and what is written
 
-
-def _of_one(operation: Callable[..., None]) -> Operation:
-    return lambda invocation, account, token: _of_list(operation)(invocation, account, [token])
-
-
-def _of_caller(operation: Callable[..., None]) -> Operation:
-    def function(invocation: Invocation) -> None:
-        transfers.called_token(invocation)
-        _of_one(operation)(invocation, invocation.call.sender, invocation.target)
-
-    return function
+_ASSOCIATE, _APPROVE = costs(ASSOCIATE), costs(APPROVE)
+_BY_TOKENS = costs(ASSOCIATE, lambda account, tokens: len(tokens), "token")
+_BY_ENTRY = costs(TOKEN_OPERATION, lambda owner, tokens, nfts: len(tokens) + len(nfts), "entry")
+# What is charged depends on the ledger before the transfer.
+_BY_OPERATION = flat(0, "by what is transferred")
+_WRITE: Any = {"gas": costs(TOKEN_OPERATION), "writes": True}
+_DIRECT_WRITE = _WRITE | {"only_direct": True}
 
 
 # SUPPLY AND STATUS
@@ -82,117 +65,126 @@ def _minting(invocation: Invocation) -> int:
 
 
 _MINTING = Gas(_minting, f"{costs(TOKEN_OPERATION).text}; {costs(MINT_SERIAL).text} for each serial")
-
-
+_MINT = _WRITE | {"returns": "(int64,int64,int64[])", "gas": _MINTING}
 _SUPPLY_AND_STATUS = (
-    *(
-        _write(f"mintToken(address,{kind},bytes[])", _mint, returns="(int64,int64,int64[])", gas=_MINTING)
-        for kind in ("uint64", "int64")
+    *alike({f"mintToken(address,{kind},bytes[])": _mint for kind in ("uint64", "int64")}, **_MINT),
+    *alike(
+        {f"burnToken(address,{kind},int64[])": _burn for kind in ("uint64", "int64")},
+        **_WRITE | {"returns": "(int64,int64)"},
     ),
-    *(
-        _write(f"burnToken(address,{kind},int64[])", _burn, returns="(int64,int64)")
-        for kind in ("uint64", "int64")
-    ),
-    *(
-        _write(f"wipeTokenAccount(address,address,{kind})", _on_ledger(supply.wipe))
-        for kind in ("uint32", "int64")
-    ),
-    _write("wipeTokenAccountNFT(address,address,int64[])", _on_ledger(supply.wipe_serials)),
-    _write("freezeToken(address,address)", _on_ledger(status.freeze)),
-    _write("unfreezeToken(address,address)", _on_ledger(status.unfreeze)),
-    _write("grantTokenKyc(address,address)", _on_ledger(status.grant_kyc)),
-    _write("revokeTokenKyc(address,address)", _on_ledger(status.revoke_kyc)),
-    _write("pauseToken(address)", _on_ledger(status.pause)),
-    _write("unpauseToken(address)", _on_ledger(status.unpause)),
-    _write("deleteToken(address)", _on_ledger(status.delete)),
-)
-_BY_TOKENS = costs(ASSOCIATE, lambda account, tokens: len(tokens), "token")
-_ASSOCIATIONS = (
-    _write("associateToken(address,address)", _of_one(status.associate), gas=_ASSOCIATE, only_direct=True),
-    _write(
-        "associateTokens(address,address[])", _of_list(status.associate), gas=_BY_TOKENS, only_direct=True
-    ),
-    _write("dissociateToken(address,address)", _of_one(status.dissociate), gas=_ASSOCIATE, only_direct=True),
-    _write(
-        "dissociateTokens(address,address[])", _of_list(status.dissociate), gas=_ASSOCIATE, only_direct=True
+    *alike(
+        {
+            signature: _on_ledger(operation)
+            for signature, operation in (
+                ("wipeTokenAccount(address,address,uint32)", supply.wipe),
+                ("wipeTokenAccount(address,address,int64)", supply.wipe),
+                ("wipeTokenAccountNFT(address,address,int64[])", supply.wipe_serials),
+                ("freezeToken(address,address)", status.freeze),
+                ("unfreezeToken(address,address)", status.unfreeze),
+                ("grantTokenKyc(address,address)", status.grant_kyc),
+                ("revokeTokenKyc(address,address)", status.revoke_kyc),
+                ("pauseToken(address)", status.pause),
+                ("unpauseToken(address)", status.unpause),
+                ("deleteToken(address)", status.delete),
+            )
+        },
+        **_WRITE,
     ),
 )
 
 
-# TRANSFERS AND APPROVALS
+# ASSOCIATIONS
 
-_TRANSFERS = tuple(
-    _write(signature, operation, gas=_BY_OPERATION, only_direct=True)
-    for signature, operation in (
-        ("cryptoTransfer(TokenTransferListV1[])", transfers.crypto_transfer_v1),
-        ("cryptoTransfer(TransferList,TokenTransferListV2[])", transfers.crypto_transfer_v2),
-        ("transferFrom(address,address,address,uint256)", transfers.transfer_from),
-        ("transferFromNFT(address,address,address,uint256)", transfers.transfer_from_nft),
-        ("transferNFT(address,address,address,int64)", transfers.transfer_nft),
-        ("transferNFTs(address,address[],address[],int64[])", transfers.transfer_nfts),
-        ("transferToken(address,address,address,int64)", transfers.transfer_token),
-        ("transferTokens(address,address[],int64[])", transfers.transfer_tokens),
+
+def _of_list(operation: Callable[..., None]) -> Operation:
+    return lambda invocation, account, tokens: operation(
+        invocation.ledger, account, tokens, invocation.sender_id
     )
-)
-_APPROVALS = (
-    _write(
-        "approve(address,address,uint256)",
-        approvals.approve,
-        returns="(int32,bool)",
-        gas=_APPROVE,
-        refusal=Refusal.WORD,
+
+
+def _of_one(operation: Callable[..., None]) -> Operation:
+    return lambda invocation, account, token: _of_list(operation)(invocation, account, [token])
+
+
+def _of_caller(operation: Callable[..., None]) -> Operation:
+    def function(invocation: Invocation, token: bytes) -> None:
+        transfers.called_token(invocation, token)
+        _of_one(operation)(invocation, invocation.call.sender, token)
+
+    return function
+
+
+_ASSOCIATIONS = (
+    *alike(
+        {
+            "associateToken(address,address)": _of_one(status.associate),
+            "dissociateToken(address,address)": _of_one(status.dissociate),
+            "dissociateTokens(address,address[])": _of_list(status.dissociate),
+        },
+        **_DIRECT_WRITE | {"gas": _ASSOCIATE},
     ),
-    _write("approveNFT(address,address,uint256)", approvals.approve_nft, gas=_APPROVE, refusal=Refusal.WORD),
-    _write(
+    Function(
+        "associateTokens(address,address[])",
+        _of_list(status.associate),
+        **_DIRECT_WRITE | {"gas": _BY_TOKENS},
+    ),
+)
+
+
+# TRANSFERS, APPROVALS AND AIRDROPS
+
+_APPROVAL = _WRITE | {"gas": _APPROVE, "refusal": Refusal.WORD}
+_TRANSFERS = (
+    *alike(
+        {
+            "cryptoTransfer(TokenTransferListV1[])": transfers.crypto_transfer_v1,
+            "cryptoTransfer(TransferList,TokenTransferListV2[])": transfers.crypto_transfer_v2,
+            **{signature: transfers.of_moves(moves) for signature, moves in transfers.MOVES.items()},
+        },
+        **_DIRECT_WRITE | {"gas": _BY_OPERATION},
+    ),
+    Function("approve(address,address,uint256)", approvals.approve, "(int32,bool)", **_APPROVAL),
+    Function("approveNFT(address,address,uint256)", approvals.approve_nft, **_APPROVAL),
+    Function(
         "setApprovalForAll(address,address,bool)",
         approvals.set_approval_for_all,
-        gas=_APPROVE,
-        refusal=Refusal.WORD,
-        only_direct=True,
+        **_APPROVAL | {"only_direct": True},
     ),
-)
-
-
-# AIRDROPS
-
-_BY_ENTRY = costs(TOKEN_OPERATION, lambda owner, tokens, nfts: len(tokens) + len(nfts), "entry")
-_AIRDROPS = (
-    _write(
+    Function(
         "airdropTokens(TokenTransferListV2[])",
         transfers.airdrop_tokens,
-        gas=costs(AIRDROP),
-        limits=transfers.airdrop_limits,
+        **_WRITE | {"gas": costs(AIRDROP), "limits": transfers.airdrop_limits},
     ),
-    *(
-        _write(signature, transfers.of_pending(operation), limits=transfers.pending_limits, only_direct=True)
-        for signature, operation in (
-            ("cancelAirdrops(PendingAirdrop[])", cancel),
-            ("claimAirdrops(PendingAirdrop[])", claim),
-        )
+    *alike(
+        {
+            "cancelAirdrops(PendingAirdrop[])": transfers.of_pending(cancel),
+            "claimAirdrops(PendingAirdrop[])": transfers.of_pending(claim),
+        },
+        **_DIRECT_WRITE | {"limits": transfers.pending_limits},
     ),
-    _write(
+    Function(
         "rejectTokens(address,address[],NftID[])",
-        transfers.reject_tokens,
-        gas=_BY_ENTRY,
-        limits=transfers.reject_limits,
-        only_direct=True,
+        _on_ledger(reject),
+        **_DIRECT_WRITE | {"gas": _BY_ENTRY, "limits": transfers.reject_limits},
     ),
 )
 
 
 # CREATION AND CHANGE
 
-_HBAR_FEES = "FixedFeeV1[],FractionalFeeV1[]"
 #: What makes the transaction of a call, by signature; these may be scheduled.
 CREATIONS: dict[str, Callable[..., Any]] = {
     "createFungibleToken(HederaTokenV1,uint256,uint256)": bodies.fungible_token,
     "createFungibleToken(HederaTokenV2,uint64,uint32)": bodies.fungible_token,
     "createFungibleToken(HederaTokenV3,int64,int32)": bodies.fungible_token,
-    f"createFungibleTokenWithCustomFees(HederaTokenV1,uint256,uint256,{_HBAR_FEES})": bodies.fungible_token,
-    f"createFungibleTokenWithCustomFees(HederaTokenV2,uint64,uint32,{_HBAR_FEES})": bodies.fungible_token,
-    "createFungibleTokenWithCustomFees(HederaTokenV3,int64,int32,FixedFeeV2[],FractionalFeeV2[])": (
-        bodies.fungible_token
-    ),
+    **{
+        f"createFungibleTokenWithCustomFees({terms})": bodies.fungible_token
+        for terms in (
+            "HederaTokenV1,uint256,uint256,FixedFeeV1[],FractionalFeeV1[]",
+            "HederaTokenV2,uint64,uint32,FixedFeeV1[],FractionalFeeV1[]",
+            "HederaTokenV3,int64,int32,FixedFeeV2[],FractionalFeeV2[]",
+        )
+    },
     "createNonFungibleToken(HederaTokenV1)": bodies.unique_token,
     "createNonFungibleToken(HederaTokenV2)": bodies.unique_token,
     "createNonFungibleToken(HederaTokenV3)": bodies.unique_token,
@@ -211,38 +203,31 @@ CHANGES: dict[str, Callable[..., Any]] = {
 }
 
 
-def _carried_out(message_of: Callable[..., Any], carry_out: Callable[..., Any]) -> Operation:
-    """Return the function that carries out the transaction that a call describes."""
+def _carried_out(
+    messages: dict[str, Callable[..., Any]], carry_out: Callable[[Invocation, Any], Any]
+) -> dict[str, Operation]:
+    """Return the functions that carry out the transactions that calls describe."""
 
-    def function(invocation: Invocation, *arguments: Any) -> Any:
-        return carry_out(message_of(invocation, *arguments), invocation, arguments[0])
+    def function(message_of: Callable[..., Any]) -> Operation:
+        return lambda invocation, *arguments: carry_out(invocation, message_of(invocation, *arguments))
 
-    return function
+    return {signature: function(message_of) for signature, message_of in messages.items()}
 
 
+_CREATION = _WRITE | {"returns": "(int64,address)", "gas": flat(bodies.CREATION_GAS)}
+_FEES = _WRITE | {"limits": bodies.fee_limits}
 _CREATIONS_AND_CHANGES = (
-    *(
-        _write(
-            signature,
-            _carried_out(message_of, bodies.create),
-            returns="(int64,address)",
-            gas=flat(bodies.CREATION_GAS),
-        )
-        for signature, message_of in CREATIONS.items()
-    ),
-    *(
-        _write(signature, _carried_out(message_of, bodies.update))
-        for signature, message_of in CHANGES.items()
-    ),
-    _write(
+    *alike(_carried_out(CREATIONS, bodies.create), **_CREATION),
+    *alike(_carried_out(CHANGES, bodies.update), **_WRITE),
+    Function(
         "updateFungibleTokenCustomFees(address,FixedFeeV2[],FractionalFeeV2[])",
         bodies.update_fungible_fees,
-        limits=bodies.fee_limits,
+        **_FEES,
     ),
-    _write(
+    Function(
         "updateNonFungibleTokenCustomFees(address,FixedFeeV2[],RoyaltyFeeV2[])",
         bodies.update_unique_fees,
-        limits=bodies.fee_limits,
+        **_FEES,
     ),
 )
 
@@ -251,31 +236,23 @@ _CREATIONS_AND_CHANGES = (
 
 _VIEWS = (
     Function("isToken(address)", views.is_token, "(int32,bool)", static_refusal=Refusal.CODE),
-    Function("getTokenType(address)", of_argument(views.token_type), "(int32,int32)"),
-    Function("isFrozen(address,address)", of_argument(views.frozen), "(int32,bool)"),
-    Function("isKyc(address,address)", of_argument(views.kyc, free_when_static=True), "(int32,bool)"),
-    Function(
-        "getTokenDefaultFreezeStatus(address)",
-        of_argument(views.default_freeze_status, free_when_static=True),
-        "(int32,bool)",
+    Function("getTokenType(address)", of_token(lambda call, token: int(token.unique)), "(int32,int32)"),
+    Function("isFrozen(address,address)", of_token(views.frozen), "(int32,bool)"),
+    *alike(
+        {
+            "isKyc(address,address)": of_token(views.kyc, free_when_static=True),
+            "getTokenDefaultFreezeStatus(address)": of_token(
+                lambda call, token: token.freeze_default, free_when_static=True
+            ),
+            "getTokenDefaultKycStatus(address)": of_token(views.default_kyc_status, free_when_static=True),
+        },
+        returns="(int32,bool)",
     ),
+    Function("getTokenExpiryInfo(address)", of_token(views.expiry_info), "(int32,ExpiryV2)"),
     Function(
-        "getTokenDefaultKycStatus(address)",
-        of_argument(views.default_kyc_status, free_when_static=True),
-        "(int32,bool)",
+        "getTokenKey(address,uint256)", of_token(views.token_key, free_when_static=True), "(int32,KeyValue)"
     ),
-    Function("getTokenExpiryInfo(address)", of_argument(views.expiry_info), "(int32,ExpiryV2)"),
-    Function(
-        "getTokenKey(address,uint256)",
-        of_argument(views.token_key, free_when_static=True),
-        "(int32,KeyValue)",
-    ),
-    Function(
-        "getTokenInfo(address)",
-        views.info,
-        "(int32,TokenInfoV1)",
-        nothing=lambda: (no_token_info(),),
-    ),
+    Function("getTokenInfo(address)", views.info, "(int32,TokenInfoV1)", nothing=lambda: (no_token_info(),)),
     Function(
         "getFungibleTokenInfo(address)",
         views.fungible_info,
@@ -292,14 +269,14 @@ _VIEWS = (
     Function("allowance(address,address,address)", views.allowance, "(int64,uint256)"),
     Function(
         "getApproved(address,uint256)",
-        of_argument(views.approved),
+        of_token(views.approved),
         "(int32,address)",
         refusal=Refusal.TEXT,
         only_direct=True,
     ),
     Function(
         "isApprovedForAll(address,address,address)",
-        of_argument(views.approved_for_all),
+        of_token(views.approved_for_all),
         "(int64,bool)",
         refusal=Refusal.TEXT,
     ),
@@ -308,85 +285,57 @@ _VIEWS = (
 
 # AT THE ADDRESS OF A TOKEN
 
-_ERC_VIEWS = (
-    *(
-        _at_token(signature, of_target(view), returns, needs_target=True)
-        for signature, view, returns in (
-            ("name()", views.name, "(string)"),
-            ("symbol()", views.symbol, "(string)"),
-            ("decimals()", views.decimals, "(uint8)"),
-            ("totalSupply()", views.total_supply, "(uint256)"),
-            ("balanceOf(address)", views.balance_of, "(uint256)"),
-            ("isApprovedForAll(address,address)", views.approved_for_all, "(bool)"),
-            ("ownerOf(uint256)", views.owner, "(address)"),
-        )
+_ERC: Any = {"has_code": False, "refusal": Refusal.TEXT}
+_ERC_VIEW = _ERC | {"needs_target": True}
+_ERC_WRITE = _ERC | {"returns": "(bool)", "writes": True, "refusal": Refusal.WORD}
+_AT_TOKEN = (
+    Function("name()", of_token(lambda call, token: token.name), "(string)", **_ERC_VIEW),
+    Function("symbol()", of_token(lambda call, token: token.symbol), "(string)", **_ERC_VIEW),
+    Function("decimals()", of_token(views.decimals), "(uint8)", **_ERC_VIEW),
+    Function("totalSupply()", of_token(views.total_supply), "(uint256)", **_ERC_VIEW),
+    Function("balanceOf(address)", of_token(views.balance_of), "(uint256)", **_ERC_VIEW),
+    Function("isApprovedForAll(address,address)", of_token(views.approved_for_all), "(bool)", **_ERC_VIEW),
+    Function("ownerOf(uint256)", of_token(views.owner), "(address)", **_ERC_VIEW),
+    Function("allowance(address,address)", views.allowance, "(uint256)", **_ERC_VIEW),
+    Function("tokenURI(uint256)", views.token_uri, "(string)", **_ERC_VIEW),
+    Function("getApproved(uint256)", of_token(views.approved), "(address)", **_ERC),
+    Function("isAssociated()", of_token(views.is_associated), "(bool)", **_ERC),
+    Function(
+        "transfer(address,uint256)",
+        transfers.erc_transfer,
+        **_ERC_WRITE | {"gas": _BY_OPERATION, "limits": transfers.erc_transfer_limits},
     ),
-    _at_token("allowance(address,address)", views.called_allowance, "(uint256)", needs_target=True),
-    _at_token("tokenURI(uint256)", views.token_uri, "(string)", needs_target=True),
-    _at_token("getApproved(uint256)", of_target(views.approved), "(address)"),
-    _at_token("isAssociated()", of_target(views.is_associated), "(bool)"),
-)
-_ERC_WRITES = (
-    *(
-        _at_token(
-            signature,
-            operation,
-            "(bool)",
-            gas=_BY_OPERATION,
-            writes=True,
-            refusal=Refusal.WORD,
-            limits=limits,
-        )
-        for signature, operation, limits in (
-            ("transfer(address,uint256)", transfers.erc_transfer, transfers.erc_transfer_limits),
-            ("transferFrom(address,address,uint256)", transfers.erc_transfer_from, None),
-        )
+    Function(
+        "transferFrom(address,address,uint256)",
+        transfers.erc_transfer_from,
+        **_ERC_WRITE | {"gas": _BY_OPERATION},
     ),
-    _at_token(
+    Function(
         "approve(address,uint256)",
         approvals.erc_approve,
-        "(bool)",
-        gas=_APPROVE,
-        writes=True,
-        refusal=Refusal.WORD,
-        needs_target=True,
+        **_ERC_WRITE | {"gas": _APPROVE, "needs_target": True},
     ),
-    _write(
-        "setApprovalForAll(address,bool)",
-        approvals.erc_set_approval_for_all,
-        gas=_APPROVE,
-        refusal=Refusal.WORD,
+    Function("setApprovalForAll(address,bool)", approvals.erc_set_approval_for_all, **_APPROVAL),
+    Function("associate()", _of_caller(status.associate), **_WRITE | {"gas": _ASSOCIATE}),
+    Function("dissociate()", _of_caller(status.dissociate), **_WRITE | {"gas": _ASSOCIATE}),
+    *alike(
+        {
+            "cancelAirdropFT(address)": transfers.of_called_pending(cancel, sends=True),
+            "cancelAirdropNFT(address,int64)": transfers.of_called_pending(cancel, sends=True),
+            "claimAirdropFT(address)": transfers.of_called_pending(claim, sends=False),
+            "claimAirdropNFT(address,int64)": transfers.of_called_pending(claim, sends=False),
+        },
+        **_WRITE | {"limits": lambda invocation, token, *_: invocation.token(token)},
     ),
-)
-_AT_TOKEN = (
-    _write("associate()", _of_caller(status.associate), gas=_ASSOCIATE),
-    _write("dissociate()", _of_caller(status.dissociate), gas=_ASSOCIATE),
-    *(
-        _write(signature, transfers.of_called_pending(operation, sends=sends), limits=transfers.called_limits)
-        for signature, operation, sends in (
-            ("cancelAirdropFT(address)", cancel, True),
-            ("cancelAirdropNFT(address,int64)", cancel, True),
-            ("claimAirdropFT(address)", claim, False),
-            ("claimAirdropNFT(address,int64)", claim, False),
-        )
-    ),
-    _write("rejectTokenFT()", transfers.reject_called_token),
-    _write(
-        "rejectTokenNFTs(int64[])", transfers.reject_called_serials, limits=transfers.reject_called_limits
+    Function("rejectTokenFT()", transfers.reject_called_token, **_WRITE),
+    Function(
+        "rejectTokenNFTs(int64[])",
+        transfers.reject_called_serials,
+        **_WRITE | {"limits": transfers.reject_called_limits},
     ),
 )
 
 #: Its own functions, which name a token.
-FUNCTIONS = by_selector(
-    (
-        *_SUPPLY_AND_STATUS,
-        *_ASSOCIATIONS,
-        *_TRANSFERS,
-        *_APPROVALS,
-        *_AIRDROPS,
-        *_CREATIONS_AND_CHANGES,
-        *_VIEWS,
-    )
-)
+FUNCTIONS = by_selector(*_SUPPLY_AND_STATUS, *_ASSOCIATIONS, *_TRANSFERS, *_CREATIONS_AND_CHANGES, *_VIEWS)
 #: Those of a token, called at its own address.
-PROXY_FUNCTIONS = by_selector((*_ERC_VIEWS, *_ERC_WRITES, *_AT_TOKEN))
+PROXY_FUNCTIONS = by_selector(*_AT_TOKEN)

@@ -15,7 +15,7 @@ from web3sim.operations.holdings import KYC_GRANTED, owner_of
 from web3sim.operations.signatures import key_of
 from web3sim.state.chain_id import MAINNET_CHAIN_ID, chain_id
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import CustomFees, Nft, Token
+from web3sim.state.tables.rows import CustomFees, Nft, Token
 from web3sim.system_contracts.token_service.bodies import KINDS
 
 _LEDGERS = 3

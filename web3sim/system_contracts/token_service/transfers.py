@@ -1,25 +1,15 @@
 """Transfers, airdrops and rejected tokens (HIP-904): from the arguments of calls to what the ledger does."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from mirror.core.values import entity_id
 from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations.crypto_transfer import crypto_transfer, price
-from web3sim.operations.holdings import (
-    FEE_COLLECTOR_NUM,
-    account_number,
-    add_tinybars,
-    owner_of,
-    token_address,
-)
+from web3sim.operations.holdings import account_number, existing_account, owner_of, pay_fee, token_address
 from web3sim.operations.prices import AIRDROP, ASSOCIATE
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
-from web3sim.operations.tokens.airdrops import (
-    MOST_PENDING_IDS,
-    PendingId,
-    airdrop,
-)
+from web3sim.operations.tokens.airdrops import MOST_PENDING_IDS, PendingId, airdrop
 from web3sim.operations.tokens.reject import reject
 from web3sim.operations.transfers.body import (
     Adjustment,
@@ -32,10 +22,13 @@ from web3sim.operations.transfers.body import (
 )
 from web3sim.operations.transfers.checks import MOST_NFTS, MOST_UNIT_ADJUSTMENTS, credits_system_account
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Token
+from web3sim.state.tables.rows import Token
 from web3sim.system_contracts.abi import InvalidArguments, int64_of
 from web3sim.system_contracts.functions import Invocation, UnknownFunction
 from web3sim.system_contracts.token_service.events import log_outcome, log_serial, log_units
+
+# Units, of one account each, and serials.
+_Moves = tuple[Sequence[tuple[Any, ...]], Sequence[tuple[Any, ...]]]
 
 _MOST_REJECTIONS = 10
 _LAST_RESERVED_ACCOUNT = 1000
@@ -142,53 +135,6 @@ def _added(first: Iterable[Adjustment], second: Iterable[Adjustment]) -> tuple[A
     return tuple(by_account.values())
 
 
-def transfer_token(
-    invocation: Invocation, token: Address, sender: Address, receiver: Address, amount: int
-) -> None:
-    if amount < 0:
-        raise InvalidArguments(f"{amount} is no amount of units")
-    units = ((sender, -amount), (receiver, amount))
-    _transfer(invocation, _Body(invocation).of_token(token, units))
-
-
-def transfer_from(
-    invocation: Invocation, token: Address, sender: Address, receiver: Address, amount: int
-) -> None:
-    """Out of an allowance, also where the owner calls."""
-    units = ((sender, -int64_of(amount), True), (receiver, amount))
-    _transfer(invocation, _Body(invocation).of_token(token, units))
-
-
-def transfer_tokens(
-    invocation: Invocation, token: Address, accounts: Sequence[Address], amounts: Sequence[int]
-) -> None:
-    _transfer(invocation, _Body(invocation).of_token(token, _together(accounts, amounts)))
-
-
-def transfer_nft(
-    invocation: Invocation, token: Address, sender: Address, receiver: Address, serial: int
-) -> None:
-    _transfer(invocation, _Body(invocation).of_token(token, nfts=[(sender, receiver, serial)]))
-
-
-def transfer_nfts(
-    invocation: Invocation,
-    token: Address,
-    senders: Sequence[Address],
-    receivers: Sequence[Address],
-    serials: Sequence[int],
-) -> None:
-    nfts = _together(senders, receivers, serials)
-    _transfer(invocation, _Body(invocation).of_token(token, nfts=nfts))
-
-
-def transfer_from_nft(
-    invocation: Invocation, token: Address, sender: Address, receiver: Address, serial: int
-) -> None:
-    nfts = [(sender, receiver, int64_of(serial), True)]
-    _transfer(invocation, _Body(invocation).of_token(token, nfts=nfts))
-
-
 def _together(*lists: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Errors: InvalidArguments, if the lists have different lengths."""
     try:
@@ -197,53 +143,86 @@ def _together(*lists: Sequence[Any]) -> list[tuple[Any, ...]]:
         raise InvalidArguments(str(error)) from None
 
 
+def _transfer_token(sender: Address, receiver: Address, amount: int) -> _Moves:
+    if amount < 0:
+        raise InvalidArguments(f"{amount} is no amount of units")
+    return ((sender, -amount), (receiver, amount)), ()
+
+
+#: The units and serials that a call moves, by the arguments behind the token. Those of `From` are out of an
+#: allowance, also where the owner calls.
+MOVES: Mapping[str, Callable[..., _Moves]] = {
+    "transferFrom(address,address,address,uint256)": lambda sender, receiver, amount: (
+        ((sender, -int64_of(amount), True), (receiver, amount)),
+        (),
+    ),
+    "transferFromNFT(address,address,address,uint256)": lambda sender, receiver, serial: (
+        (),
+        [(sender, receiver, int64_of(serial), True)],
+    ),
+    "transferNFT(address,address,address,int64)": lambda *nft: ((), [nft]),
+    "transferNFTs(address,address[],address[],int64[])": lambda *lists: ((), _together(*lists)),
+    "transferToken(address,address,address,int64)": _transfer_token,
+    "transferTokens(address,address[],int64[])": lambda *lists: (_together(*lists), ()),
+}
+
+
+def of_moves(moves: Callable[..., _Moves]) -> Callable[..., None]:
+    """Return the function that moves units or serials of the token in its first argument."""
+
+    def function(invocation: Invocation, token: Address, *arguments: Any) -> None:
+        _transfer(invocation, _Body(invocation).of_token(token, *moves(*arguments)))
+
+    return function
+
+
 # TRANSFERS BY THE TOKEN
 
 
-def called_token(invocation: Invocation, serial: int | None = None) -> Token:
+def called_token(invocation: Invocation, address: Address, serial: int | None = None) -> Token:
     """Return the token that was called. Errors: InvalidArguments, if there is none."""
-    assert invocation.target is not None
-    invocation.ledger.load_token(invocation.target, serial)
+    invocation.ledger.load_token(address, serial)
     try:
-        return invocation.token(invocation.target)
+        return invocation.token(address)
     except Refused:
         raise InvalidArguments("there is no such token") from None
 
 
-def erc_transfer_limits(invocation: Invocation, receiver: Address, amount: int) -> None:
+def erc_transfer_limits(invocation: Invocation, token: Address, receiver: Address, amount: int) -> None:
     """Of unique tokens there is no such function."""
-    if called_token(invocation).unique:
+    if called_token(invocation, token).unique:
         raise UnknownFunction
 
 
-def erc_transfer(invocation: Invocation, receiver: Address, amount: int) -> bool:
+def erc_transfer(invocation: Invocation, token: Address, receiver: Address, amount: int) -> bool:
     """From the caller itself."""
-    token, sender = called_token(invocation), invocation.call.sender
-    return _erc_transfer(invocation, token, ((sender, -int64_of(amount)), (receiver, amount)))
+    units = ((invocation.call.sender, -int64_of(amount)), (receiver, amount))
+    return _erc_transfer(invocation, called_token(invocation, token), units)
 
 
-def erc_transfer_from(invocation: Invocation, sender: Address, receiver: Address, number: int) -> bool | None:
+def erc_transfer_from(
+    invocation: Invocation, address: Address, sender: Address, receiver: Address, number: int
+) -> bool | None:
     """ERC-20: out of an allowance, also where the owner calls. ERC-721: by whoever owns or may spend it."""
-    token = called_token(invocation, int64_of(number))
+    token = called_token(invocation, address, int64_of(number))
     if not token.unique:
         return _erc_transfer(invocation, token, ((sender, -number, True), (receiver, number)))
     row = invocation.ledger.nft(token.id, number)
     owns = row is not None and owner_of(token, row) == invocation.sender_id
-    outcome = _of_target(invocation, nfts=[(sender, receiver, number, not owns)])
+    outcome = _transfer_called(invocation, token, nfts=[(sender, receiver, number, not owns)])
     log_serial(invocation, token.id, outcome.nfts[token.id][0])
     return None
 
 
 def _erc_transfer(invocation: Invocation, token: Token, units: tuple[Any, ...]) -> bool:
-    _of_target(invocation, units)
-    sender, receiver = (invocation.account(address).id for address, *_ in units)
+    _transfer_called(invocation, token, units)
+    sender, receiver = (existing_account(invocation.ledger, address).id for address, *_ in units)
     log_units(invocation, token.id, sender, receiver, units[1][1])
     return True
 
 
-def _of_target(invocation: Invocation, units: Any = (), nfts: Any = ()) -> Outcome:
-    assert invocation.target is not None
-    transfers = _Body(invocation).of_token(invocation.target, units, nfts)
+def _transfer_called(invocation: Invocation, token: Token, units: Any = (), nfts: Any = ()) -> Outcome:
+    transfers = _Body(invocation).of_token(entity_id.long_zero(token.id), units, nfts)
     invocation.more_gas = invocation.prices.gas_of(price(invocation.ledger, transfers))
     return crypto_transfer(invocation.ledger, invocation.sender_id, transfers)
 
@@ -272,10 +251,8 @@ def airdrop_tokens(invocation: Invocation, lists: Any) -> None:
     ledger, payer, prices = invocation.ledger, invocation.sender_id, invocation.prices
 
     def charge(new: int, again: int) -> None:
-        fee = prices.tinybars(new * AIRDROP + again * ASSOCIATE)
-        if fee and payer is not None:
-            add_tinybars(ledger, payer, -fee, "INSUFFICIENT_PAYER_BALANCE")
-            ledger.add_hbar(ledger.state.encoded(FEE_COLLECTOR_NUM), fee)
+        if payer is not None:
+            pay_fee(ledger, payer, prices.tinybars(new * AIRDROP + again * ASSOCIATE))
 
     body = _Body(invocation)
     body.load_lists(lists)
@@ -316,20 +293,17 @@ def of_pending(operation: PendingOperation) -> Callable[[Invocation, Any], None]
     return function
 
 
-def called_limits(invocation: Invocation, *arguments: Any) -> None:
-    assert invocation.target is not None
-    invocation.token(invocation.target)
-
-
 def of_called_pending(operation: PendingOperation, *, sends: bool) -> Callable[..., None]:
     """Return the function that claims or cancels an airdrop of the token that was called.
 
     The caller `sends` it, or receives it.
     """
 
-    def function(invocation: Invocation, other: Address, serial: int | None = None) -> None:
+    def function(
+        invocation: Invocation, token_at: Address, other: Address, serial: int | None = None
+    ) -> None:
         invocation.ledger.state.load((invocation.call.sender, other))
-        token, number = called_token(invocation), _numbers(invocation.ledger)
+        token, number = called_token(invocation, token_at), _numbers(invocation.ledger)
         parties = number(invocation.call.sender), number(other)
         operation(invocation.ledger, [PendingId(*(parties if sends else parties[::-1]), token.id, serial)])
 
@@ -344,21 +318,14 @@ def reject_limits(invocation: Invocation, owner: Address, tokens: Sequence[Any],
     refuse_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
 
 
-def reject_tokens(invocation: Invocation, owner: Address, tokens: Sequence[Any], nfts: Sequence[Any]) -> None:
-    reject(invocation.ledger, owner, tokens, nfts)
-
-
-def reject_called_token(invocation: Invocation) -> None:
+def reject_called_token(invocation: Invocation, token: Address) -> None:
     """All units that the caller has."""
-    assert invocation.target is not None
-    reject(invocation.ledger, invocation.call.sender, [invocation.target], [])
+    reject(invocation.ledger, invocation.call.sender, [token], [])
 
 
-def reject_called_limits(invocation: Invocation, serials: Sequence[int]) -> None:
+def reject_called_limits(invocation: Invocation, token: Address, serials: Sequence[int]) -> None:
     reject_limits(invocation, invocation.call.sender, (), serials)
 
 
-def reject_called_serials(invocation: Invocation, serials: Sequence[int]) -> None:
-    assert invocation.target is not None
-    nfts = [(invocation.target, serial) for serial in serials]
-    reject(invocation.ledger, invocation.call.sender, [], nfts)
+def reject_called_serials(invocation: Invocation, token: Address, serials: Sequence[int]) -> None:
+    reject(invocation.ledger, invocation.call.sender, [], [(token, serial) for serial in serials])

@@ -1,7 +1,6 @@
 """The views of tokens, also those of ERC-20 and ERC-721 (HIP-218).
 
-Amounts are in the token's smallest unit. Each view takes the token that its first argument names, or
-that was called: `of_argument` and `of_target` make the functions of a view.
+Amounts are in the token's smallest unit. Most take a token: `of_token` makes the function of such a view.
 """
 
 from collections.abc import Callable
@@ -10,9 +9,9 @@ from typing import Any
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.values import entity_id
 from web3sim.engine.interface import ZERO_ADDRESS, Address
-from web3sim.operations.holdings import KYC_GRANTED, has_kyc, is_frozen, owner_of
+from web3sim.operations.holdings import KYC_GRANTED, existing_account, has_kyc, is_frozen, owner_of
 from web3sim.operations.refusals import Refusal, Refused, refuse_if, required
-from web3sim.state.tables.interface import Nft, Relationship, Token
+from web3sim.state.tables.rows import Nft, Relationship, Token
 from web3sim.system_contracts.abi import InvalidArguments
 from web3sim.system_contracts.functions import Invocation
 from web3sim.system_contracts.token_service.bodies import KINDS
@@ -31,8 +30,8 @@ _NO_SERIAL = "ERC721Metadata: URI query for nonexistent token"
 View = Callable[..., Any]
 
 
-def of_argument(view: View, *, free_when_static: bool = False) -> View:
-    """Return the function that names the token in its first argument.
+def of_token(view: View, *, free_when_static: bool = False) -> View:
+    """Return the function whose first argument is the address of the token.
 
     With `free_when_static` a refusal in a static frame costs nothing.
     """
@@ -48,29 +47,11 @@ def of_argument(view: View, *, free_when_static: bool = False) -> View:
     return function
 
 
-def of_target(view: View) -> View:
-    """Return the function of the token that was called."""
-
-    def function(invocation: Invocation, *arguments: Any) -> Any:
-        assert invocation.target is not None
-        return view(invocation, invocation.token(invocation.target), *arguments)
-
-    return function
-
-
 # THE TOKEN
 
 
 def is_token(invocation: Invocation, address: Address) -> bool:
     return invocation.ledger.known_token_at(address) is not None
-
-
-def token_type(invocation: Invocation, token: Token) -> int:
-    return int(token.unique)
-
-
-def default_freeze_status(invocation: Invocation, token: Token) -> bool:
-    return token.freeze_default
 
 
 def default_kyc_status(invocation: Invocation, token: Token) -> bool:
@@ -102,7 +83,7 @@ def custom_fees(invocation: Invocation, address: Address) -> tuple[Any, ...]:
 
 def _relationship(invocation: Invocation, token: Token, address: Address) -> Relationship | None:
     """Errors: Refused, if the account is unknown."""
-    return invocation.ledger.relationship(token, invocation.account(address).id)
+    return invocation.ledger.relationship(token, existing_account(invocation.ledger, address).id)
 
 
 def frozen(invocation: Invocation, token: Token, account: Address) -> bool:
@@ -160,20 +141,13 @@ def unique_info(invocation: Invocation, address: Address, serial_number: int) ->
 # ERC-20
 
 
-def name(invocation: Invocation, token: Token) -> str:
-    return token.name
-
-
-def symbol(invocation: Invocation, token: Token) -> str:
-    return token.symbol
-
-
 def total_supply(invocation: Invocation, token: Token) -> int:
     return _amount(invocation.ledger.total_supply(token))
 
 
 def balance_of(invocation: Invocation, token: Token, account: Address) -> int:
-    return _amount(invocation.ledger.token_balance(token, invocation.account(account).id))
+    holder = existing_account(invocation.ledger, account)
+    return _amount(invocation.ledger.token_balance(token, holder.id))
 
 
 def decimals(invocation: Invocation, token: Token) -> int:
@@ -197,11 +171,6 @@ def allowance(invocation: Invocation, address: Address, owner_at: Address, spend
     if owner is None:
         raise Refused("INVALID_ALLOWANCE_OWNER_ID", Refusal.TEXT)
     return 0 if spender is None else _amount(ledger.token_allowance(token.id, owner, spender))
-
-
-def called_allowance(invocation: Invocation, owner: Address, spender: Address) -> int:
-    assert invocation.target is not None
-    return allowance(invocation, invocation.target, owner, spender)
 
 
 def _accounts(invocation: Invocation, *addresses: Address) -> list[int | None]:
@@ -232,9 +201,8 @@ def owner(invocation: Invocation, token: Token, serial_number: int) -> Address:
     return required(invocation.ledger.entity(owner_of(token, nft)), "INVALID_ACCOUNT_ID").address
 
 
-def token_uri(invocation: Invocation, serial_number: int) -> str:
-    assert invocation.target is not None
-    token = invocation.ledger.known_token_at(invocation.target)
+def token_uri(invocation: Invocation, address: Address, serial_number: int) -> str:
+    token = invocation.ledger.known_token_at(address)
     if token is not None and not token.unique:
         raise InvalidArguments("a fungible token has no serials")
     nft = None if token is None else _nft(invocation, token, serial_number)

@@ -74,7 +74,7 @@ def test_every_amount_of_gas_ends_in_the_same_place(operations):
 
 
 @pytest.mark.parametrize("gas", range(25_400, 25_412))
-def test_storing_wants_a_stipend_to_be_left(gas):
+def test_storing_needs_a_stipend_to_be_left(gas):
     """2,300 gas and less are not enough, whatever it costs (EIP-2200)."""
     result = _of(code(1, "SLOAD", 1, "SSTORE"), gas=gas)
 

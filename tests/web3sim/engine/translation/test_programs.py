@@ -12,8 +12,8 @@ from web3sim.engine.state import TRANSLATION_ALLOWANCE
 from web3sim.engine.translation.engine import TranslatedEngine
 from web3sim.engine.translation.operations import Instructions
 from web3sim.engine.translation.programs import (
+    BLOCKS_PER_CHARACTER,
     CREATIONS,
-    OPERATIONS_PER_CHARACTER,
     PROGRAMS,
     Creations,
     Program,
@@ -102,10 +102,10 @@ def test_a_call_translates_no_more_than_a_tenth_of_what_it_interprets(name):
     result = _run(engine, trap.code, gas=trap.gas)
 
     program = _program(engine, trap.code)
-    spent = OPERATIONS_PER_CHARACTER * (program.allowance - program.characters)
+    spent = BLOCKS_PER_CHARACTER * (program.allowance - program.characters)
     # An operation costs 2 gas and more; one trace may be begun with the last of it.
     may = TRANSLATION_ALLOWANCE + result.execution_gas // 2
-    assert 0 < spent < may + 2 * OPERATIONS_PER_CHARACTER * CHARACTER_LIMIT
+    assert 0 < spent < may + 2 * BLOCKS_PER_CHARACTER * CHARACTER_LIMIT
 
 
 def test_the_clock_is_looked_at_before_and_while_a_trace_is_made(monkeypatch):

@@ -36,7 +36,18 @@ def test_generated_source_has_only_numbers_and_names_of_its_own(seed):
                 if isinstance(node, ast.Constant):
                     assert isinstance(node.value, int)
                 elif isinstance(node, ast.Name):
-                    known = node.id in NAMES or node.id in {"D", "f", "g", "len", "m", "n", "pow", "s", "x"}
+                    known = node.id in NAMES or node.id in {
+                        "D",
+                        "P",
+                        "f",
+                        "g",
+                        "len",
+                        "m",
+                        "n",
+                        "pow",
+                        "s",
+                        "x",
+                    }
                     assert known or (node.id[0] in "it" and node.id[1:].isdigit()), node.id
                 elif isinstance(node, ast.Attribute):
                     assert node.attr in ATTRIBUTES

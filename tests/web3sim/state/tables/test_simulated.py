@@ -17,7 +17,6 @@ from web3sim.state.database import Reading
 from web3sim.state.tables.current import CurrentTables
 from web3sim.state.tables.distributed import DistributedHistoricalTables
 from web3sim.state.tables.historical import HistoricalTables
-from web3sim.state.tables.interface import Tables
 
 SEEDS = int(os.environ.get("MIRROR_TEST_SEEDS", "1"))
 TRANSACTIONS = 250
@@ -37,7 +36,7 @@ def keys(table: str, columns: str) -> list[tuple[Any, ...]]:
     return sorted({*stored(table, columns), *stored(f"{table}_history", columns)})
 
 
-def everything(tables: Tables) -> Answers:
+def everything(tables: CurrentTables) -> Answers:
     """What the tables answer to every question there is at this time."""
     entities = stored("entity", "id, evm_address, alias")
     addresses = {address for _, *addresses in entities for address in addresses if address is not None}

@@ -5,7 +5,7 @@ import pytest
 from mirror.core.db.reading.sql import MAX_INT64
 from tests.build import START, insert, time_range
 from tests.web3sim.state.states import at, current, long_zero, token
-from web3sim.state.tables.interface import Nft, Token
+from web3sim.state.tables.rows import Nft, Token
 
 pytestmark = pytest.mark.usefixtures("each_form")
 

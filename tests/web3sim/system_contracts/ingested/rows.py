@@ -7,7 +7,7 @@ from typing import Any
 from mirror.core.db.reading.sql import fetch
 from tests.web3sim.state.states import current
 from web3sim.state.ledger import LedgerState
-from web3sim.state.tables.interface import AirdropKey, Entity, Nft, Relationship, Schedule, Token
+from web3sim.state.tables.rows import AirdropKey, Entity, Nft, Relationship, Schedule, Token
 
 
 def _token(state: LedgerState, token_id: int) -> Token:

@@ -9,7 +9,7 @@ from tests.build import START, Build, insert, time_range
 from tests.web3sim.rows import contract
 from tests.web3sim.system_contracts.caller import RUNTIME
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity, Nft, Relationship, Token
+from web3sim.state.tables.rows import Entity, Nft, Relationship, Token
 
 TREASURY, HOLDER, OPEN, SLOTTED, NAMED, FEE_COLLECTOR = 1001, 1002, 1003, 1004, 1005, 98
 #: Contracts that run `Caller`: they call each other and the services, and hold tokens.

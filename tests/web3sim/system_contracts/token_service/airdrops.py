@@ -6,7 +6,7 @@ from mirror.core.values.hapi.messages import ContractID, Key
 from mirror.core.values.hapi.result_codes import NAMES
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import long_zero
-from web3sim.state.tables.interface import AirdropKey
+from web3sim.state.tables.rows import AirdropKey
 
 TREASURY, ALICE, BOB, CAROL, DAVE, FRANK, COLLECTOR = 1001, 2001, 2002, 2003, 2004, 2006, 2010
 CALLER, CONTRACT, OTHER_CONTRACT = 2009, 5001, 5002

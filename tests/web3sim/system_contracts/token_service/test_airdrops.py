@@ -52,7 +52,7 @@ from tests.web3sim.system_contracts.token_service.airdrops import (
 from web3sim.engine.interface import Status
 from web3sim.operations.prices import WITHOUT_FILES
 from web3sim.state import cache
-from web3sim.state.tables.interface import AirdropKey
+from web3sim.state.tables.rows import AirdropKey
 
 __all__ = ["ledger"]
 

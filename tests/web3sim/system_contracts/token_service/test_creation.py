@@ -12,7 +12,7 @@ from tests.web3sim.system_contracts.calls import SERVICE, data_of, run, words
 from web3sim.engine.interface import CallResult, Halt, Status, SystemCall
 from web3sim.operations.prices import WITHOUT_FILES
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Relationship
+from web3sim.state.tables.rows import Relationship
 from web3sim.system_contracts.contracts import NetworkContracts
 from web3sim.system_contracts.signatures import parameters_of, selector_of
 

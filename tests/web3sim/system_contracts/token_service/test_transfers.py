@@ -42,7 +42,7 @@ from tests.web3sim.system_contracts.token_service.moving import (
     zero,
 )
 from web3sim.engine.interface import Halt
-from web3sim.state.tables.interface import Associations
+from web3sim.state.tables.rows import Associations
 
 KEYLESS, NO_KEY = 2007, b"\x32\x00"
 

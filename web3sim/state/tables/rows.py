@@ -1,11 +1,8 @@
-"""What can be read of one state, current or past, and the rows.
-
-The other modules of this folder read the tables; `web3sim.state.ledger` turns rows into what the EVM sees.
-"""
+"""The rows of one state, current or past, from the columns that the other modules of this folder read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from mirror.core.db.reading.sql import Row
 from mirror.core.values import entity_id
@@ -174,65 +171,6 @@ class Entities(NamedTuple):
     by_id: Mapping[int, Entity]
 
 
-class Tables(Protocol):
-    """One state. Ids are encoded; amounts in the smallest unit; errors are those of Reading."""
-
-    @property
-    def time(self) -> int | None:
-        """The timestamp of the state in ns; None is the current one."""
-
-    def entities(self, addresses: Sequence[Address], ids: Sequence[int]) -> Entities: ...
-
-    def nonce(self, entity: Entity) -> int: ...
-
-    def slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
-        """Return the values of all slots; 0 for one that was never written."""
-
-    def token(self, token_id: int) -> Token | None: ...
-
-    def deleted_token(self, token_id: int) -> Token | None:
-        """Return what a token was that is deleted; its relationships stay."""
-
-    def token_facts(self, token_id: int, serial_number: int | None) -> TokenFacts:
-        """Return what `token`, `custom_fees` and `nft` do, in one statement."""
-
-    def total_supply(self, token: Token) -> int: ...
-
-    def relationship(self, token: Token, account_id: int) -> Relationship | None:
-        """Return the relationship of an account with a token; None unless it is associated."""
-
-    def associations(self, account_id: int) -> Associations: ...
-
-    def newest_serial(self, token_id: int) -> int:
-        """Return the highest serial number that was ever minted; 0 if none was."""
-
-    def custom_fees(self, token_id: int) -> CustomFees: ...
-
-    def allowances(self, owner: int) -> int:
-        """Return the number of spenders that an owner has granted something: hbar, units, all serials."""
-
-    def hbar_allowance(self, owner: int, spender: int) -> int:
-        """Return what is left of an allowance in tinybars; 0 without one."""
-
-    def pending_airdrop(self, key: AirdropKey) -> int | None:
-        """Return the amount of a pending airdrop, 0 for a serial; None if there is none."""
-
-    def schedule(self, schedule_id: int) -> Schedule | None: ...
-
-    def signatories(self, schedule_id: int) -> frozenset[bytes]:
-        """Return the public keys, or their prefixes, that have signed a schedule."""
-
-    def tying_tokens(self, account_id: int) -> frozenset[int]:
-        """Return the tokens that an account holds, or is the treasury of if they are not deleted."""
-
-    def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
-        """Return what is left of an allowance; 0 without one."""
-
-    def nft(self, token_id: int, serial_number: int) -> Nft | None: ...
-
-    def approved_for_all(self, token_id: int, owner: int, spender: int) -> bool: ...
-
-
 #: The columns of an entity, of the table or a version of it.
 ENTITY_COLUMNS = (
     "id, type::text as type, evm_address, alias, balance, ethereum_nonce, receiver_sig_required, key, memo, "
@@ -252,13 +190,9 @@ TOKEN_ENTITY_COLUMNS = (
 )
 #: Both, from a query of each.
 TOKEN_SELECTION = (
-    "token_id, name, symbol, decimals, kind, treasury_account_id, total_supply, max_supply, supply_type, "
-    "freeze_default, freeze_status, kyc_status, pause_status, kyc_key, freeze_key, wipe_key, supply_key, "
-    "fee_schedule_key, pause_key, metadata_key, metadata, created_timestamp, key, memo, "
-    "auto_renew_account_id, auto_renew_period, expiration_timestamp"
+    ", ".join(column.split(" as ")[-1] for column in TOKEN_COLUMNS.split(", "))
+    + ", key, memo, auto_renew_account_id, auto_renew_period, expiration_timestamp"
 )
-
-
 #: The columns of a custom_fee; of an nft as selected, and in the order of Nft.
 FEE_COLUMNS = "fixed_fees, fractional_fees, royalty_fees"
 NFT_SOURCE_COLUMNS = (
