@@ -27,7 +27,6 @@ class Inner(NamedTuple):
 
 
 def happen_together(network: Network) -> None:
-    """Submit a batch of two to four transactions."""
     batch = _make(network, network.choose.randrange(2, 5))
     operator = network.person()
     if operator.key is None or len(batch) < 2:

@@ -86,7 +86,6 @@ def sign(network: Network) -> None:
 
 
 def delete(network: Network) -> None:
-    """Delete a schedule."""
     deletable = [each for each in _open(network) if each.admin_key and not each.of_contract]
     schedule = network.pick([each for each in deletable if network.can_pay(each.creator)])
     schedule.deleted = True
@@ -273,7 +272,6 @@ def _find_signer(network: Network) -> Account | None:
 
 
 def _signature_map(composed: ComposedTransaction) -> Any:
-    """Return the SignatureMap of a transaction."""
     transaction = messages.Transaction.FromString(composed.transaction_bytes)
     return messages.SignedTransaction.FromString(transaction.signedTransactionBytes).sigMap
 

@@ -36,7 +36,6 @@ SUBJECTS = (
 
 
 def memo(network: Network, subject: int) -> str:
-    """Return the memo of a topic about a subject."""
     return SUBJECTS[subject].format(network.choose.choice(_PLACES), network.choose.randrange(1, 200))
 
 

@@ -124,7 +124,6 @@ class Run:
         }
 
     def sidecars(self) -> list[Any]:
-        """Return the sidecars of state changes and actions."""
         return sidecars.of(self.execution, self._ledger.number_at, self.sender.number)
 
     def finish(

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from mirror.demo.keys.nodes import block_signer
 from mirror.demo.streams.blocks.block import BlockComposer
-from mirror.demo.streams.blocks.frame import NativeBlock
-from mirror.demo.streams.blocks.wrapped import WrappingComposer
+from mirror.demo.streams.blocks.frame import NativeBlock, WrappingComposer
 from mirror.demo.streams.record_files import Block
 
 

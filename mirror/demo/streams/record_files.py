@@ -65,7 +65,6 @@ class Layout(Enum):
 
 
 def account_folder(node: SigningNode) -> str:
-    """Return the folder of a node in a bucket that is laid out by account."""
     return f"recordstreams/record0.0.{node.account_id}"
 
 
@@ -77,7 +76,6 @@ def account(encoded: int) -> Any:
 
 
 def timestamp(nanoseconds: int) -> Any:
-    """Return the Timestamp of nanoseconds since the epoch."""
     seconds, nanos = divmod(nanoseconds, NANOS_PER_SECOND)
     return messages.Timestamp(seconds=seconds, nanos=nanos)
 
@@ -130,27 +128,19 @@ class Block:
     nodes: Sequence[SigningNode]
 
     def signature(self, node: SigningNode) -> bytes:
-        """Return the signature file of a node."""
         return signature_file(node, self.file_hash, self.metadata_hash)
 
     def write(self, folder: Path, *, layout: Layout = Layout.ACCOUNT_ID, network: str = "demo") -> None:
         """Write the files of every node below the bucket `folder`, or right into it if there are no nodes."""
+        files = {self.name: self.data}
+        files |= {f"{names.SIDECAR_FOLDER}/{name}": data for name, data in self.sidecars.items()}
         for node in self.nodes:
+            of_node = f"{network}/0/{node.node_id}/record"
             if layout is Layout.ACCOUNT_ID:
-                node_folder = folder / account_folder(node)
-            else:
-                node_folder = folder / network / "0" / str(node.node_id) / "record"
-            self._write_data(node_folder)
-            (node_folder / names.signature_name(self.name)).write_bytes(self.signature(node))
+                of_node = account_folder(node)
+            write_files(folder / of_node, files | {names.signature_name(self.name): self.signature(node)})
         if not self.nodes:
-            self._write_data(folder)
-
-    def _write_data(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / self.name).write_bytes(self.data)
-        for name, data in self.sidecars.items():
-            (folder / names.SIDECAR_FOLDER).mkdir(exist_ok=True)
-            (folder / names.SIDECAR_FOLDER / name).write_bytes(data)
+            write_files(folder, files)
 
 
 class TransactionOptions(TypedDict, total=False):
@@ -320,7 +310,7 @@ class Composer:
             number=number,
             start=start,
             hapi_version=self.hapi_version,
-            data=_compress(content),
+            data=compressed(content),
             sidecars=sidecars,
             transactions=transactions,
             hash=self.hash,
@@ -370,7 +360,7 @@ class Composer:
         content = messages.SidecarFile(sidecar_records=self._sidecar_records).SerializeToString()
         types = {_SIDECAR_TYPES[record.WhichOneof("sidecar_records")] for record in self._sidecar_records}
         metadata = messages.SidecarMetadata(id=1, hash=_hash_object(sha384(content)), types=sorted(types))
-        return {names.sidecar_name(name, 1): _compress(content)}, [metadata]
+        return {names.sidecar_name(name, 1): compressed(content)}, [metadata]
 
     def _content(
         self, previous_hash: bytes, transactions: Iterable[ComposedTransaction], sidecars: Iterable[Any]
@@ -398,5 +388,13 @@ def _hash_object(digest: bytes) -> Any:
     return messages.HashObject(algorithm=_SHA_384, length=SHA_384_LENGTH, hash=digest)
 
 
-def _compress(content: bytes) -> bytes:
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files by their paths below a folder."""
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def compressed(content: bytes) -> bytes:
     return gzip.compress(content, _COMPRESSION, mtime=0)

@@ -56,7 +56,6 @@ class SigningNode:
 
 
 def address_book(nodes: Iterable[AddressBookNode]) -> bytes:
-    """Return the serialized NodeAddressBook of `nodes`."""
     book = NodeAddressBook()
     for node in nodes:
         shard, realm, num = entity_id.decode(node.account_id)

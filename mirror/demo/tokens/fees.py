@@ -15,7 +15,6 @@ def choose(network: Network, token: Token, kinds: tuple[str, ...]) -> tuple[Cust
 
 
 def kinds_of(token: Token) -> tuple[str, ...]:
-    """Return the kinds of fees that a token may have."""
     if token.fungible:
         return ("fixed_hbar", "fixed_own", "fixed_currency", "fractional", "fractional_net")
     return ("fixed_hbar", "fixed_currency", "royalty", "royalty_with_fallback")

@@ -32,7 +32,6 @@ class Transfers:
     # TRANSFERS
 
     def pay(self, sender: int, receiver: int, amount: int) -> None:
-        """Move tinybars."""
         self._add(None, sender, -amount)
         self._add(None, receiver, amount)
 
@@ -54,7 +53,6 @@ class Transfers:
         return [*(units(token, amounts, approved=approved) for token, amounts in not_zero), *lists]
 
     def body(self, *, approved: bool = False) -> dict[str, Any]:
-        """Return the fields of a CryptoTransferTransactionBody."""
         hbars = transfer_list(self.hbars) if self.hbars else None
         return {"tokenTransfers": self.lists(approved=approved), "transfers": hbars}
 

@@ -12,7 +12,6 @@ ALL_SERIALS = -1  # in the record of a new treasury: all serials that the old on
 
 
 def amounts(moved: Mapping[int, int], *, approved: bool = False) -> list[Message]:
-    """Return the AccountAmounts of account -> amount; `approved` debits use an allowance."""
     return [
         {"accountID": of, "amount": amount, "is_approval": approved and amount < 0}
         for of, amount in moved.items()
@@ -39,7 +38,6 @@ def serials(token: int, moves: Iterable[Move], *, approved: bool = False) -> Mes
 
 
 def association(holder: int, token: int) -> Message:
-    """Return the TokenAssociation."""
     return {"account_id": holder, "token_id": token}
 
 
@@ -82,13 +80,11 @@ def assessed_fee(amount: int, token: int | None, collector: int, payers: Iterabl
 
 
 def pending_airdrop(key: AirdropKey, amount: int | None) -> Message:
-    """Return the PendingAirdropRecord of an amount, or of a serial."""
     record: Message = {"pending_airdrop_id": airdrop_id(key)}
     return record if amount is None else record | {"pending_airdrop_value": {"amount": amount}}
 
 
 def airdrop_id(key: AirdropKey) -> Message:
-    """Return the PendingAirdropId."""
     sender, receiver, token, serial = key
     parties = {"sender_id": sender, "receiver_id": receiver}
     if serial:

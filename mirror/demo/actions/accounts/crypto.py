@@ -39,7 +39,6 @@ def _amount(network: Network, most: int) -> int:
 
 
 def overdraw(network: Network) -> None:
-    """Pay more than the account holds, which fails and costs the fee."""
     payer, receiver = both(network.find_person(), network.find_person())
     amount = payer.balance + HBAR
     transfers = {payer.number: -amount, receiver.number: amount}

@@ -53,7 +53,6 @@ def memo_of(network: Network, holder: Account) -> str:
 
 
 def has_room(network: Network) -> bool:
-    """Return whether one more person may come."""
     return len(network.world.people) + len(network.world.hollow) < _MOST
 
 

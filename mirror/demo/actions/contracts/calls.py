@@ -70,7 +70,6 @@ def _count(network: Network, counter: Contract) -> None:
 
 
 def _reset(network: Network, counter: Contract) -> None:
-    """Reset a counter as its owner, or as another account."""
     is_owner = network.choose.random() < 0.5
     sender = required(sending.owner_of(network, counter) if is_owner else network.find_person())
     call(network, sender, counter, "reset()", gas=60_000)
@@ -135,7 +134,6 @@ def _fault(network: Network, faults: Contract) -> None:
 
 
 def pay_by_ethereum(network: Network) -> None:
-    """Pay hbars by an Ethereum transaction."""
     sender, receiver = both(sending.find_ethereum_sender(network), sending.find_payee(network))
     value = 1 + int(sender.balance * network.choose.random() ** 4 / 40)
     gas = network.choose.choice((21_000, 30_000))
@@ -143,14 +141,12 @@ def pay_by_ethereum(network: Network) -> None:
 
 
 def come_out_of_order(network: Network) -> None:
-    """Send an Ethereum transaction with a wrong nonce."""
     sender, coin = both(sending.find_ethereum_sender(network), sending.find_contract(network, "Coin"))
     data = call_data("transfer(address,uint256)", sender.address, COIN_UNIT)
     sending.out_of_order(network, sender, network.world.accounts[coin.number], data)
 
 
 def overdraw_by_ethereum(network: Network) -> None:
-    """Send an Ethereum transaction of more hbars than the sender has."""
     sending.beyond_means(network, *both(sending.find_ethereum_sender(network), sending.find_payee(network)))
 
 

@@ -64,7 +64,6 @@ def coins_of(coin: Contract, holder: Account) -> int:
 
 
 def _holder(network: Network, coin: Contract) -> Account | None:
-    """Return an account that holds some of a coin."""
     number = network.find(coin.parties)
     holder = None if number is None else network.world.accounts[number]
     return holder if holder and not holder.deleted and coins_of(coin, holder) else None
@@ -94,7 +93,6 @@ def _sell(network: Network, exchange: Contract) -> None:
 
 
 def _provide(network: Network, exchange: Contract) -> None:
-    """Provide an exchange with hbars and coins."""
     provider = _trader(network, exchange)
     require(provider.balance >= 200 * HBAR)
     coins = 1 + coins_of(_coin(network, exchange), provider) // 200

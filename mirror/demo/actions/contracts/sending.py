@@ -35,7 +35,6 @@ def wallet(number: int) -> EcdsaWallet:
 
 
 def signs_ethereum(sender: Account) -> bool:
-    """Return whether an account can send Ethereum transactions."""
     return sender.evm_address is not None and sender.evm_address == wallet(sender.number).evm_address
 
 
@@ -157,7 +156,6 @@ def _fail(network: Network, signed: SignedTransaction, result: str, **record: An
 
 
 def relay(network: Network) -> Account:
-    """Return the account that submits Ethereum transactions."""
     contracts = network.world.contracts
     if contracts.relay is None:
         opened = people.open_account(network, name="JSON-RPC relay", ecdsa=True)
@@ -215,7 +213,6 @@ def _use(network: Network, kind: str, ways: Mapping[Use, int]) -> None:
 
 
 def find_contract(network: Network, kind: str) -> Contract | None:
-    """Return a contract of a kind; None if there is none."""
     return network.find(network.world.contracts.of(kind))
 
 
@@ -264,7 +261,6 @@ def find_changeable(
 
 
 def submit_change(network: Network, contract: int, body: dict[str, Any], *, payer: int) -> None:
-    """Submit a ContractUpdate of a contract."""
     named = {"contractID": contract}
     network.submit("contractUpdateInstance", named | body, payer=payer, receipt=named)
 

@@ -42,7 +42,6 @@ def _join(network: Network, contract: Contract) -> None:
 
 
 def _deposit(network: Network, contract: Contract) -> None:
-    """Give it units of a token."""
     token = _token(network, lambda token: _keeps(token, contract))
     holder = traders.holder(network, token, other_than=(contract.number,))
     sender = network.world.accounts[holder]

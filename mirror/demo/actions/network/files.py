@@ -39,7 +39,6 @@ _PERMISSIONS = {"createAccount": "0-*", "cryptoTransfer": "0-*", "freeze": "2-58
 
 
 def begin(network: Network) -> None:
-    """Create the files with their first contents."""
     files = (
         (ADDRESS_BOOK, "Address book", address_book()),
         (NODE_DETAILS, "Node details", address_book()),
@@ -56,7 +55,6 @@ def begin(network: Network) -> None:
 
 
 def create(network: Network, number: int, memo: str) -> None:
-    """Create a file of the network, empty."""
     keys = key_list(Ed25519Wallet(SYSTEM_ADMIN).key)
     store(network, File(number, network.now, SYSTEM_ADMIN, keys, memo), b"", fee=0)
 

@@ -14,7 +14,6 @@ _GOSSIP_PORT, _GRPC_PORT, _PROXY_PORT = 50_111, 50_211, 443
 
 
 def begin(network: Network) -> None:
-    """Let the nodes that sign the stream join."""
     for node in nodes():
         name = f"Demo node {node.node_id}"
         _join(network, Node(node.node_id, network.now, node.account_id, b"", name), has_proxy=True)
@@ -44,7 +43,6 @@ def _join(network: Network, node: Node, *, has_proxy: bool) -> None:
 
 
 def _proxy(node_id: int) -> tuple[str, int]:
-    """Return the domain name and port of a node's web proxy."""
     return f"node{node_id}.demo.example.org", _PROXY_PORT
 
 
@@ -61,7 +59,6 @@ def create(network: Network) -> None:
 
 
 def update(network: Network) -> None:
-    """Change the description, account, key, reward, web proxy or registered nodes of a node."""
     node = _some(network)
     body: dict[str, Any] = {"node_id": node.node_id}
     operator = network.find_person(settled=True)
@@ -88,7 +85,6 @@ def update(network: Network) -> None:
 
 
 def delete(network: Network) -> None:
-    """Let a node leave."""
     node = _some(network)
     node.deleted = True
     network.submit("nodeDelete", {"node_id": node.node_id}, payer=SYSTEM_ADMIN, fee=0)

@@ -14,7 +14,6 @@ _DOMAIN = "demo.example.org"
 
 
 def create(network: Network) -> None:
-    """Register a node of a person."""
     owner, nodes = network.person(settled=True), network.world.nodes
     require(len(_living(network)) < _MOST_REGISTERED)
     node_id = nodes.next_registered_id
@@ -105,7 +104,6 @@ def _address(network: Network) -> bytes:
 
 
 def _messages(endpoints: Iterable[Endpoint]) -> list[dict[str, Any]]:
-    """Return the RegisteredServiceEndpoints."""
     return [
         {
             "domain_name" if isinstance(endpoint.host, str) else "ip_address": endpoint.host,

@@ -68,7 +68,6 @@ def _shares(network: Network, token: Token, sender: int, receivers: list[int]) -
 
 
 def claim(network: Network) -> None:
-    """Claim one or several airdrops."""
     tokens = network.world.tokens
     pending = [key for key in tokens.pending() if traders.able(network, key[1])]
     first = network.pick(pending)
@@ -86,7 +85,6 @@ def claim(network: Network) -> None:
 
 
 def cancel(network: Network) -> None:
-    """Cancel a pending airdrop."""
     pending = [key for key in network.world.tokens.pending() if traders.able(network, key[0])]
     cancelled = network.pick(pending)
     _end(network, "tokenCancelAirdrop", [cancelled], payer=cancelled[0])

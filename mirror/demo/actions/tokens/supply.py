@@ -14,7 +14,6 @@ _MOST_SUPPLY = 2**62
 
 
 def mint(network: Network) -> None:
-    """Mint more of a fungible token."""
     token = traders.token(network, lambda token: token.fungible and token.supply_key)
     amount = max(1, token.initial_supply // network.choose.randrange(5, 200))
     refusal = refusal_to_mint(token, amount)
@@ -24,7 +23,6 @@ def mint(network: Network) -> None:
 
 
 def mint_serials(network: Network) -> None:
-    """Mint new serials."""
     token = traders.token(
         network, lambda token: not token.fungible and token.supply_key and len(token.serials) < _MOST_SERIALS
     )

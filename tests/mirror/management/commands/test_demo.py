@@ -20,7 +20,7 @@ from mirror.demo import run as demo
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.demo.publish.serving import serve
-from mirror.demo.streams.blocks.wrapped import WrappingComposer
+from mirror.demo.streams.blocks.frame import WrappingComposer
 from network import bundled
 from tests.node import manage
 from tests.waiting import PATIENCE_SECONDS
