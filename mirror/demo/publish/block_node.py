@@ -42,7 +42,6 @@ class BlockNodeServer:
         self,
         port: int = 0,
         *,
-        most: int = 10_000,
         folder: BlockFolder | None = None,
         streams: int = _STREAMS,
         named_by: str = "",
@@ -55,7 +54,6 @@ class BlockNodeServer:
         self._published: dict[int, bytes] = {}
         self._folder = folder
         self._blocks: Mapping[int, bytes] = self._published if folder is None else folder
-        self._most = most
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._server = grpc.server(
@@ -92,11 +90,9 @@ class BlockNodeServer:
         self._server.stop(grace=None).wait()
 
     def publish(self, number: int, block: bytes) -> None:
-        """Serve a block, a serialized Block message, from now on; the oldest ones are forgotten."""
+        """Serve a block, a serialized Block message, from now on."""
         with self._changed:
             self._published[number] = block
-            while len(self._published) > self._most:
-                del self._published[min(self._published)]
             self._changed.notify_all()
 
     def look(self) -> None:

@@ -45,13 +45,9 @@ def serve(say: Say, folder: Path, port: int, stopping: threading.Event) -> None:
 
 
 def _missing(blocks: BlockFolder) -> str:
-    """Return which blocks between the first and the last one are missing, as the end of a sentence."""
+    """Return how many blocks between the first and the last one are missing, as the end of a sentence."""
     gaps = [(one + 1, other - 1) for one, other in pairwise(blocks) if other > one + 1]
     if not gaps:
         return ""
-    count, (first, last) = sum(last - first + 1 for first, last in gaps), gaps[0]
-    if count == 1:
-        return f", but block {first} is missing"
-    if len(gaps) == 1:
-        return f", but the blocks {first} to {last} are missing"
-    return f", but {count:,} blocks are missing, from block {first} on"
+    count = sum(last - first + 1 for first, last in gaps)
+    return f" (missing: {count:,}, from block {gaps[0][0]} on)"
