@@ -12,7 +12,7 @@ from mirror.demo.evm.system_contracts import SystemCallRequest
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.contracts import Result
-from mirror.demo.world.messages import amounts, association, pending_airdrop, units
+from mirror.demo.world.messages import amounts, association, pending_airdrop, token_creation, units
 from mirror.demo.world.schedules import Schedule
 from mirror.demo.world.tokens import Relationship, Token
 
@@ -131,18 +131,8 @@ class _Child:
         token.relationships[treasury] = Relationship(at, False, None, None, at, supply)
         self._world.tokens.issued[number] = token
         self._world.bound.add(treasury)
-        body = {
-            "name": name,
-            "symbol": symbol,
-            "decimals": decimals,
-            "initialSupply": supply,
-            "treasury": treasury,
-            "memo": memo,
-            "autoRenewAccount": treasury,
-            "autoRenewPeriod": period,
-        }
         self._submit(
-            *("tokenCreation", body, {"tokenID": number}),
+            *("tokenCreation", token_creation(token), {"tokenID": number}),
             tokenTransferLists=[units(number, {treasury: supply})],
             automatic_token_associations=[association(treasury, number)],
         )

@@ -77,6 +77,13 @@ def wallet_of(number: int, key: bytes | None) -> Wallet | None:
     return next((wallet for wallet in wallets if wallet.key == key), None)
 
 
+def two_of(*keys: bytes) -> bytes:
+    """Return the serialized threshold key of these keys, of which any two sign."""
+    listed = {"keys": [Key.FromString(key) for key in keys]}
+    threshold: bytes = Key(thresholdKey={"threshold": 2, "keys": listed}).SerializeToString()
+    return threshold
+
+
 def secret(*words: object) -> bytes:
     """Return 32 bytes that follow from words."""
     return sha256(" ".join(map(str, ("demo", *words))).encode()).digest()

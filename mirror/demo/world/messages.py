@@ -3,12 +3,25 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mirror.demo.world.tokens import AirdropKey, CustomFee, FixedFee, FractionalFee
+from mirror.demo.world.tokens import AirdropKey, CustomFee, FixedFee, FractionalFee, Token
 
 Move = tuple[int, int | None, int | None]  # serial, sender, receiver
 Message = dict[str, Any]
 
 ALL_SERIALS = -1  # in the record of a new treasury: all serials that the old one owned
+
+
+# Attribute of Token -> field of the transaction bodies.
+KEY_FIELDS = {
+    "admin_key": "adminKey",
+    "fee_schedule_key": "fee_schedule_key",
+    "freeze_key": "freezeKey",
+    "kyc_key": "kycKey",
+    "metadata_key": "metadata_key",
+    "pause_key": "pause_key",
+    "supply_key": "supplyKey",
+    "wipe_key": "wipeKey",
+}
 
 
 def amounts(moved: Mapping[int, int], *, approved: bool = False) -> list[Message]:
@@ -39,6 +52,28 @@ def serials(token: int, moves: Iterable[Move], *, approved: bool = False) -> Mes
 
 def association(holder: int, token: int) -> Message:
     return {"account_id": holder, "token_id": token}
+
+
+def token_creation(created: Token) -> Message:
+    """Return the TokenCreateTransactionBody of a new token."""
+    return {
+        "name": created.name,
+        "symbol": created.symbol,
+        "decimals": created.decimals,
+        "initialSupply": created.initial_supply,
+        "treasury": created.treasury,
+        "tokenType": "FUNGIBLE_COMMON" if created.fungible else "NON_FUNGIBLE_UNIQUE",
+        "supplyType": "FINITE" if created.finite else "INFINITE",
+        "maxSupply": created.max_supply,
+        "freezeDefault": created.freeze_default,
+        "memo": created.memo,
+        "metadata": created.metadata,
+        "custom_fees": [custom_fee(fee, created.number) for fee in created.fees],
+        **{name: getattr(created, key) for key, name in KEY_FIELDS.items()},
+        "autoRenewAccount": created.auto_renew_account,
+        "autoRenewPeriod": created.auto_renew_period,
+        "expiry": created.expiration,
+    }
 
 
 def custom_fee(fee: CustomFee, token: int) -> Message:

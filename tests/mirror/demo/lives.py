@@ -6,12 +6,12 @@ from typing import Any
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import batches, files, schedules, topics
 from mirror.demo.actions.accounts import crypto, hollow, staking
-from mirror.demo.actions.network import genesis, nodes, registered, system
+from mirror.demo.actions.network import genesis, nodes, system
 from mirror.demo.network import Network
 from mirror.demo.publish.history import wait
 from mirror.demo.streams.record_files import Block, ComposedTransaction
 
-MODULES = (batches, crypto, files, hollow, nodes, registered, schedules, staking, system, topics)
+MODULES = (batches, crypto, files, hollow, nodes, schedules, staking, system, topics)
 HOUR = 3_600 * NANOS_PER_SECOND
 
 

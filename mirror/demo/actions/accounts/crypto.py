@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from mirror.core.values.hapi.messages import Key
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions.accounts import people
-from mirror.demo.keys.wallet import Ed25519Wallet
+from mirror.demo.keys.wallet import Ed25519Wallet, two_of
 from mirror.demo.network import Network, NotPossible, both, require, weighted
 from mirror.demo.streams.record_files import TREASURY
 from mirror.demo.world.accounts import HBAR, Account
@@ -92,9 +91,7 @@ def _other_key(network: Network, changed: Account) -> bytes:
     """Return another serialized key for an account: its spare one, its first one, or any two of three."""
     first, spare, third = (Ed25519Wallet(changed.number, *word).key for word in ((), ("spare",), ("third",)))
     if network.choose.random() < 0.25:
-        keys = [Key.FromString(key) for key in (first, spare, third)]
-        threshold: bytes = Key(thresholdKey={"threshold": 2, "keys": {"keys": keys}}).SerializeToString()
-        return threshold
+        return two_of(first, spare, third)
     return first if changed.key == spare else spare
 
 

@@ -10,40 +10,33 @@ _NO_NODE = -1
 
 
 def stake(network: Network) -> None:
-    """Stake to a node or to another account, or stop staking."""
-    (way,) = network.choose.choices((_stake_to_node, _stake_to_account, _stop_staking), (4, 2, 1))
-    way(network)
+    """Stake to a node, sometimes without reward, or to another account, which earns it; or stop staking."""
+    (way,) = network.choose.choices(("node", "account", "none"), (4, 2, 1))
+    node, account = None, None
+    body: dict[str, Any] = {}
+    if way == "node":
+        staker, node = network.person(), network.choose.choice(nodes()).node_id
+        body["staked_node_id"], decline = node, network.choose.random() < 0.1
+        if decline is not staker.decline_reward:
+            staker.decline_reward = body["decline_reward"] = decline
+    elif way == "account":
+        staker, stakee = both(network.find_person(), network.find_person(settled=True))
+        account = body["staked_account_id"] = stakee.number
+        network.world.bound.add(account)
+    else:
+        staking = [each for each in network.world.living() if _is_staking(each)]
+        staker = network.pick([each for each in staking if network.can_pay(each.number)])
+        to_node = staker.staked_account_id is None
+        body |= {"staked_node_id": _NO_NODE} if to_node else {"staked_account_id": 0}
+    at = network.now
+    # The reward earned before is paid with the change.
+    network.submit("cryptoUpdateAccount", {"accountIDToUpdate": staker.number, **body}, payer=staker.number)
+    network.world.staking.restart(staker, at)
+    staker.staked_node_id, staker.staked_account_id = node, account
 
 
-def _stake_to_node(network: Network) -> None:
-    """Stake to a node, sometimes without reward."""
-    staker, node = network.person(), network.choose.choice(nodes()).node_id
-    decline = network.choose.random() < 0.1
-    body: dict[str, Any] = {"staked_node_id": node}
-    if decline is not staker.decline_reward:
-        body["decline_reward"] = decline
-    _change(network, staker, body)
-    staker.staked_node_id, staker.staked_account_id, staker.decline_reward = node, None, decline
-
-
-def _stake_to_account(network: Network) -> None:
-    """Stake to another account, which earns the reward."""
-    staker, stakee = both(network.find_person(), network.find_person(settled=True))
-    _change(network, staker, {"staked_account_id": stakee.number})
-    staker.staked_node_id, staker.staked_account_id = None, stakee.number
-    network.world.bound.add(stakee.number)
-
-
-def _stop_staking(network: Network) -> None:
-    stakers = [
-        staker
-        for staker in network.world.living()
-        if (staker.staked_node_id is not None or staker.staked_account_id) and network.can_pay(staker.number)
-    ]
-    staker = network.pick(stakers)
-    to_node = staker.staked_account_id is None
-    _change(network, staker, {"staked_node_id": _NO_NODE} if to_node else {"staked_account_id": 0})
-    staker.staked_node_id = staker.staked_account_id = None
+def _is_staking(account: Account) -> bool:
+    return account.staked_node_id is not None or bool(account.staked_account_id)
 
 
 def stake_in_vain(network: Network) -> None:
@@ -54,13 +47,6 @@ def stake_in_vain(network: Network) -> None:
     else:
         body, result = {"staked_account_id": staker}, "SELF_STAKING_IS_NOT_ALLOWED"
     network.submit("cryptoUpdateAccount", {"accountIDToUpdate": staker, **body}, payer=staker, result=result)
-
-
-def _change(network: Network, staker: Account, body: dict[str, Any]) -> None:
-    """Submit the change. The reward earned before is paid with it."""
-    at = network.now
-    network.submit("cryptoUpdateAccount", {"accountIDToUpdate": staker.number, **body}, payer=staker.number)
-    network.world.staking.restart(staker, at)
 
 
 ACTIONS = weighted((1, stake), (0, stake_in_vain))

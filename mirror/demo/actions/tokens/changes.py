@@ -7,12 +7,10 @@ from mirror.core.values.hapi.messages import Key, KeyList
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions.tokens.issuing import YEAR, deletable, key_for, may_last
 from mirror.demo.network import Network, Refused, require, weighted
-from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.recipes import KEY_FIELDS
 from mirror.demo.tokens.transfers import begin_relationship, can_associate
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
-from mirror.demo.world.messages import ALL_SERIALS, association, custom_fee, serials, units
+from mirror.demo.world.messages import ALL_SERIALS, KEY_FIELDS, association, custom_fee, serials, units
 from mirror.demo.world.tokens import Token
 
 _FEWEST_LIVING = 10
@@ -109,10 +107,10 @@ def _may_succeed(network: Network, token: Token, successor: int) -> bool:
 def change_fees(network: Network) -> None:
     """Replace the custom fees of a token, sometimes by none."""
     token = traders.token(network, lambda token: token.fee_schedule_key and not token.is_currency)
-    kinds = network.choose.sample(token_fees.kinds_of(token), network.choose.choice((0, 1, 1, 2)))
+    kinds = network.choose.sample(recipes.kinds_of_fees(token), network.choose.choice((0, 1, 1, 2)))
     if any(kind.startswith("fractional") for kind in kinds):
         kinds = kinds[:1]
-    fees = token_fees.choose(network, token, tuple(kinds))
+    fees = recipes.chosen_fees(network, token, tuple(kinds))
     refusal = None if fees or token.fees else "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES"
     if token.paused:
         refusal = "TOKEN_IS_PAUSED"

@@ -1,16 +1,12 @@
 """Issuing tokens, and the keys they get."""
 
-from typing import Any
-
-from mirror.core.values.hapi.messages import Key, KeyList, ThresholdKey
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet
+from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, two_of
 from mirror.demo.network import Network, require, weighted
-from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.recipes import KEY_FIELDS, RECIPES, Recipe
+from mirror.demo.tokens.recipes import RECIPES, Recipe
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
-from mirror.demo.world.messages import association, custom_fee, units
+from mirror.demo.world.messages import association, token_creation, units
 from mirror.demo.world.tokens import Relationship, Token
 
 FIRST_TOKENS = len(RECIPES)
@@ -25,7 +21,7 @@ def create(network: Network) -> None:
     at, number = network.now, network.new_number()
     created = _new_token(network, number, treasury)
     network.world.tokens.issued[number] = created
-    holders = dict.fromkeys((treasury, *token_fees.own_collectors(created)))
+    holders = dict.fromkeys((treasury, *recipes.own_collectors(created)))
     frozen, kyc = False if created.freeze_key else None, True if created.kyc_key else None
     for holder in holders:
         created.relationships[holder] = Relationship(at, False, frozen, kyc, balance_timestamp=at)
@@ -36,7 +32,7 @@ def create(network: Network) -> None:
         "automatic_token_associations": [association(holder, number) for holder in holders],
     }
     receipt = {"tokenID": number}
-    network.submit("tokenCreation", _creation(created), payer=treasury, receipt=receipt, record=record)
+    network.submit("tokenCreation", token_creation(created), payer=treasury, receipt=receipt, record=record)
 
 
 def _new_token(network: Network, number: int, treasury: int) -> Token:
@@ -65,7 +61,7 @@ def _new_token(network: Network, number: int, treasury: int) -> Token:
         created.auto_renew_account, created.auto_renew_period = treasury, AUTO_RENEW_PERIOD
     else:
         created.expiration = (at // NANOS_PER_SECOND + YEAR) * NANOS_PER_SECOND
-    created.fees = token_fees.choose(network, created, recipe.fees)
+    created.fees = recipes.chosen_fees(network, created, recipe.fees)
     return created
 
 
@@ -83,27 +79,6 @@ def deletable(token: Token) -> bool:
     return token.admin_key is not None and not token.is_currency
 
 
-def _creation(created: Token) -> dict[str, Any]:
-    return {
-        "name": created.name,
-        "symbol": created.symbol,
-        "decimals": created.decimals,
-        "initialSupply": created.initial_supply,
-        "treasury": created.treasury,
-        "tokenType": "FUNGIBLE_COMMON" if created.fungible else "NON_FUNGIBLE_UNIQUE",
-        "supplyType": "FINITE" if created.finite else "INFINITE",
-        "maxSupply": created.max_supply,
-        "freezeDefault": created.freeze_default,
-        "memo": created.memo,
-        "metadata": created.metadata,
-        "custom_fees": [custom_fee(fee, created.number) for fee in created.fees],
-        **{name: getattr(created, key) for key, name in KEY_FIELDS.items()},
-        "autoRenewAccount": created.auto_renew_account,
-        "autoRenewPeriod": created.auto_renew_period,
-        "expiry": created.expiration,
-    }
-
-
 def key_for(network: Network, token: Token, name: str) -> bytes:
     """Return the key called `name` for a token: mostly the treasury's, else a new one or a threshold key."""
     own = Ed25519Wallet(token.number, name, network.now)
@@ -112,9 +87,7 @@ def key_for(network: Network, token: Token, name: str) -> bytes:
             return EcdsaWallet(token.number, name, network.now).key
         case 1:
             others = [Ed25519Wallet(token.number, name, place).key for place in range(2)]
-            keys = KeyList(keys=[Key.FromString(key) for key in (own.key, *others)])
-            several: bytes = Key(thresholdKey=ThresholdKey(threshold=2, keys=keys)).SerializeToString()
-            return several
+            return two_of(own.key, *others)
         case 2 | 3 | 4:
             return own.key
     return network.world.accounts[token.treasury].key or own.key

@@ -7,7 +7,7 @@ from eth.vm.forks.cancun.transactions import CancunTransactionBuilder
 
 from mirror.core.values import entity_id, log_bloom
 from mirror.demo.actions.accounts import crypto
-from mirror.demo.actions.contracts import calls, coins, deploying, hooks
+from mirror.demo.actions.contracts import calls, deploying, hooks
 from mirror.demo.actions.network import genesis
 from mirror.demo.network import Network
 from tests.ledger.ingest.load import load, stored
@@ -15,7 +15,6 @@ from tests.ledger.ingest.load import load, stored
 ACTIONS = (
     *crypto.ACTIONS,
     *deploying.ACTIONS,
-    *coins.ACTIONS,
     *calls.ACTIONS,
     *hooks.ACTIONS,
 )
