@@ -4,8 +4,7 @@ A Composer takes transactions in consensus order and closes them into blocks, as
 transaction hashes, running hash, sidecar hashes and node signatures follow the network's rules.
 
     composer = Composer(nodes=signing_nodes(1))
-    composer.crypto_create(1001, initial_balance=100)
-    composer.crypto_transfer({1001: -5, 1002: 5}, payer=1001)
+    composer.transaction(body, record, payer=1001, transfers={1001: -5, 1002: 5})
     composer.block().write(folder)
 
 The same calls with the same nodes give the same bytes.
@@ -15,7 +14,6 @@ import gzip
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from struct import Struct
@@ -55,13 +53,6 @@ _ITEMS = messages.RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
 _SHA_384 = 1  # enum HashAlgorithm
 _SIDECAR_TYPES = {"state_changes": 1, "actions": 2, "bytecode": 3}  # field -> enum SidecarType
 _LENGTH = Struct(">i")
-
-
-class Layout(Enum):
-    """The layout of a bucket: `recordstreams/record0.0.3/` or `<network>/<shard>/<nodeId>/record/`."""
-
-    ACCOUNT_ID = "account-id"
-    NODE_ID = "node-id"
 
 
 def account_folder(node: SigningNode) -> str:
@@ -130,15 +121,13 @@ class Block:
     def signature(self, node: SigningNode) -> bytes:
         return signature_file(node, self.file_hash, self.metadata_hash)
 
-    def write(self, folder: Path, *, layout: Layout = Layout.ACCOUNT_ID, network: str = "demo") -> None:
+    def write(self, folder: Path, of_node: Callable[[SigningNode], str] = account_folder) -> None:
         """Write the files of every node below the bucket `folder`, or right into it if there are no nodes."""
         files = {self.name: self.data}
         files |= {f"{names.SIDECAR_FOLDER}/{name}": data for name, data in self.sidecars.items()}
         for node in self.nodes:
-            of_node = f"{network}/0/{node.node_id}/record"
-            if layout is Layout.ACCOUNT_ID:
-                of_node = account_folder(node)
-            write_files(folder / of_node, files | {names.signature_name(self.name): self.signature(node)})
+            signature = {names.signature_name(self.name): self.signature(node)}
+            write_files(folder / of_node(node), files | signature)
         if not self.nodes:
             write_files(folder, files)
 
@@ -245,52 +234,6 @@ class Composer:
         self._sidecar_records += sidecars
         self.consensus_timestamp = at + self._interval
         return composed
-
-    def crypto_transfer(
-        self, moved: Mapping[int, int], **options: Unpack[TransactionOptions]
-    ) -> ComposedTransaction:
-        """Move tinybars: account -> amount, with a sum of zero. Options are those of `transaction`."""
-        options["transfers"] = moved
-        body = messages.CryptoTransferTransactionBody(transfers=transfer_list(moved))
-        return self.transaction(messages.TransactionBody(cryptoTransfer=body), **options)
-
-    def crypto_create(
-        self,
-        created: int,
-        *,
-        initial_balance: int = 0,
-        create: Any = None,
-        **options: Unpack[TransactionOptions],
-    ) -> ComposedTransaction:
-        """Create the account `created`. `create` is a CryptoCreateTransactionBody with other fields."""
-        body = messages.CryptoCreateTransactionBody() if create is None else create
-        body.initialBalance = initial_balance
-        record = messages.TransactionRecord(receipt=messages.TransactionReceipt(accountID=account(created)))
-        if initial_balance:
-            payer = options.get("payer", TREASURY)
-            options["transfers"] = {payer: -initial_balance, created: initial_balance}
-        return self.transaction(messages.TransactionBody(cryptoCreateAccount=body), record, **options)
-
-    def crypto_update(
-        self, updated: int, update: Any, **options: Unpack[TransactionOptions]
-    ) -> ComposedTransaction:
-        """Change the account `updated` by the CryptoUpdateTransactionBody `update`."""
-        update.accountIDToUpdate.CopyFrom(account(updated))
-        return self.transaction(messages.TransactionBody(cryptoUpdateAccount=update), **options)
-
-    def crypto_delete(
-        self,
-        deleted: int,
-        *,
-        transfer_to: int = TREASURY,
-        balance: int = 0,
-        **options: Unpack[TransactionOptions],
-    ) -> ComposedTransaction:
-        """Delete the account `deleted`, whose `balance` goes to `transfer_to`."""
-        body = {"deleteAccountID": account(deleted), "transferAccountID": account(transfer_to)}
-        if balance:
-            options["transfers"] = {deleted: -balance, transfer_to: balance}
-        return self.transaction(messages.TransactionBody(cryptoDelete=body), **options)
 
     def block(self) -> Block:
         """Close the transactions since the last call into a block; without any it is empty."""
