@@ -9,6 +9,7 @@ from mirror.demo.actions.files import find_file
 from mirror.demo.actions.topics import receipt as message_receipt
 from mirror.demo.actions.topics import text
 from mirror.demo.network import Network, both, require, required, weighted
+from mirror.demo.streams.plain import serialized
 from mirror.demo.streams.record_files import timestamp, transfer_list
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.files import APPEND, Change
@@ -98,8 +99,7 @@ def _envelope(network: Network, inner: Inner, operator: Account) -> dict[str, An
 
 
 def _signed(body: Any) -> bytes:
-    serialized: bytes = SignedTransaction(bodyBytes=body.SerializeToString()).SerializeToString()
-    return serialized
+    return serialized(SignedTransaction, {"bodyBytes": body.SerializeToString()})
 
 
 # INNER TRANSACTIONS

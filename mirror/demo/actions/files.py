@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
-from mirror.core.values.hapi.messages import Key, KeyList
+from mirror.core.values.hapi.messages import KeyList
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.network import Network, NotPossible, required, weighted
+from mirror.demo.streams.plain import serialized
 from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
 
 _MOST_FILES = 60
@@ -47,8 +48,7 @@ def remove(network: Network, file: File) -> None:
 
 
 def key_list(key: bytes) -> bytes:
-    keys: bytes = KeyList(keys=[Key.FromString(key)]).SerializeToString()
-    return keys
+    return serialized(KeyList, {"keys": [key]})
 
 
 def append(network: Network) -> None:

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from mirror.core.values.alias import evm_address_of_key
 from mirror.core.values.hapi.messages import Key, SignatureMap
 from mirror.core.values.hashes import keccak256
+from mirror.demo.streams.plain import serialized
 
 NO_KEY = b"\x32\x00"  # a Key with an empty list, which removes a key
 
@@ -23,8 +24,7 @@ class Wallet(ABC):
     @property
     def key(self) -> bytes:
         """Return the serialized Key."""
-        serialized: bytes = Key(**{self.kind: self.public}).SerializeToString()
-        return serialized
+        return serialized(Key, {self.kind: self.public})
 
     @abstractmethod
     def signature(self, message: bytes) -> bytes:
@@ -79,9 +79,7 @@ def wallet_of(number: int, key: bytes | None) -> Wallet | None:
 
 def two_of(*keys: bytes) -> bytes:
     """Return the serialized threshold key of these keys, of which any two sign."""
-    listed = {"keys": [Key.FromString(key) for key in keys]}
-    threshold: bytes = Key(thresholdKey={"threshold": 2, "keys": listed}).SerializeToString()
-    return threshold
+    return serialized(Key, {"thresholdKey": {"threshold": 2, "keys": {"keys": keys}}})
 
 
 def secret(*words: object) -> bytes:

@@ -5,7 +5,7 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import Key, KeyList
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.actions.tokens.issuing import YEAR, deletable, key_for, may_last
+from mirror.demo.actions.tokens.supply import YEAR, deletable, key_for, may_last
 from mirror.demo.network import Network, Refused, require, weighted
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.transfers import begin_relationship, can_associate
