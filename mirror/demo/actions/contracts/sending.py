@@ -198,18 +198,18 @@ def _body(signed: SignedTransaction, file: int | None) -> dict[str, Any]:
 
 
 # CONTRACTS AND PARTIES
-Use = Callable[[Network, Contract], None]
+Use = Callable[[Network, Contract, str], None]
 
 
-def uses(weight: int, kind: str, ways: Mapping[Use, int]) -> Action:
+def uses(weight: int, kind: str, use: Use, ways: Mapping[str, int]) -> Action:
     """Return the action of using a contract of a kind in one of several ways, by their weights."""
-    return Action(partial(_use, kind=kind, ways=ways), weight)
+    return Action(partial(_use, kind=kind, use=use, ways=ways), weight)
 
 
-def _use(network: Network, kind: str, ways: Mapping[Use, int]) -> None:
+def _use(network: Network, kind: str, use: Use, ways: Mapping[str, int]) -> None:
     contract = find_contract(network, kind)
     (way,) = network.choose.choices(list(ways), list(ways.values()))
-    way(network, required(contract))
+    use(network, required(contract), way)
 
 
 def find_contract(network: Network, kind: str) -> Contract | None:

@@ -12,7 +12,7 @@ from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import schedules
 from mirror.demo.actions.contracts import sending
-from mirror.demo.actions.contracts.sending import Use, call, find_contract, uses
+from mirror.demo.actions.contracts.sending import call, find_contract, uses
 from mirror.demo.evm import system_contracts
 from mirror.demo.evm.run import place
 from mirror.demo.network import Network, both, require, required, weighted
@@ -184,15 +184,21 @@ def _keeps(token: Token, contract: Contract) -> bool:
     return _is_plain(token) and not token.refusal(contract.number)
 
 
-_WAYS: dict[Use, int] = {
-    _join: 3,
-    _deposit: 5,
-    _withdraw: 4,
-    _issue: 1,
-    _drop: 3,
-    _remind: 1,
-    _quote: 2,
-    _draw: 1,
+_WAYS: dict[str, tuple[int, Callable[[Network, Contract], None]]] = {
+    "join": (3, _join),
+    "deposit": (5, _deposit),
+    "withdraw": (4, _withdraw),
+    "issue": (1, _issue),
+    "drop": (3, _drop),
+    "remind": (1, _remind),
+    "quote": (2, _quote),
+    "draw": (1, _draw),
 }
-_STEWARD = uses(2, "Steward", _WAYS)
+
+
+def _use_steward(network: Network, contract: Contract, way: str) -> None:
+    _WAYS[way][1](network, contract)
+
+
+_STEWARD = uses(2, "Steward", _use_steward, {way: weight for way, (weight, _) in _WAYS.items()})
 ACTIONS = (*weighted((1, take)), _STEWARD)
