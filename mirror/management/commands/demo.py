@@ -114,7 +114,7 @@ class Command(NodeCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["serve_blocks"]:
             # Imported here, as gRPC takes memory and time that the stream needs not.
-            from mirror.demo.publish.serving import serve
+            from mirror.demo.publish.block_node import serve
 
             serve(self.say, options["serve_blocks"], options["port"], signals.stop_event())
             return

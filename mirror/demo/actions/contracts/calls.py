@@ -237,7 +237,8 @@ def pay_by_ethereum(network: Network) -> None:
 
 
 def come_out_of_order(network: Network) -> None:
-    sender, coin = both(sending.find_ethereum_sender(network), sending.find_contract(network, "Coin"))
+    found = network.world.contracts.of("Coin")
+    sender, coin = both(sending.find_ethereum_sender(network), network.find(found))
     data = call_data("transfer(address,uint256)", sender.address, COIN_UNIT)
     sending.out_of_order(network, sender, network.world.accounts[coin.number], data)
 
@@ -267,7 +268,8 @@ def delegate_by_ethereum(network: Network) -> None:
 
     Record files have no state of accounts, so a child transaction has the delegation.
     """
-    sender, counter = both(sending.find_ethereum_sender(network), sending.find_contract(network, "Counter"))
+    found = network.world.contracts.of("Counter")
+    sender, counter = both(sending.find_ethereum_sender(network), network.find(found))
     called, gas = network.world.accounts[counter.number], 120_000
     require(sending.can_pay(sender, gas))
     data = call_data("increment()")

@@ -207,13 +207,9 @@ def uses(weight: int, kind: str, use: Use, ways: Mapping[str, int]) -> Action:
 
 
 def _use(network: Network, kind: str, use: Use, ways: Mapping[str, int]) -> None:
-    contract = find_contract(network, kind)
+    contract = network.find(network.world.contracts.of(kind))
     (way,) = network.choose.choices(list(ways), list(ways.values()))
     use(network, required(contract), way)
-
-
-def find_contract(network: Network, kind: str) -> Contract | None:
-    return network.find(network.world.contracts.of(kind))
 
 
 def owner_of(network: Network, contract: Contract) -> Account | None:

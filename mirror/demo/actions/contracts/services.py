@@ -12,7 +12,7 @@ from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import schedules
 from mirror.demo.actions.contracts import sending
-from mirror.demo.actions.contracts.sending import call, find_contract, uses
+from mirror.demo.actions.contracts.sending import call, uses
 from mirror.demo.evm import system_contracts
 from mirror.demo.evm.run import place
 from mirror.demo.network import Network, both, require, required, weighted
@@ -35,7 +35,7 @@ _NAMES = (("Steward's Mark", "MARK"), ("Pantry Voucher", "PNTR"), ("Cellar Share
 # TILLS
 def take(network: Network) -> None:
     """Take units or hbars of an owner by a till, which is granted an allowance first if it has none."""
-    till, taker = both(find_contract(network, "Till"), network.find_person(settled=True))
+    till, taker = both(network.find(network.world.contracts.of("Till")), network.find_person(settled=True))
     require(sending.can_pay(taker, _GAS))
     if network.choose.random() < _HBARS_SHARE:
         _take_hbars(network, till, taker)

@@ -7,8 +7,7 @@ import pytest
 
 from mirror.core.config.errors import OperatorError
 from mirror.demo.publish.block_folder import BlockFolder
-from mirror.demo.publish.block_node import BlockNodeServer
-from mirror.demo.publish.serving import serve
+from mirror.demo.publish.block_node import BlockNodeServer, serve
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ import pytest
 from mirror.core.values.hapi.result_codes import NUMBERS
 from mirror.demo.actions.accounts import allowances, crypto
 from mirror.demo.actions.network import genesis
-from mirror.demo.actions.tokens import changes, relationships, supply, transfers
+from mirror.demo.actions.tokens import changes, supply, transfers
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import Block
 from mirror.demo.world.world import World
 
 ACTIONS = (
-    *(*crypto.ACTIONS, *supply.ISSUING, *changes.ACTIONS, *supply.ACTIONS, *relationships.ACTIONS),
+    *(*crypto.ACTIONS, *supply.ISSUING, *changes.ACTIONS, *supply.ACTIONS, *changes.RELATIONSHIPS),
     *(*transfers.ACTIONS, *allowances.ACTIONS, *transfers.AIRDROPS),
 )
 TYPES = {

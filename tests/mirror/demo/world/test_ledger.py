@@ -17,7 +17,7 @@ ADDRESS_BOOKS = (101, 102)
 
 
 def balances_match(network: Network) -> None:
-    balances = dict(stored("entity", "id, balance", "type = 'ACCOUNT'"))
+    balances: dict[int, int] = dict(stored("entity", "id, balance", "type = 'ACCOUNT'"))
     assert balances == {number: one.balance for number, one in network.world.accounts.items()}
     assert sum(balances.values()) == genesis.SUPPLY
 

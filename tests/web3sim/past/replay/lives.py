@@ -3,14 +3,14 @@
 from mirror.demo.actions.accounts import crypto
 from mirror.demo.actions.contracts import calls, deploying, services
 from mirror.demo.actions.network import genesis
-from mirror.demo.actions.tokens import relationships, supply
+from mirror.demo.actions.tokens import changes, supply
 from mirror.demo.network import Action, Network
 from mirror.demo.streams.record_files import Block
 
 ACTIONS = (
     *(*crypto.ACTIONS, *deploying.ACTIONS, *calls.ACTIONS),
     # What stewards and tills keep and move.
-    *(Action(supply.create, 1), Action(relationships.associate, 2)),
+    *(Action(supply.create, 1), Action(changes.associate, 2)),
     *(Action(services.steward, 6), Action(services.take, 2)),
 )
 
