@@ -201,7 +201,6 @@ class Network:
         heapq.heappush(self._due, (time, self._planned, event))
 
     def run_due_events(self) -> None:
-        """Call the events that are due."""
         while self._due and self._due[0][0] <= self.now:
             _, _, event = heapq.heappop(self._due)
             event(self)

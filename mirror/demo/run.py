@@ -3,7 +3,7 @@
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -100,17 +100,10 @@ def load(say: Say, maker: Maker | None = None) -> None:
     if stored and (not folder().is_dir() or publisher.is_loaded(stored)):
         return
     began = time.monotonic()
-    with ExitStack() as ending:
-        files: Iterable[StreamFile]
-        if maker is None and publisher.complete:
-            files = publisher.all_published()
-        else:
+    with nullcontext(maker) if maker else made_ahead() as making:
+        if making:
             say(f"Making a demo network with hours of history in {folder()} and loading it.")
-            if maker is None:
-                with signals.held():
-                    maker = Maker(publisher)
-                    ending.callback(maker.end)
-            files = maker.files()
+        files: Iterable[StreamFile] = making.files() if making else publisher.all_published()
         with FileDisplay("Loading", config.value("demo.blocks"), say) as display:
             done = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
     # Threshold signatures don't name their signers.

@@ -24,10 +24,10 @@ from typing import Any
 
 import psycopg
 
-from mirror.demo.streams.record_files import Composer
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.installation import PORT, place
 from mirror.node.postgres.server import in_use
+from tests.composing import Composer
 from tests.signing import signing_nodes
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ledger.stream.record.item import HapiVersion
 from mirror.core.values.hapi.messages import CryptoUpdateTransactionBody
-from mirror.demo.streams.record_files import TREASURY, Block, Composer
+from mirror.demo.streams.record_files import TREASURY, Block
+from tests.composing import Composer
 from tests.contracts.compose import ContractStream, change, contract, function_result, log, state
 from tests.tokens.compose import TokenStream, serials, units
 

@@ -16,7 +16,8 @@ from mirror.core.values.hapi.messages import (
     TransactionRecord,
     TransactionSidecarRecord,
 )
-from mirror.demo.streams.record_files import Composer, account, timestamp
+from mirror.demo.streams.record_files import account, timestamp
+from tests.composing import Composer
 
 CALLER, CONTRACT, OTHER, FILE = 1001, 2001, 2002, 3001
 TOPIC = bytes(31) + b"\7"

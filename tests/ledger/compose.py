@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mirror.core.values.hapi.messages import TransactionBody, TransactionRecord
-from mirror.demo.streams.record_files import Composer
+from tests.composing import Composer
 
 KEY = {"ed25519": bytes(range(32))}
 OTHER_KEY = {"ed25519": bytes(range(1, 33))}

@@ -12,7 +12,8 @@ from mirror.core.values.hapi.messages import (
     TransactionReceipt,
     TransactionRecord,
 )
-from mirror.demo.streams.record_files import TREASURY, Composer, account
+from mirror.demo.streams.record_files import TREASURY, account
+from tests.composing import Composer
 
 KEY = {"ed25519": bytes(range(32))}
 OTHER_KEY = {"ed25519": bytes(range(1, 33))}

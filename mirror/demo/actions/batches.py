@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mirror.core.values.hapi.messages import SignedTransaction
-from mirror.demo.actions import texts
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.files import find_file
 from mirror.demo.actions.topics import receipt as message_receipt
-from mirror.demo.network import Network, NotPossible, both, weighted
+from mirror.demo.actions.topics import text
+from mirror.demo.network import Network, both, require, required, weighted
+from mirror.demo.streams.plain import serialized
 from mirror.demo.streams.record_files import timestamp, transfer_list
-from mirror.demo.world.accounts import HBAR
+from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.files import APPEND, Change
 
 _DURATION = 120  # seconds
@@ -27,67 +28,52 @@ class Inner(NamedTuple):
 
 
 def happen_together(network: Network) -> None:
-    """Submit a batch of two to four transactions."""
     batch = _make(network, network.choose.randrange(2, 5))
     operator = network.person()
-    if operator.key is None or len(batch) < 2:
-        raise NotPossible
-    _submit(network, operator.number, operator.key, batch)
+    require(operator.key and len(batch) > 1)
+    _submit(network, operator, batch)
 
 
 def fail_together(network: Network) -> None:
-    """Submit a batch that fails, mostly by one of its transactions."""
+    """Submit a batch that fails: mostly by its last transaction, which reverts the others but for their fees.
+
+    Or it is empty, or holds a transaction that can't be part of a batch.
+    """
     if network.choose.random() < 0.7:
-        _fail_in_the_end(network)
-    else:
-        _misuse_batch(network)
-
-
-def _fail_in_the_end(network: Network) -> None:
-    """Submit a batch whose last transaction fails, which reverts the others but for their fees."""
-    batch = _make(network, network.choose.randrange(1, 3))
-    operator = network.find_person()
-    payer, receiver = both(network.find_person(), network.find_person())
-    if not (operator and operator.key and batch):
-        raise NotPossible
-    amount = payer.balance + HBAR
-    body = {"transfers": transfer_list({payer.number: -amount, receiver.number: amount})}
-    batch.append(Inner("cryptoTransfer", body, payer.number))
-    _submit(network, operator.number, operator.key, batch, fails_by="INSUFFICIENT_ACCOUNT_BALANCE")
-
-
-def _misuse_batch(network: Network) -> None:
-    """Submit a batch that is empty, or holds a transaction that can't be part of a batch."""
+        batch, found = _make(network, network.choose.randrange(1, 3)), network.find_person()
+        payer, receiver = both(network.find_person(), network.find_person())
+        operator = required(found)
+        require(operator.key and batch)
+        amount = payer.balance + HBAR
+        body = {"transfers": transfer_list({payer.number: -amount, receiver.number: amount})}
+        batch.append(Inner("cryptoTransfer", body, payer.number))
+        _submit(network, operator, batch, fails_by="INSUFFICIENT_ACCOUNT_BALANCE")
+        return
     operator = network.person()
-    if operator.key is None:
-        raise NotPossible
+    require(operator.key)
     transactions, result = [], "BATCH_LIST_EMPTY"
     if network.choose.random() >= 0.5:
         inner = Inner("freeze", {"freeze_type": 1}, operator.number)
-        body = network.body(inner.kind, inner.body, _envelope(network, inner, operator.key))
+        body = network.body(inner.kind, inner.body, _envelope(network, inner, operator))
         transactions, result = [_signed(body)], "BATCH_TRANSACTION_IN_BLACKLIST"
     network.submit("atomic_batch", {"transactions": transactions}, payer=operator.number, result=result)
 
 
-def _submit(
-    network: Network, operator: int, key: bytes, batch: list[Inner], fails_by: str | None = None
-) -> None:
+def _submit(network: Network, operator: Account, batch: list[Inner], fails_by: str | None = None) -> None:
     """Submit the batch, then its transactions, each with the batch as parent and an id of its own.
 
     `fails_by` is the result code of the last one.
     """
-    envelopes = [_envelope(network, inner, key) for inner in batch]
-    bodies = (
-        network.body(inner.kind, inner.body, envelope)
-        for inner, envelope in zip(batch, envelopes, strict=True)
-    )
+    envelopes = [_envelope(network, inner, operator) for inner in batch]
+    together = list(zip(batch, envelopes, strict=True))
+    bodies = (network.body(inner.kind, inner.body, envelope) for inner, envelope in together)
     outer = network.submit(
         "atomic_batch",
         {"transactions": [_signed(body) for body in bodies]},
-        payer=operator,
+        payer=operator.number,
         result="INNER_TRANSACTION_FAILED" if fails_by else "SUCCESS",
     )
-    for inner, envelope in zip(batch, envelopes, strict=True):
+    for inner, envelope in together:
         failed = fails_by if inner is batch[-1] else "REVERTED_SUCCESS"
         network.submit(
             inner.kind,
@@ -101,20 +87,19 @@ def _submit(
         )
 
 
-def _envelope(network: Network, inner: Inner, key: bytes) -> dict[str, Any]:
+def _envelope(network: Network, inner: Inner, operator: Account) -> dict[str, Any]:
     """Return the other fields of the body of an inner transaction, which is not sent to any node."""
     return {
         "transactionID": network.transaction_id(inner.payer),
         "nodeAccountID": {},
         "transactionFee": 2 * HBAR,
         "transactionValidDuration": _DURATION,
-        "batch_key": key,
+        "batch_key": operator.key,
     }
 
 
 def _signed(body: Any) -> bytes:
-    serialized: bytes = SignedTransaction(bodyBytes=body.SerializeToString()).SerializeToString()
-    return serialized
+    return serialized(SignedTransaction, {"bodyBytes": body.SerializeToString()})
 
 
 # INNER TRANSACTIONS
@@ -139,7 +124,7 @@ def _message(network: Network) -> Inner | None:
     if not topics or payer is None:
         return None
     topic = network.choose.choice(topics)
-    contents = texts.message(network, topic.subject, topic.sequence_number + 1)
+    contents = text(network, topic.subject, topic.sequence_number + 1)
     body = {"topicID": topic.number, "message": contents}
     return Inner(
         *("consensusSubmitMessage", body, payer.number),

@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
-from mirror.core.values.hapi.messages import Key, KeyList
+from mirror.core.values.hapi.messages import KeyList
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.network import Network, NotPossible, required, weighted
+from mirror.demo.streams.plain import serialized
 from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
 
 _MOST_FILES = 60
@@ -29,7 +30,6 @@ def create(network: Network) -> None:
 
 
 def store(network: Network, created: File, contents: bytes, fee: int | None = None) -> None:
-    """Create a file with these contents."""
     created.changes.append(Change(network.now, CREATE, contents))
     network.world.files[created.number] = created
     body: dict[str, Any] = {"keys": created.keys, "memo": created.memo, "contents": contents}
@@ -38,25 +38,20 @@ def store(network: Network, created: File, contents: bytes, fee: int | None = No
 
 
 def add(network: Network, file: File, contents: bytes) -> None:
-    """Append to a file."""
     file.changes.append(Change(network.now, APPEND, contents))
     network.submit("fileAppend", {"fileID": file.number, "contents": contents}, payer=file.owner)
 
 
 def remove(network: Network, file: File) -> None:
-    """Delete a file."""
     file.deleted = True
     network.submit("fileDelete", {"fileID": file.number}, payer=file.owner)
 
 
 def key_list(key: bytes) -> bytes:
-    """Return a serialized KeyList of one serialized Key."""
-    keys: bytes = KeyList(keys=[Key.FromString(key)]).SerializeToString()
-    return keys
+    return serialized(KeyList, {"keys": [key]})
 
 
 def append(network: Network) -> None:
-    """Append some lines to a file."""
     file = required(find_file(network))
     lines = (
         f"{(network.now // NANOS_PER_SECOND) - 60 * step},{network.choose.uniform(-9, 35):.1f}\n"
@@ -83,7 +78,6 @@ def update(network: Network) -> None:
 
 
 def delete(network: Network) -> None:
-    """Delete a file."""
     remove(network, required(find_file(network)))
 
 

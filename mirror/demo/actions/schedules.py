@@ -5,9 +5,9 @@ from typing import Any
 
 from mirror.core.values.hapi import messages
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.actions import texts
 from mirror.demo.actions.tokens import supply
 from mirror.demo.actions.topics import receipt as message_receipt
+from mirror.demo.actions.topics import text
 from mirror.demo.keys.wallet import wallet_of
 from mirror.demo.network import Network, both, require, required, weighted
 from mirror.demo.streams.plain import compose
@@ -15,6 +15,7 @@ from mirror.demo.streams.record_files import ComposedTransaction, transfer_list
 from mirror.demo.tokens import traders
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.schedules import Schedule
+from mirror.demo.world.tokens import Token
 
 _USUAL_LIFE = 30 * 60 * NANOS_PER_SECOND
 _MOST_OPEN = 30
@@ -23,14 +24,24 @@ _OCCASIONS = ("March", "the flat", "the wedding", "the boat", "the choir", "the 
 
 
 def create(network: Network) -> None:
-    """Schedule a payment, sometimes a message or a mint."""
-    (schedule,) = network.choose.choices((_schedule_payment, _schedule_message, _schedule_mint), (4, 1, 1))
-    schedule(network)
-
-
-def _schedule_payment(network: Network) -> None:
-    """Schedule a payment that its senders have to sign."""
-    creator = _creator(network)
+    """Schedule a payment that its senders have to sign, a message for its expiry, or a mint."""
+    (kind,) = network.choose.choices(("payment", "message", "mint"), (4, 1, 1))
+    body: dict[str, Any]
+    if kind == "mint":
+        creator, token = both(_find_signer(network), traders.find_token(network, _can_be_minted))
+        require(len(_open(network)) < _MOST_OPEN)
+        amount = max(1, token.initial_supply // network.choose.randrange(20, 400))
+        body = {"tokenMint": {"token": token.number, "amount": amount}}
+        _schedule(network, creator, body, payer=creator.number, required=[creator.number, token.treasury])
+        return
+    creator = required(_find_signer(network))
+    require(len(_open(network)) < _MOST_OPEN)
+    if kind == "message":
+        topic = network.pick([topic for topic in network.world.topics.values() if topic.is_free])
+        message = text(network, topic.subject, topic.sequence_number + 1)
+        body = {"consensusSubmitMessage": {"topicID": topic.number, "message": message}}
+        _schedule(network, creator, body, payer=creator.number, required=[creator.number], waits=True)
+        return
     senders = [_find_signer(network) for _ in range(network.choose.choice((1, 1, 2)))]
     receiver = network.person()
     numbers = list(dict.fromkeys(sender.number for sender in senders if sender))
@@ -39,31 +50,13 @@ def _schedule_payment(network: Network) -> None:
     most = 60 if network.choose.random() < 0.9 else 10_000_000
     transfers = {number: -network.choose.randrange(1, most) * HBAR for number in numbers}
     transfers[receiver.number] = -sum(transfers.values())
-    body = {"cryptoTransfer": {"transfers": transfer_list(transfers)}}
     payer = network.choose.choice((creator.number, numbers[0]))
+    body = {"cryptoTransfer": {"transfers": transfer_list(transfers)}}
     _schedule(network, creator, body, payer=payer, required=[*numbers, payer])
 
 
-def _schedule_message(network: Network) -> None:
-    """Schedule a message for its expiry, which only its creator has to sign."""
-    creator = _creator(network)
-    topic = network.pick([topic for topic in network.world.topics.values() if topic.is_free])
-    message = texts.message(network, topic.subject, topic.sequence_number + 1)
-    body = {"consensusSubmitMessage": {"topicID": topic.number, "message": message}}
-    payer = creator.number
-    _schedule(network, creator, body, payer=payer, required=[payer], waits=True)
-
-
-def _schedule_mint(network: Network) -> None:
-    """Schedule a mint, which the treasury of the token has to sign."""
-    creator, token = both(
-        _find_signer(network), traders.find_token(network, lambda token: token.fungible and token.supply_key)
-    )
-    require(len(_open(network)) < _MOST_OPEN)
-    amount = max(1, token.initial_supply // network.choose.randrange(20, 400))
-    body = {"tokenMint": {"token": token.number, "amount": amount}}
-    payer = creator.number
-    _schedule(network, creator, body, payer=payer, required=[payer, token.treasury])
+def _can_be_minted(token: Token) -> bool:
+    return token.fungible and bool(token.supply_key)
 
 
 def sign(network: Network) -> None:
@@ -86,7 +79,6 @@ def sign(network: Network) -> None:
 
 
 def delete(network: Network) -> None:
-    """Delete a schedule."""
     deletable = [each for each in _open(network) if each.admin_key and not each.of_contract]
     schedule = network.pick([each for each in deletable if network.can_pay(each.creator)])
     schedule.deleted = True
@@ -259,13 +251,6 @@ def _open(network: Network) -> list[Schedule]:
     return [schedule for schedule in network.world.schedules.values() if schedule.is_open]
 
 
-def _creator(network: Network) -> Account:
-    """Return an account to create one more schedule. Errors: NotPossible."""
-    creator = required(_find_signer(network))
-    require(len(_open(network)) < _MOST_OPEN)
-    return creator
-
-
 def _find_signer(network: Network) -> Account | None:
     """Return an account that signs with one key; None if the first one tried does not."""
     person = network.find_person(settled=True)
@@ -273,7 +258,6 @@ def _find_signer(network: Network) -> Account | None:
 
 
 def _signature_map(composed: ComposedTransaction) -> Any:
-    """Return the SignatureMap of a transaction."""
     transaction = messages.Transaction.FromString(composed.transaction_bytes)
     return messages.SignedTransaction.FromString(transaction.signedTransactionBytes).sigMap
 

@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from mirror.core.values.timestamp import NANOS_PER_DAY
-from mirror.demo.actions import texts
+from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.keys.wallet import NO_KEY, Ed25519Wallet
 from mirror.demo.network import Network, NotPossible, both, require, weighted
 from mirror.demo.tokens import traders
@@ -16,14 +15,40 @@ _MOST_TOPICS, _FEWEST_TOPICS = 24, 4
 _CHUNK = 1_024
 _IN_TOKENS = 0.7  # share of the fees in tokens, where the owner has some
 
+_PLACES = ("Accra", "Bergen", "Cusco", "Dhaka", "Edirne", "Fukuoka", "Ghent", "Havana", "Izmir", "Jaipur")
+_STEPS = ("picked", "washed", "dried", "packed", "weighed", "loaded", "shipped", "cleared", "received")
+_LOTS = ("Blue vase", "Sea chart of 1780", "Grandfather clock", "Silver spoon", "Persian rug", "Old globe")
+_PIECES = ("Nf3", "e4", "d4", "c5", "Nc6", "Bb5", "a6", "O-O", "Be7", "Re1", "b5", "Bb3", "d6", "c3")
+_REMARKS = (
+    "The minutes of the last meeting were approved.",
+    "The new bridge opens in spring, a month later than planned.",
+    "Three offers came in for the school roof; the second was taken.",
+    "The library asks for longer hours on Saturdays.",
+    "Dogs stay on the leash in the park until the ducklings have left.",
+    "The budget for street lights was raised by four percent.",
+    "A thank you went to everyone who helped after the storm.",
+    "The market moves to the harbour while the square is paved.",
+)
+# Additions to the memo of a topic.
+_RULES = ("please be brief", "in English", "no advertising", "readers welcome", "archived weekly")
+# The memo of a topic about each subject.
+_SUBJECTS = (
+    "Weather stations",
+    "Coffee from {}: every step",
+    "Auction house of {}",
+    "Chess club {}, game {}",
+    "Town hall of {}",
+    "Chat, {} and around",
+)
+
 
 def create(network: Network) -> None:
     """Create a topic: open to all, for the owner alone, or for a fee."""
     owner = network.person(settled=True)
     if owner.key is None or len(_living(network)) >= _MOST_TOPICS:
         raise NotPossible
-    number, subject = network.new_number(), network.choose.randrange(len(texts.SUBJECTS))
-    topic = Topic(number, network.now, owner.number, subject, texts.memo(network, subject))
+    number, subject = network.new_number(), network.choose.randrange(len(_SUBJECTS))
+    topic = Topic(number, network.now, owner.number, subject, _memo(network, subject))
     topic.auto_renew_period = AUTO_RENEW_PERIOD
     body: dict[str, Any] = {"memo": topic.memo, "autoRenewPeriod": AUTO_RENEW_PERIOD}
     if network.choose.random() < 0.9:
@@ -45,7 +70,7 @@ def create(network: Network) -> None:
 def submit(network: Network) -> None:
     """Submit a message to a topic."""
     topic, payer = _writable(network)
-    write(network, topic, payer, texts.message(network, topic.subject, topic.sequence_number + 1))
+    write(network, topic, payer, text(network, topic.subject, topic.sequence_number + 1))
 
 
 def submit_to_oldest(network: Network) -> None:
@@ -53,19 +78,19 @@ def submit_to_oldest(network: Network) -> None:
     topic = next((topic for topic in network.world.topics.values() if topic.is_free), None)
     payer = network.find_person()
     if topic is not None and payer is not None:
-        write(network, topic, payer, texts.message(network, topic.subject, topic.sequence_number + 1))
+        write(network, topic, payer, text(network, topic.subject, topic.sequence_number + 1))
 
 
 def submit_long(network: Network) -> None:
     """Submit a message of several chunks, each in a transaction."""
     topic, payer = _writable(network)
-    text = texts.long_message(network, topic.subject)
-    chunks = [text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK)]
+    contents = _long_text(network, topic.subject)
+    chunks = [contents[start : start + _CHUNK] for start in range(0, len(contents), _CHUNK)]
     initial = network.transaction_id(payer.number)
-    for place, contents in enumerate(chunks, start=1):
+    for place, chunk in enumerate(chunks, start=1):
         if not _affords(network, topic, payer):
             break
-        write(network, topic, payer, contents, chunk=(place, len(chunks)), initial=initial)
+        write(network, topic, payer, chunk, chunk=(place, len(chunks)), initial=initial)
 
 
 def write(
@@ -125,7 +150,7 @@ def update(network: Network) -> None:
     body: dict[str, Any] = {"topicID": topic.number}
     match network.choose.randrange(5):
         case 0:
-            rule = network.choose.choice(texts.RULES)
+            rule = network.choose.choice(_RULES)
             topic.memo = body["memo"] = f"{topic.memo.partition(' (')[0]} ({rule})"
         case 1:
             topic.expiration = body["expirationTime"] = network.now + 90 * NANOS_PER_DAY
@@ -224,6 +249,42 @@ def _fees(topic: Topic) -> list[dict[str, Any]]:
     """Return the FixedCustomFee of a topic, if it has one."""
     fixed = {"amount": topic.fee, "denominating_token_id": topic.fee_token}
     return [{"fixed_fee": fixed, "fee_collector_account_id": topic.owner}] if topic.fee else []
+
+
+# TEXTS
+def _memo(network: Network, subject: int) -> str:
+    return _SUBJECTS[subject].format(network.choose.choice(_PLACES), network.choose.randrange(1, 200))
+
+
+def text(network: Network, subject: int, number: int) -> bytes:
+    """Return a message about a subject, the `number`-th of its topic."""
+    choose = network.choose
+    match subject:
+        case 0:
+            place, celsius = choose.choice(_PLACES), round(choose.uniform(-8, 36), 1)
+            measured = {"celsius": celsius, "humidity": choose.randrange(20, 100)}
+            return json.dumps({"station": place, **measured, "reading": number}).encode()
+        case 1:
+            lot, step = f"C-{1000 + number // len(_STEPS)}", _STEPS[number % len(_STEPS)]
+            return json.dumps({"lot": lot, "step": step, "at": network.now // NANOS_PER_SECOND}).encode()
+        case 2:
+            bid = 50 + number % 8 * 25 + choose.randrange(20)
+            return json.dumps({"lot": _LOTS[number // 8 % len(_LOTS)], "bid": bid}).encode()
+        case 3:
+            return f"{(number + 1) // 2}{'.' if number % 2 else '...'} {choose.choice(_PIECES)}".encode()
+        case 4:
+            return choose.choice(_REMARKS).encode()
+    place = choose.choice(_PLACES)
+    greetings = (f"Hello from {place}!", f"Anyone in {place} today?", "👍", "See you tomorrow")
+    return choose.choice((*greetings, f"Train to {place} is late")).encode()
+
+
+def _long_text(network: Network, subject: int) -> bytes:
+    """Return a message that takes two or three chunks: minutes, whatever the subject."""
+    lines = [f"Minutes of {_memo(network, subject)}", ""]
+    for number in range(1, network.choose.randrange(24, 44)):
+        lines.append(f"{number}. {network.choose.choice(_REMARKS)}")
+    return "\n".join(lines).encode()
 
 
 ACTIONS = weighted((20, submit), (1, submit_long, create, update), (0, delete, submit_in_vain))

@@ -1,7 +1,6 @@
 """The records of what contracts had system contracts do: each is a child of the call."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mirror.core.values import entity_id
@@ -12,7 +11,7 @@ from mirror.demo.evm.system_contracts import SystemCallRequest
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.contracts import Result
-from mirror.demo.world.messages import amounts, association, pending_airdrop, units
+from mirror.demo.world.messages import amounts, association, pending_airdrop, token_creation, units
 from mirror.demo.world.schedules import Schedule
 from mirror.demo.world.tokens import Relationship, Token
 
@@ -28,7 +27,8 @@ class Parent(NamedTuple):
 
 def record_request(network: Network, request: SystemCallRequest, parent: Parent) -> None:
     """Make the effects of a call of a system contract, and submit their record."""
-    _RECORDING[request.function](_Child(network, request, parent), *request.arguments)
+    function, arguments = request.function, request.answer.arguments or ()
+    _RECORDING[function.recorded_as or function.name](_Child(network, request, parent), *arguments)
 
 
 class _Child:
@@ -58,9 +58,9 @@ class _Child:
         request, caller, (parent, nonce, payer, _) = self._request, self._caller, self._parent
         record["contractCallResult"] = {
             "contractID": request.service,
-            "contractCallResult": request.output,
-            "gas": request.gas,
-            "gasUsed": request.gas,
+            "contractCallResult": request.answer.output,
+            "gas": request.function.gas,
+            "gasUsed": request.function.gas,
             "functionParameters": request.data,
             "sender_id": caller,
         }
@@ -73,9 +73,12 @@ class _Child:
             parent=parent,
             nonce=nonce,
         )
-        at, gas = composed.consensus_timestamp, request.gas
-        result = Result(at, request.service, caller, composed.hash, "SUCCESS", gas, gas)
-        result = replace(result, parameters=request.data, output=request.output)
+        result = Result(
+            *(composed.consensus_timestamp, request.service, caller, composed.hash, "SUCCESS"),
+            *(request.function.gas, request.function.gas),
+            parameters=request.data,
+            output=request.answer.output,
+        )
         self._world.contracts.results.append(result)
         return composed
 
@@ -131,18 +134,8 @@ class _Child:
         token.relationships[treasury] = Relationship(at, False, None, None, at, supply)
         self._world.tokens.issued[number] = token
         self._world.bound.add(treasury)
-        body = {
-            "name": name,
-            "symbol": symbol,
-            "decimals": decimals,
-            "initialSupply": supply,
-            "treasury": treasury,
-            "memo": memo,
-            "autoRenewAccount": treasury,
-            "autoRenewPeriod": period,
-        }
         self._submit(
-            *("tokenCreation", body, {"tokenID": number}),
+            *("tokenCreation", token_creation(token), {"tokenID": number}),
             tokenTransferLists=[units(number, {treasury: supply})],
             automatic_token_associations=[association(treasury, number)],
         )
@@ -152,7 +145,7 @@ class _Child:
     def _new_number(self) -> int:
         """Return the number of the new entity, which was the answer to the contract."""
         number = self._network.new_number()
-        assert number == self._request.made
+        assert number == self._request.answer.made
         return number
 
     def _draw(self) -> None:

@@ -132,26 +132,15 @@ def execute(request: Request, place: Place, ledger: Ledger) -> Execution:
     left = ran.get_gas_remaining() + (ran.get_gas_refund() if error is None else 0)
     frames: list[Frame] = []
     _add_frames(frames, ran, creates)
+    outcome = (ran.output, request.gas - left, tuple(frames), state.slots())
     if error is not None:
-        return Execution(
-            _named(error, _RESULTS), ran.output, request.gas - left, tuple(frames), state.slots()
-        )
+        return Execution(_named(error, _RESULTS), *outcome)
     logs = tuple(
         Log(address, tuple(topic.to_bytes(32, "big") for topic in topics), bytes(data))
         for address, topics, data in ran.get_log_entries()
     )
-    return Execution(
-        "SUCCESS",
-        ran.output,
-        request.gas - left,
-        tuple(frames),
-        state.slots(),
-        logs,
-        state.codes,
-        state.balances,
-        state.nonces,
-        tuple(state.requests.values()),
-    )
+    changed = (state.codes, state.balances, state.nonces, tuple(state.requests.values()))
+    return Execution("SUCCESS", *outcome, logs, *changed)
 
 
 def _run(state: State, request: Request, gas: int, place: Place) -> Computation:

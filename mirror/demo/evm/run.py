@@ -124,7 +124,6 @@ class Run:
         }
 
     def sidecars(self) -> list[Any]:
-        """Return the sidecars of state changes and actions."""
         return sidecars.of(self.execution, self._ledger.number_at, self.sender.number)
 
     def finish(
@@ -142,9 +141,11 @@ class Run:
         """
         world, done, at = self.network.world, self.execution, composed.consensus_timestamp
         # Where the node has not logged the units that moved, mirrors add a log to the call.
-        moves = [] if self.network.logs_transfers else [each.moved for each in done.requests if each.moved]
+        moves = [each.answer.moved for each in done.requests if not self.network.logs_transfers]
         logged = [
-            LogEntry(self.contract or 0, moved.topics, moved.amount.to_bytes(32, "big")) for moved in moves
+            LogEntry(self.contract or 0, moved.topics, moved.amount.to_bytes(32, "big"))
+            for moved in moves
+            if moved
         ]
         hash = ethereum.hash if ethereum else composed.hash
         result = Result(

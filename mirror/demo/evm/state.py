@@ -162,7 +162,7 @@ class Computation(CancunComputation):
     _precompiles = {
         **CancunComputation._precompiles,
         **{
-            Address(entity_id.long_zero(service)): partial(system_contracts.answer, service=service)
+            Address(entity_id.long_zero(service)): partial(system_contracts.run, service=service)
             for service in system_contracts.SERVICES
         },
     }

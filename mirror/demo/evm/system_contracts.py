@@ -6,7 +6,6 @@ operation at 852 tinycents for a unit of gas, and a fifth.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from eth_abi.abi import decode
@@ -48,26 +47,11 @@ class Rate(NamedTuple):
         return tinycents * self.hbars // self.cents
 
 
-@dataclass(frozen=True, slots=True)
-class SystemCallRequest:
-    """What a contract requested, with the arguments of the function.
+class Answer(NamedTuple):
+    """`arguments` are those of what was requested; None if nothing is to be recorded.
 
     `made` is the number of a new entity, `moved` the units that went from one account to another.
     """
-
-    caller: bytes
-    service: int
-    function: str
-    arguments: tuple[Any, ...]
-    data: bytes
-    gas: int
-    output: bytes
-    made: int | None = None
-    moved: Moved | None = None
-
-
-class Answer(NamedTuple):
-    """`arguments` are those of what was requested; None if nothing is to be recorded."""
 
     output: bytes
     arguments: tuple[Any, ...] | None = None
@@ -88,23 +72,14 @@ class Function(NamedTuple):
     recorded_as: str = ""
 
 
-def _succeed(state: Any, caller: bytes, token: Any, *arguments: Any) -> Answer:
-    return Answer(_SUCCEEDED, arguments)
+class SystemCallRequest(NamedTuple):
+    """What a contract requested by its call data, and the answer."""
 
-
-def _transfer_units(state: Any, caller: bytes, token: Any, *moved: Any) -> Answer:
-    """Transfer as owner (transferToken), or by an allowance (transferFrom)."""
-    return _moved(_SUCCEEDED, *moved)
-
-
-def _transfer_hbars(state: Any, caller: bytes, token: Any, hbars: Any, units: Any) -> Answer:
-    """Transfer tinybars by an allowance."""
-    (((owner, _, _), (receiver, amount, _)),) = hbars
-    return Answer(_SUCCEEDED, (owner, receiver, amount))
-
-
-def _transfer(state: Any, caller: bytes, token: bytes, receiver: bytes, amount: int) -> Answer:
-    return _moved(_word(1), token, caller, receiver, amount)
+    caller: bytes
+    service: int
+    function: Function
+    data: bytes
+    answer: Answer
 
 
 def _moved(output: bytes, token: bytes, sender: bytes, receiver: bytes, amount: int) -> Answer:
@@ -112,8 +87,9 @@ def _moved(output: bytes, token: bytes, sender: bytes, receiver: bytes, amount: 
     return Answer(output, (token, sender, receiver, amount), moved=Moved(token, topics, amount))
 
 
-def _balance_of(state: Any, caller: bytes, token: bytes, holder: bytes) -> Answer:
-    return Answer(_word(state.ledger.units(token, holder)))
+def _transfer_units(state: Any, caller: bytes, token: Any, *moved: Any) -> Answer:
+    """Transfer as owner (transferToken), or by an allowance (transferFrom)."""
+    return _moved(_SUCCEEDED, *moved)
 
 
 def _make(state: Any, caller: bytes, token: Any, *arguments: Any) -> Answer:
@@ -129,12 +105,10 @@ def _airdrop(state: Any, caller: bytes, _: Any, drops: Any) -> Answer:
     return Answer(_SUCCEEDED, (drops,), moved=moved)
 
 
-def _convert(state: Any, caller: bytes, token: Any, tinycents: int) -> Answer:
-    return Answer(_word(state.place.rate.tinybars(tinycents)))
-
-
-def _draw(state: Any, caller: bytes, token: Any) -> Answer:
-    return Answer(keccak256(b"seed"), ())
+def _transfer_hbars(state: Any, caller: bytes, token: Any, hbars: Any, units: Any) -> Answer:
+    """Transfer tinybars by an allowance."""
+    (((owner, _, _), (receiver, amount, _)),) = hbars
+    return Answer(_SUCCEEDED, (owner, receiver, amount))
 
 
 def _word(number: int) -> bytes:
@@ -145,7 +119,10 @@ _ONE, _TWO, _THREE = ("address",), ("address",) * 2, ("address",) * 3
 _SCHEDULED_CALL = (*_TWO, "uint256", "uint256", "uint64", "bytes")
 _FUNCTIONS = {
     (TOKENS, False): (
-        Function("associateToken", _TWO, _ASSOCIATING, _succeed),
+        Function(
+            *("associateToken", _TWO, _ASSOCIATING),
+            lambda state, caller, token, *associated: Answer(_SUCCEEDED, associated),
+        ),
         Function("transferToken", (*_THREE, "int64"), _TRANSFERRING, _transfer_units),
         Function("transferFrom", (*_THREE, "uint256"), _TRANSFERRING, _transfer_units),
         Function("cryptoTransfer", (f"({_AMOUNTS})", _DROPS), _TRANSFERRING_HBARS, _transfer_hbars),
@@ -153,11 +130,25 @@ _FUNCTIONS = {
         Function("airdropTokens", (_DROPS,), _AIRDROPPING, _airdrop),
     ),
     (TOKENS, True): (
-        Function("transfer", ("address", "uint256"), _TRANSFERRING, _transfer, "transferToken"),
-        Function("balanceOf", _ONE, _VIEWING, _balance_of),
+        Function(
+            *("transfer", ("address", "uint256"), _TRANSFERRING),
+            lambda state, caller, token, *moved: _moved(_word(1), token, caller, *moved),
+            "transferToken",
+        ),
+        Function(
+            *("balanceOf", _ONE, _VIEWING),
+            lambda state, caller, token, holder: Answer(_word(state.ledger.units(token, holder))),
+        ),
     ),
-    (RATE, False): (Function("tinycentsToTinybars", ("uint256",), _CONVERTING, _convert),),
-    (RANDOM, False): (Function("getPseudorandomSeed", (), _DRAWING, _draw),),
+    (RATE, False): (
+        Function(
+            *("tinycentsToTinybars", ("uint256",), _CONVERTING),
+            lambda state, caller, token, tinycents: Answer(_word(state.place.rate.tinybars(tinycents))),
+        ),
+    ),
+    (RANDOM, False): (
+        Function("getPseudorandomSeed", (), _DRAWING, lambda *call: Answer(keccak256(b"seed"), ())),
+    ),
     (SCHEDULES, False): (Function("executeCallOnPayerSignature", _SCHEDULED_CALL, _SCHEDULING, _make),),
 }
 _BY_SELECTOR = {
@@ -167,8 +158,8 @@ _BY_SELECTOR = {
 }
 
 
-def answer(computation: Any, service: int) -> Any:
-    """Answer a call of a system contract. Return the computation."""
+def run(computation: Any, service: int) -> Any:
+    """Run a call of a system contract. Return the computation."""
     state, message = computation.state, computation.msg
     data, token = bytes(message.data), None
     if data[:4] == REDIRECT_FOR_TOKEN:
@@ -176,17 +167,15 @@ def answer(computation: Any, service: int) -> Any:
     function = _BY_SELECTOR[service, token is not None, data[:4]]
     computation.consume_gas(function.gas, reason=function.name)
     arguments = _with_bytes(decode(function.types, data[4:]))
-    output, recorded, made, moved = function.answer(state, message.sender, token, *arguments)
+    answer = function.answer(state, message.sender, token, *arguments)
     if function.name == "createFungibleToken":
         _take_fee(state, message.sender, message.value if message.should_transfer_value else 0)
-    if moved is not None and state.place.logs_transfers:
+    if (moved := answer.moved) is not None and state.place.logs_transfers:
         numbers = [int.from_bytes(topic, "big") for topic in moved.topics]
         computation.add_log_entry(moved.token, numbers, _word(moved.amount))
-    if recorded is not None:
-        name = function.recorded_as or function.name
-        request = (message.sender, service, name, recorded, data, function.gas, output, made, moved)
-        state.note(SystemCallRequest(*request))
-    computation.output = output
+    if answer.arguments is not None:
+        state.note(SystemCallRequest(message.sender, service, function, data, answer))
+    computation.output = answer.output
     return computation
 
 

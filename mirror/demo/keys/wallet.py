@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from mirror.core.values.alias import evm_address_of_key
 from mirror.core.values.hapi.messages import Key, SignatureMap
 from mirror.core.values.hashes import keccak256
+from mirror.demo.streams.plain import serialized
 
 NO_KEY = b"\x32\x00"  # a Key with an empty list, which removes a key
 
@@ -23,8 +24,7 @@ class Wallet(ABC):
     @property
     def key(self) -> bytes:
         """Return the serialized Key."""
-        serialized: bytes = Key(**{self.kind: self.public}).SerializeToString()
-        return serialized
+        return serialized(Key, {self.kind: self.public})
 
     @abstractmethod
     def signature(self, message: bytes) -> bytes:
@@ -75,6 +75,11 @@ def wallet_of(number: int, key: bytes | None) -> Wallet | None:
     """Return the wallet of an account with a (serialized) key; None if that is a list or empty."""
     wallets = (Ed25519Wallet(number), EcdsaWallet(number), Ed25519Wallet(number, "spare"))
     return next((wallet for wallet in wallets if wallet.key == key), None)
+
+
+def two_of(*keys: bytes) -> bytes:
+    """Return the serialized threshold key of these keys, of which any two sign."""
+    return serialized(Key, {"thresholdKey": {"threshold": 2, "keys": {"keys": keys}}})
 
 
 def secret(*words: object) -> bytes:

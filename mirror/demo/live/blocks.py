@@ -30,7 +30,7 @@ from mirror.demo.publish.publisher import Publisher
 from mirror.demo.run import first_book
 from mirror.demo.streams.blocks.accounts import KnownAccounts
 from mirror.demo.streams.blocks.block import BlockComposer
-from mirror.demo.streams.blocks.wrapped import WrappingComposer
+from mirror.demo.streams.blocks.frame import WrappingComposer
 
 
 def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:

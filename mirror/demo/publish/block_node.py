@@ -1,12 +1,15 @@
 """The block node of a simulated network: it serves blocks over gRPC, as those of real networks do."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, Self
 
 import grpc
 
+from ledger.stream.block import names
 from ledger.stream.source.block_node.answers import WITHOUT_END
 from ledger.stream.source.block_node.api_pb2 import (
     BlockEnd,
@@ -22,6 +25,8 @@ from mirror.core.values.hapi import wire
 from mirror.core.values.hapi.messages import Block
 from mirror.demo.publish.block_folder import BlockFolder
 
+Say = Callable[[str], None]
+
 # Items are sent in sets of about so many bytes.
 _SET_BYTES = 1 << 20
 _STREAMS = 32
@@ -30,6 +35,7 @@ _SPARE_THREADS = 8
 _WAITING_SECONDS = 0.5
 # Two servers would share a port without a word.
 _OPTIONS = (("grpc.so_reuseport", 0),)
+_LOOK_SECONDS = 1.0
 
 
 class BlockNodeServer:
@@ -42,7 +48,6 @@ class BlockNodeServer:
         self,
         port: int = 0,
         *,
-        most: int = 10_000,
         folder: BlockFolder | None = None,
         streams: int = _STREAMS,
         named_by: str = "",
@@ -55,7 +60,6 @@ class BlockNodeServer:
         self._published: dict[int, bytes] = {}
         self._folder = folder
         self._blocks: Mapping[int, bytes] = self._published if folder is None else folder
-        self._most = most
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._server = grpc.server(
@@ -92,11 +96,9 @@ class BlockNodeServer:
         self._server.stop(grace=None).wait()
 
     def publish(self, number: int, block: bytes) -> None:
-        """Serve a block, a serialized Block message, from now on; the oldest ones are forgotten."""
+        """Serve a block, a serialized Block message, from now on."""
         with self._changed:
             self._published[number] = block
-            while len(self._published) > self._most:
-                del self._published[min(self._published)]
             self._changed.notify_all()
 
     def look(self) -> None:
@@ -174,3 +176,42 @@ def _sets(items: Sequence[bytes]) -> Iterator[list[bytes]]:
             gathered, size = [], 0
     if gathered:
         yield gathered
+
+
+# SERVING A FOLDER, for tests of clients of block nodes
+class NoBlocks(OperatorError):
+    exit_code = 2
+
+
+def serve(say: Say, folder: Path, port: int, stopping: threading.Event) -> None:
+    """Serve the blocks below a folder, and those that are added to it, until stopped. Errors: OperatorError.
+
+    The folder is that of a network, which has the folder `block`, or of a bucket; there the last network
+    counts, as a network that began anew has a folder with the date.
+    """
+    network = folder
+    if not (folder / names.FOLDER).is_dir():
+        networks = [path.parent for path in folder.glob(f"*/{names.FOLDER}") if path.is_dir()]
+        network = max(networks, key=lambda path: path.name, default=folder)
+    blocks = BlockFolder(network)
+    if not blocks:
+        raise NoBlocks(
+            f"There is no block below {folder}: name a folder with blocks in its folder `block`, or in that "
+            "of one network, such as `manage.py demo --blocks-stream` makes."
+        )
+    with BlockNodeServer(port, folder=blocks, named_by="--port") as server:
+        say(
+            f"A block node at 127.0.0.1:{server.port} serves the blocks {min(blocks)} to {max(blocks)} of "
+            f"{network}{_missing(blocks)}. Ctrl-C stops it."
+        )
+        while not stopping.wait(_LOOK_SECONDS):
+            server.look()
+
+
+def _missing(blocks: BlockFolder) -> str:
+    """Return how many blocks between the first and the last one are missing, as the end of a sentence."""
+    gaps = [(one + 1, other - 1) for one, other in pairwise(blocks) if other > one + 1]
+    if not gaps:
+        return ""
+    count = sum(last - first + 1 for first, last in gaps)
+    return f" (missing: {count:,}, from block {gaps[0][0]} on)"

@@ -61,7 +61,6 @@ class Publisher:
 
     @property
     def blocks(self) -> BlockFolder:
-        """Return the published blocks."""
         return BlockFolder(self.folder / _BLOCKS)
 
     def publish(self, network: "Network", block: Block, *, then: "BlockComposer | None" = None) -> FileOnDisk:
@@ -128,7 +127,6 @@ class Publisher:
 
     @property
     def complete(self) -> bool:
-        """Return whether a network was left here."""
         return self._state.is_file()
 
     @property
@@ -182,7 +180,6 @@ class Publisher:
         return [path.name for path in first.glob("*.rcd.gz")] if first.is_dir() else []
 
     def published(self, name: str) -> FileOnDisk:
-        """Return the published files of a block."""
         if block_names.is_block(name):
             return local_block(self.blocks.path(block_names.parse(name).number))
         signature = names.signature_name(name)

@@ -33,6 +33,12 @@ def compose(kind: Any, fields: Fields) -> Any:
     return kind(**_plain(kind.DESCRIPTOR, fields))
 
 
+def serialized(kind: Any, fields: Fields) -> bytes:
+    """Return such a message, serialized."""
+    content: bytes = compose(kind, fields).SerializeToString()
+    return content
+
+
 def _plain(kind: Any, fields: Fields) -> dict[str, Any]:
     makers = _makers(kind)
     return {name: make(value) if (make := makers[name]) else value for name, value in fields.items()}

@@ -4,8 +4,7 @@ A Composer takes transactions in consensus order and closes them into blocks, as
 transaction hashes, running hash, sidecar hashes and node signatures follow the network's rules.
 
     composer = Composer(nodes=signing_nodes(1))
-    composer.crypto_create(1001, initial_balance=100)
-    composer.crypto_transfer({1001: -5, 1002: 5}, payer=1001)
+    composer.transaction(body, record, payer=1001, transfers={1001: -5, 1002: 5})
     composer.block().write(folder)
 
 The same calls with the same nodes give the same bytes.
@@ -15,7 +14,6 @@ import gzip
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from struct import Struct
@@ -57,15 +55,7 @@ _SIDECAR_TYPES = {"state_changes": 1, "actions": 2, "bytecode": 3}  # field -> e
 _LENGTH = Struct(">i")
 
 
-class Layout(Enum):
-    """The layout of a bucket: `recordstreams/record0.0.3/` or `<network>/<shard>/<nodeId>/record/`."""
-
-    ACCOUNT_ID = "account-id"
-    NODE_ID = "node-id"
-
-
 def account_folder(node: SigningNode) -> str:
-    """Return the folder of a node in a bucket that is laid out by account."""
     return f"recordstreams/record0.0.{node.account_id}"
 
 
@@ -77,7 +67,6 @@ def account(encoded: int) -> Any:
 
 
 def timestamp(nanoseconds: int) -> Any:
-    """Return the Timestamp of nanoseconds since the epoch."""
     seconds, nanos = divmod(nanoseconds, NANOS_PER_SECOND)
     return messages.Timestamp(seconds=seconds, nanos=nanos)
 
@@ -130,27 +119,17 @@ class Block:
     nodes: Sequence[SigningNode]
 
     def signature(self, node: SigningNode) -> bytes:
-        """Return the signature file of a node."""
         return signature_file(node, self.file_hash, self.metadata_hash)
 
-    def write(self, folder: Path, *, layout: Layout = Layout.ACCOUNT_ID, network: str = "demo") -> None:
+    def write(self, folder: Path, of_node: Callable[[SigningNode], str] = account_folder) -> None:
         """Write the files of every node below the bucket `folder`, or right into it if there are no nodes."""
+        files = {self.name: self.data}
+        files |= {f"{names.SIDECAR_FOLDER}/{name}": data for name, data in self.sidecars.items()}
         for node in self.nodes:
-            if layout is Layout.ACCOUNT_ID:
-                node_folder = folder / account_folder(node)
-            else:
-                node_folder = folder / network / "0" / str(node.node_id) / "record"
-            self._write_data(node_folder)
-            (node_folder / names.signature_name(self.name)).write_bytes(self.signature(node))
+            signature = {names.signature_name(self.name): self.signature(node)}
+            write_files(folder / of_node(node), files | signature)
         if not self.nodes:
-            self._write_data(folder)
-
-    def _write_data(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / self.name).write_bytes(self.data)
-        for name, data in self.sidecars.items():
-            (folder / names.SIDECAR_FOLDER).mkdir(exist_ok=True)
-            (folder / names.SIDECAR_FOLDER / name).write_bytes(data)
+            write_files(folder, files)
 
 
 class TransactionOptions(TypedDict, total=False):
@@ -256,52 +235,6 @@ class Composer:
         self.consensus_timestamp = at + self._interval
         return composed
 
-    def crypto_transfer(
-        self, moved: Mapping[int, int], **options: Unpack[TransactionOptions]
-    ) -> ComposedTransaction:
-        """Move tinybars: account -> amount, with a sum of zero. Options are those of `transaction`."""
-        options["transfers"] = moved
-        body = messages.CryptoTransferTransactionBody(transfers=transfer_list(moved))
-        return self.transaction(messages.TransactionBody(cryptoTransfer=body), **options)
-
-    def crypto_create(
-        self,
-        created: int,
-        *,
-        initial_balance: int = 0,
-        create: Any = None,
-        **options: Unpack[TransactionOptions],
-    ) -> ComposedTransaction:
-        """Create the account `created`. `create` is a CryptoCreateTransactionBody with other fields."""
-        body = messages.CryptoCreateTransactionBody() if create is None else create
-        body.initialBalance = initial_balance
-        record = messages.TransactionRecord(receipt=messages.TransactionReceipt(accountID=account(created)))
-        if initial_balance:
-            payer = options.get("payer", TREASURY)
-            options["transfers"] = {payer: -initial_balance, created: initial_balance}
-        return self.transaction(messages.TransactionBody(cryptoCreateAccount=body), record, **options)
-
-    def crypto_update(
-        self, updated: int, update: Any, **options: Unpack[TransactionOptions]
-    ) -> ComposedTransaction:
-        """Change the account `updated` by the CryptoUpdateTransactionBody `update`."""
-        update.accountIDToUpdate.CopyFrom(account(updated))
-        return self.transaction(messages.TransactionBody(cryptoUpdateAccount=update), **options)
-
-    def crypto_delete(
-        self,
-        deleted: int,
-        *,
-        transfer_to: int = TREASURY,
-        balance: int = 0,
-        **options: Unpack[TransactionOptions],
-    ) -> ComposedTransaction:
-        """Delete the account `deleted`, whose `balance` goes to `transfer_to`."""
-        body = {"deleteAccountID": account(deleted), "transferAccountID": account(transfer_to)}
-        if balance:
-            options["transfers"] = {deleted: -balance, transfer_to: balance}
-        return self.transaction(messages.TransactionBody(cryptoDelete=body), **options)
-
     def block(self) -> Block:
         """Close the transactions since the last call into a block; without any it is empty."""
         transactions, previous_hash, number = self._transactions, self.hash, self.block_number
@@ -320,7 +253,7 @@ class Composer:
             number=number,
             start=start,
             hapi_version=self.hapi_version,
-            data=_compress(content),
+            data=compressed(content),
             sidecars=sidecars,
             transactions=transactions,
             hash=self.hash,
@@ -370,7 +303,7 @@ class Composer:
         content = messages.SidecarFile(sidecar_records=self._sidecar_records).SerializeToString()
         types = {_SIDECAR_TYPES[record.WhichOneof("sidecar_records")] for record in self._sidecar_records}
         metadata = messages.SidecarMetadata(id=1, hash=_hash_object(sha384(content)), types=sorted(types))
-        return {names.sidecar_name(name, 1): _compress(content)}, [metadata]
+        return {names.sidecar_name(name, 1): compressed(content)}, [metadata]
 
     def _content(
         self, previous_hash: bytes, transactions: Iterable[ComposedTransaction], sidecars: Iterable[Any]
@@ -398,5 +331,13 @@ def _hash_object(digest: bytes) -> Any:
     return messages.HashObject(algorithm=_SHA_384, length=SHA_384_LENGTH, hash=digest)
 
 
-def _compress(content: bytes) -> bytes:
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files by their paths below a folder."""
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def compressed(content: bytes) -> bytes:
     return gzip.compress(content, _COMPRESSION, mtime=0)

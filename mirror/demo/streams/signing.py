@@ -56,19 +56,16 @@ class SigningNode:
 
 
 def address_book(nodes: Iterable[AddressBookNode]) -> bytes:
-    """Return the serialized NodeAddressBook of `nodes`."""
     book = NodeAddressBook()
     for node in nodes:
         shard, realm, num = entity_id.decode(node.account_id)
-        entry = book.nodeAddress.add(
+        book.nodeAddress.add(
             nodeId=node.node_id,
             RSA_PubKey=node.public_key,
             memo=f"{shard}.{realm}.{num}".encode(),
             description=f"Node {node.node_id}",
+            nodeAccountId={"shardNum": shard, "realmNum": realm, "accountNum": num},
         )
-        entry.nodeAccountId.shardNum = shard
-        entry.nodeAccountId.realmNum = realm
-        entry.nodeAccountId.accountNum = num
     serialized: bytes = book.SerializeToString()
     return serialized
 

@@ -1,13 +1,15 @@
 """Making threshold signatures, for simulated networks and tests: never safe outside of them.
 
 In a real network no party knows the secret point tau that the commitments of a verification key are made at,
-and no node the keys of others. Here one object knows all of it, so a commitment is one multiplication.
+and no node the keys of others. Here one object knows all of it: a commitment is one multiplication, and that
+to a quotient of polynomials is one to the quotient of their values.
 """
 
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Final
 
 from py_arkworks_bls12381 import G1Point, G2Point
@@ -78,16 +80,16 @@ class ThresholdSigner:
         return self._secret("tau")
 
     @cached_property
-    def _weights_at_places(self) -> Polynomial:
-        return self._polynomial([weight for _, weight in self._nodes])
+    def _secrets(self) -> list[int]:
+        return [self._secret(("key", node)) for node, _ in self._nodes]
 
     @cached_property
-    def _keys_at_places(self) -> Polynomial:
-        return self._polynomial([self._secret(("key", node)) for node, _ in self._nodes])
+    def _last(self) -> Polynomial:
+        return self._polynomial([0] * (self._slots - 1) + [1])
 
     @cached_property
     def _key(self) -> bytes:
-        last = self._polynomial([0] * (self._slots - 1) + [1])
+        weights = self._polynomial([weight for _, weight in self._nodes])
         return b"".join(
             (
                 self._slots.to_bytes(8, "little"),
@@ -95,9 +97,9 @@ class ThresholdSigner:
                 g1_bytes(G1Point()),
                 g2_bytes(G2Point()),
                 _second(self._tau),
-                self._committed(last),
-                self._committed(self._weights_at_places),
-                _second(_value(self._keys_at_places, self._tau)),
+                _first(_value(self._last, self._tau)),
+                _first(_value(weights, self._tau)),
+                _second(_value(self._polynomial(self._secrets), self._tau)),
                 _second(pow(self._tau, self._slots, ORDER) - 1),
             )
         )
@@ -105,53 +107,54 @@ class ThresholdSigner:
     # SIGNATURE
 
     def _signature(self, message: bytes, nodes: Collection[int] | None) -> bytes:
-        signs = [nodes is None or node in nodes for node, _ in self._nodes]
-        bits = [int(each) for each in signs] + [0] * (self._slots - len(signs))
-        bits[-1] = 1
-        weight = sum(weight for (_, weight), has_signed in zip(self._nodes, signs, strict=True) if has_signed)
-        secrets = [
-            self._secret(("key", node))
-            for (node, _), has_signed in zip(self._nodes, signs, strict=True)
-            if has_signed
-        ]
+        # No node has the last place: its bit is set, and its weight is what takes the sum of all to zero.
+        bits = [int(nodes is None or node in nodes) for node, _ in self._nodes]
+        counted = [weight * bit for (_, weight), bit in zip(self._nodes, bits, strict=True)]
+        weight = sum(counted)
+        signing = [secret * bit for secret, bit in zip(self._secrets, bits, strict=True)]
         # The mean over all places is the constant of the product of keys and bits.
-        secret = sum(secrets) * pow(self._slots, -1, ORDER) % ORDER
-        signature = G2Point.hash_to_curve(message, MESSAGE_TAG) * scalar(secret)
-        head = _first(secret) + _number(weight) + g2_bytes(signature)
-        bitmap = self._polynomial(bits)
-        last = self._polynomial([0] * (self._slots - 1) + [1])
-        weights = _minus(self._weights_at_places, [weight * each % ORDER for each in last])
-        sums = self._sums([_value(weights, self._place(index)) * bit for index, bit in enumerate(bits)])
-        sums_before = [value * pow(self._root, -power, ORDER) % ORDER for power, value in enumerate(sums)]
-        q1, _ = self._divided(_minus(_minus(sums, sums_before), _times(weights, bitmap)))
-        q3, _ = self._divided(_times(last, sums))
-        q2, _ = self._divided(_minus(_times(bitmap, bitmap), bitmap))
-        q4, _ = self._divided(_times(last, _minus(bitmap, [1])))
-        qz, rest = self._divided(_times(bitmap, self._keys_at_places))
-        qx = rest[1:]
-        points = b"".join(
-            (
-                self._committed(bitmap),
-                self._committed(qx),
-                self._committed([0, *qx]),
-                *map(self._committed, (qz, sums, q1, q3, q2, q4)),
-            )
+        secret = sum(signing) * pow(self._slots, -1, ORDER) % ORDER
+        head = (
+            _first(secret)
+            + _number(weight)
+            + g2_bytes(G2Point.hash_to_curve(message, MESSAGE_TAG) * scalar(secret))
         )
+        unused = [0] * (self._slots - len(bits) - 1)
+        bitmap = self._polynomial([*bits, *unused, 1])
+        weights = self._polynomial([*(weight for _, weight in self._nodes), *unused, -weight])
+        sums = self._polynomial(list(accumulate([*counted, *unused, -weight])))
+
+        def values(x: int) -> list[int]:
+            """Return the values of sums, weights and bitmap, and of the quotients that prove them."""
+            total, each, bit = (_value(polynomial, x) for polynomial in (sums, weights, bitmap))
+            last, before = _value(self._last, x), _value(sums, x * pow(self._root, -1, ORDER))
+            dividends = (total - before - each * bit, last * total, bit * bit - bit, last * (bit - 1))
+            return [total, each, bit, *(dividend * self._vanishing(x) % ORDER for dividend in dividends)]
+
+        at_tau = values(self._tau)
+        signed = _value(self._polynomial(signing), self._tau)
+        keys = _value(self._polynomial(self._secrets), self._tau)
+        qx, qz = signed - secret, (at_tau[2] * keys - signed) * self._vanishing(self._tau)
+        committed = (at_tau[2], qx * pow(self._tau, -1, ORDER), qx, qz, at_tau[0], *at_tau[3:])
+        points = b"".join(map(_first, committed))
         r = self._challenge(head + points)
-        polynomials = (sums, weights, bitmap, q1, q3, q2, q4)
-        values = [_value(each, r) for each in polynomials]
+        at_r = values(r)
         opened = sum(
-            pow(r, power, ORDER) * (_value(each, self._tau) - value)
-            for power, (each, value) in enumerate(zip(polynomials, values, strict=True))
+            pow(r, power, ORDER) * (one - other)
+            for power, (one, other) in enumerate(zip(at_tau, at_r, strict=True))
         )
         before = r * pow(self._root, -1, ORDER) % ORDER
         value_before = _value(sums, before)
         openings = (
             _first(opened * pow(self._tau - r, -1, ORDER)),
-            _first((_value(sums, self._tau) - value_before) * pow(self._tau - before, -1, ORDER)),
+            _first((at_tau[0] - value_before) * pow(self._tau - before, -1, ORDER)),
         )
-        numbers = (values[0], value_before, *values[1:])
+        numbers = (at_r[0], value_before, *at_r[1:])
         return head + points + b"".join(openings) + b"".join(map(_number, numbers))
+
+    def _vanishing(self, x: int) -> int:
+        """Return the inverse of the polynomial that is zero at all places, x^n - 1."""
+        return pow(pow(x, self._slots, ORDER) - 1, -1, ORDER)
 
     def _challenge(self, beginning: bytes) -> int:
         """Return the point r for a signature of which only its points are known."""
@@ -189,35 +192,15 @@ class ThresholdSigner:
 
     # POLYNOMIALS
 
-    def _place(self, index: int) -> int:
-        return pow(self._root, index, ORDER)
-
     def _polynomial(self, values: Sequence[int]) -> Polynomial:
         """Return the polynomial with these values at the places; at those left it is zero."""
-        share = pow(self._slots, -1, ORDER)
+        share, inverse = pow(self._slots, -1, ORDER), pow(self._root, -1, ORDER)
         return [
-            share * sum(value * self._place(-index * power) for index, value in enumerate(values)) % ORDER
+            share
+            * sum(value * pow(inverse, index * power, ORDER) for index, value in enumerate(values))
+            % ORDER
             for power in range(self._slots)
         ]
-
-    def _sums(self, values: Sequence[int]) -> Polynomial:
-        totals, total = [], 0
-        for value in values:
-            total = (total + value) % ORDER
-            totals.append(total)
-        return self._polynomial(totals)
-
-    def _divided(self, dividend: Polynomial) -> tuple[Polynomial, Polynomial]:
-        """Divide by the polynomial that is zero at all places, x^n - 1; return quotient and rest."""
-        rest, quotient = list(dividend), [0] * max(len(dividend) - self._slots, 1)
-        for power in range(len(rest) - 1, self._slots - 1, -1):
-            quotient[power - self._slots] = rest[power]
-            rest[power - self._slots] = (rest[power - self._slots] + rest[power]) % ORDER
-            rest[power] = 0
-        return quotient, rest[: self._slots]
-
-    def _committed(self, polynomial: Polynomial) -> bytes:
-        return _first(_value(polynomial, self._tau))
 
 
 def _value(polynomial: Polynomial, at: int) -> int:
@@ -225,20 +208,6 @@ def _value(polynomial: Polynomial, at: int) -> int:
     for coefficient in reversed(polynomial):
         total = (total * at + coefficient) % ORDER
     return total
-
-
-def _minus(one: Polynomial, other: Polynomial) -> Polynomial:
-    length = max(len(one), len(other))
-    padded = [each + [0] * (length - len(each)) for each in (one, other)]
-    return [(left - right) % ORDER for left, right in zip(*padded, strict=True)]
-
-
-def _times(one: Polynomial, other: Polynomial) -> Polynomial:
-    product = [0] * (len(one) + len(other) - 1)
-    for power, factor in enumerate(one):
-        for other_power, other_factor in enumerate(other):
-            product[power + other_power] = (product[power + other_power] + factor * other_factor) % ORDER
-    return product
 
 
 def g1_bytes(point: G1Point) -> bytes:

@@ -29,7 +29,6 @@ def find_trader(network: Network, *, other_than: Iterable[int] = ()) -> int | No
 
 
 def trader(network: Network, *, other_than: Iterable[int] = ()) -> int:
-    """Return an account that may hold tokens and can pay."""
     return required(find_trader(network, other_than=other_than))
 
 
@@ -40,7 +39,6 @@ def find_one_of(network: Network, numbers: Iterable[int]) -> int | None:
 
 
 def one_of(network: Network, numbers: Iterable[int]) -> int:
-    """Return one of the accounts that can pay."""
     return required(find_one_of(network, numbers))
 
 
@@ -53,11 +51,9 @@ def find_token(network: Network, fits: Callable[[Token], object] = bool) -> Toke
 
 
 def token(network: Network, fits: Callable[[Token], object] = bool) -> Token:
-    """Return a token that fits, is not deleted and whose treasury can pay."""
     return required(find_token(network, fits))
 
 
 def holder(network: Network, held: Token, *, other_than: Iterable[int] = ()) -> int:
-    """Return a holder of a token who can pay."""
     left_out = set(other_than)
     return one_of(network, (number for number in held.holders() if number not in left_out))

@@ -6,7 +6,7 @@ from mirror.demo.network import Network
 from mirror.demo.streams.record_files import transfer_list
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.messages import Move, assessed_fee, association, serials, units
-from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
+from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, Token
 
 _MARGIN = 2 * HBAR  # what is left for the fee of the transaction
 
@@ -32,7 +32,6 @@ class Transfers:
     # TRANSFERS
 
     def pay(self, sender: int, receiver: int, amount: int) -> None:
-        """Move tinybars."""
         self._add(None, sender, -amount)
         self._add(None, receiver, amount)
 
@@ -54,7 +53,6 @@ class Transfers:
         return [*(units(token, amounts, approved=approved) for token, amounts in not_zero), *lists]
 
     def body(self, *, approved: bool = False) -> dict[str, Any]:
-        """Return the fields of a CryptoTransferTransactionBody."""
         hbars = transfer_list(self.hbars) if self.hbars else None
         return {"tokenTransfers": self.lists(approved=approved), "transfers": hbars}
 
@@ -71,29 +69,16 @@ class Transfers:
         for number, amounts in self._requested.items():
             for of, amount in amounts.items():
                 if amount < 0:
-                    self._assess_units(issued[number], of, amounts)
+                    self._assess(issued[number], of)
         for number, moves in self._serials.items():
             charged = set()
             for _, sender, receiver in moves:
                 if sender and receiver and sender not in charged:
                     charged.add(sender)
-                    self._assess_serials(issued[number], sender, receiver, paid.get(sender, 0))
+                    self._assess(issued[number], sender, receiver, paid.get(sender, 0))
 
-    def _assess_units(self, token: Token, sender: int, amounts: dict[int, int]) -> None:
-        for fee in token.fees:
-            if token.exempts(sender, fee):
-                continue
-            if isinstance(fee, FixedFee):
-                self._charge(fee, sender, fee.amount, fee.denominating_token)
-            elif isinstance(fee, FractionalFee):
-                payer = sender
-                if not fee.net_of_transfers:
-                    (payer,) = (of for of, amount in amounts.items() if amount > 0)
-                if not token.exempts(payer, fee):
-                    self._charge(fee, payer, fee.of(-amounts[sender]), token.number)
-
-    def _assess_serials(self, token: Token, sender: int, receiver: int, hbars: int) -> None:
-        """Add the fees of the serials of one sender, who gets `hbars` for them, or units."""
+    def _assess(self, token: Token, sender: int, receiver: int = 0, hbars: int = 0) -> None:
+        """Add the fees of a sender of units, or of serials, for which the sender gets hbars or units."""
         prices: list[tuple[int | None, int]] = [(None, hbars)]
         prices += [(currency, amounts.get(sender, 0)) for currency, amounts in self._requested.items()]
         prices = [price for price in prices if price[1] > 0]
@@ -102,10 +87,16 @@ class Transfers:
                 continue
             if isinstance(fee, FixedFee):
                 self._charge(fee, sender, fee.amount, fee.denominating_token)
-            elif isinstance(fee, RoyaltyFee) and prices:
+            elif isinstance(fee, FractionalFee):
+                payer, amounts = sender, self._requested[token.number]
+                if not fee.net_of_transfers:
+                    (payer,) = (of for of, amount in amounts.items() if amount > 0)
+                if not token.exempts(payer, fee):
+                    self._charge(fee, payer, fee.of(-amounts[sender]), token.number)
+            elif prices:
                 for unit, amount in prices:
                     self._charge(fee, sender, amount * fee.numerator // fee.denominator, unit)
-            elif isinstance(fee, RoyaltyFee) and fee.fallback and not token.exempts(receiver, fee):
+            elif fee.fallback and not token.exempts(receiver, fee):
                 self._charge(fee, receiver, fee.fallback.amount, fee.fallback.denominating_token)
 
     def _charge(self, fee: CustomFee, payer: int, amount: int, token: int | None) -> None:

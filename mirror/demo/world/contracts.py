@@ -132,7 +132,6 @@ class Contracts:
         self.living[contract.kind].remove(contract.number)
 
     def hooks_of(self, owner: int) -> list[Hook]:
-        """Return the hooks of an account or contract that are not deleted."""
         hooks = (self.hooks.get((owner, hook_id)) for hook_id in range(1, MOST_HOOKS_OF_ONE + 1))
         return [hook for hook in hooks if hook is not None and not hook.deleted]
 

@@ -18,7 +18,6 @@ _USUAL = 120_000  # tinybars, where the schedule has no price
 
 
 def schedule() -> bytes:
-    """Return the contents of the file of fees."""
     serialized: bytes = genesis().SerializeToString()
     return serialized
 
@@ -46,7 +45,6 @@ class Price:
         return ONCE if self._estimate is None else self._estimate.multiplier
 
     def tinybars(self, size: int = 0, signatures: int = 0) -> int:
-        """Return the fee of a transaction of this size in bytes, with this number of signatures."""
         if self._estimate is None:
             return _USUAL
         resized = self._schedule.resized(self._estimate, size=size, signatures=signatures)
@@ -54,13 +52,11 @@ class Price:
 
 
 def tinybars(world: World, tinycents: int) -> int:
-    """Return the present value of an amount of tinycents."""
     hbars, cents = exchange_rate(world)
     return tinycents * hbars // cents
 
 
 def exchange_rate(world: World) -> tuple[int, int]:
-    """Return a number of hbars, and the cents that they are worth now."""
     file = world.files.get(EXCHANGE_RATES)
     return (_HBARS, _CENTS) if file is None else _rate(file.changes[-1].contents)
 

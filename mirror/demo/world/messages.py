@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mirror.demo.world.tokens import AirdropKey, CustomFee, FixedFee, FractionalFee
+from mirror.demo.world.tokens import AirdropKey, CustomFee, FixedFee, FractionalFee, Token
 
 Move = tuple[int, int | None, int | None]  # serial, sender, receiver
 Message = dict[str, Any]
@@ -11,8 +11,20 @@ Message = dict[str, Any]
 ALL_SERIALS = -1  # in the record of a new treasury: all serials that the old one owned
 
 
+# Attribute of Token -> field of the transaction bodies.
+KEY_FIELDS = {
+    "admin_key": "adminKey",
+    "fee_schedule_key": "fee_schedule_key",
+    "freeze_key": "freezeKey",
+    "kyc_key": "kycKey",
+    "metadata_key": "metadata_key",
+    "pause_key": "pause_key",
+    "supply_key": "supplyKey",
+    "wipe_key": "wipeKey",
+}
+
+
 def amounts(moved: Mapping[int, int], *, approved: bool = False) -> list[Message]:
-    """Return the AccountAmounts of account -> amount; `approved` debits use an allowance."""
     return [
         {"accountID": of, "amount": amount, "is_approval": approved and amount < 0}
         for of, amount in moved.items()
@@ -39,8 +51,29 @@ def serials(token: int, moves: Iterable[Move], *, approved: bool = False) -> Mes
 
 
 def association(holder: int, token: int) -> Message:
-    """Return the TokenAssociation."""
     return {"account_id": holder, "token_id": token}
+
+
+def token_creation(created: Token) -> Message:
+    """Return the TokenCreateTransactionBody of a new token."""
+    return {
+        "name": created.name,
+        "symbol": created.symbol,
+        "decimals": created.decimals,
+        "initialSupply": created.initial_supply,
+        "treasury": created.treasury,
+        "tokenType": "FUNGIBLE_COMMON" if created.fungible else "NON_FUNGIBLE_UNIQUE",
+        "supplyType": "FINITE" if created.finite else "INFINITE",
+        "maxSupply": created.max_supply,
+        "freezeDefault": created.freeze_default,
+        "memo": created.memo,
+        "metadata": created.metadata,
+        "custom_fees": [custom_fee(fee, created.number) for fee in created.fees],
+        **{name: getattr(created, key) for key, name in KEY_FIELDS.items()},
+        "autoRenewAccount": created.auto_renew_account,
+        "autoRenewPeriod": created.auto_renew_period,
+        "expiry": created.expiration,
+    }
 
 
 def custom_fee(fee: CustomFee, token: int) -> Message:
@@ -82,13 +115,11 @@ def assessed_fee(amount: int, token: int | None, collector: int, payers: Iterabl
 
 
 def pending_airdrop(key: AirdropKey, amount: int | None) -> Message:
-    """Return the PendingAirdropRecord of an amount, or of a serial."""
     record: Message = {"pending_airdrop_id": airdrop_id(key)}
     return record if amount is None else record | {"pending_airdrop_value": {"amount": amount}}
 
 
 def airdrop_id(key: AirdropKey) -> Message:
-    """Return the PendingAirdropId."""
     sender, receiver, token, serial = key
     parties = {"sender_id": sender, "receiver_id": receiver}
     if serial:

@@ -132,11 +132,9 @@ class Token:
         return relationship.balance if relationship else 0
 
     def holders(self) -> list[int]:
-        """Return the accounts that hold some of it."""
         return [account for account, held in self.relationships.items() if held.balance]
 
     def owned(self, account: int) -> list[int]:
-        """Return the serials an account owns."""
         return [number for number, serial in self.serials.items() if serial.owner == account]
 
     def receive(self, moved: Mapping[int, int], at: int) -> None:
@@ -212,7 +210,6 @@ class Tokens:
     automatic_associations: Counter[int] = field(default_factory=Counter)
 
     def living(self) -> Iterator[Token]:
-        """Return the tokens that are not deleted."""
         return (token for token in self.issued.values() if not token.deleted)
 
     def pending(self) -> list[AirdropKey]:

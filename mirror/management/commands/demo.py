@@ -17,7 +17,7 @@ from mirror.core.values.hapi.messages import TransactionBody
 from mirror.demo import run
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
-from mirror.demo.publish.history import History
+from mirror.demo.publish.history import BlockWriter, History
 from mirror.demo.streams.record_files import Block
 from mirror.management.command import NodeCommand, WrongUse, argument, whole
 from network import bundled
@@ -90,7 +90,7 @@ class Command(NodeCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["serve_blocks"]:
             # Imported here, as gRPC takes memory and time that the stream needs not.
-            from mirror.demo.publish.serving import serve
+            from mirror.demo.publish.block_node import serve
 
             serve(self.say, options["serve_blocks"], options["port"], signals.stop_event())
             return
@@ -161,7 +161,4 @@ def _writer(folder: Path, blocks_from: int | None) -> Callable[[Block], object]:
     """Return a function that writes a block of a history, in its form."""
     if blocks_from is None:
         return lambda block: block.write(folder)
-    # Imported here, as threshold signatures take long to import and record files have none.
-    from mirror.demo.publish.blocks import BlockWriter
-
     return BlockWriter(folder, bundled.SIMULATED, blocks_from=blocks_from).write

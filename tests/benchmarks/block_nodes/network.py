@@ -13,13 +13,12 @@ from typing import Any
 import psycopg
 
 from mirror.demo.keys.nodes import nodes
-from mirror.demo.publish.blocks import BlockWriter
-from mirror.demo.publish.history import History
-from mirror.demo.streams.record_files import Composer
+from mirror.demo.publish.history import BlockWriter, History
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.installation import place
 from tests.benchmarks.backfill import arguments, environment
+from tests.composing import Composer
 from tests.node import ROOT
 
 _BLOCKS = "blocks"

@@ -14,12 +14,13 @@ import psycopg
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
 from mirror.demo.streams.blocks.block import BlockComposer
 from mirror.demo.streams.blocks.frame import NativeBlock
-from mirror.demo.streams.record_files import Block, Composer
+from mirror.demo.streams.record_files import Block
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.installation import PORT, place
 from mirror.node.postgres.server import in_use
 from tests.benchmarks import streams
+from tests.composing import Composer
 from tests.signing import signing_nodes
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -10,7 +10,8 @@ from ledger.stream.record.names import signature_name
 from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Layout as Folders
 from mirror.core.values.hapi.messages import ContractBytecode, TransactionSidecarRecord
-from mirror.demo.streams.record_files import Block, Composer, Layout
+from mirror.demo.streams.record_files import Block
+from tests.composing import Composer, Layout
 from tests.signing import signing_nodes
 
 ACCOUNTS = {node: node + 3 for node in range(4)}
@@ -27,7 +28,7 @@ def publish(folder: Path, layout: Layout) -> Block:
     sidecar = TransactionSidecarRecord(bytecode=ContractBytecode(runtime_bytecode=b"\x60"))
     composer.crypto_transfer({1001: -7, 1002: 7}, payer=1001, sidecars=[sidecar])
     block = composer.block()
-    block.write(folder, layout=layout)
+    block.write(folder, layout.folder)
     return block
 
 

@@ -16,8 +16,7 @@ from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import ContractFunctionResult
 from mirror.demo.keys.nodes import nodes
-from mirror.demo.publish.blocks import BlockWriter
-from mirror.demo.publish.history import History
+from mirror.demo.publish.history import BlockWriter, History
 from mirror.demo.run import first_book
 from mirror.demo.streams.record_files import Block
 

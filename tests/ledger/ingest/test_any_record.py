@@ -18,7 +18,8 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.stream.source.local import find_record_files
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import TransactionBody, TransactionRecord, TransactionSidecarRecord
-from mirror.demo.streams.record_files import Block, ComposedTransaction, Composer, timestamp
+from mirror.demo.streams.record_files import Block, ComposedTransaction, timestamp
+from tests.composing import Composer
 from tests.ledger.ingest.extremes import typical, variants
 from tests.ledger.ingest.load import settings, stored
 

@@ -15,8 +15,9 @@ from ledger.stream.signature.quorum import NoQuorum
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import Transaction
-from mirror.demo.streams.record_files import ComposedTransaction, Composer
+from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.streams.signing import address_book
+from tests.composing import Composer
 from tests.contracts.compose import FILE, ethereum_data
 from tests.ledger.compose import KEY, Stream, num, receipt
 from tests.ledger.ingest.load import settings, stored

@@ -15,9 +15,9 @@ import pytest
 from django.conf import settings
 
 from mirror.core.processes import process_table
-from mirror.demo.streams.record_files import Composer
 from mirror.node.postgres.installation import place
 from mirror.node.postgres.server import Server
+from tests.composing import Composer
 from tests.conftest import _FOLDER
 from tests.signing import signing_nodes
 from tests.waiting import wait_until

@@ -13,7 +13,7 @@ from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Layout as Folders
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import ContractBytecode, TransactionSidecarRecord
-from mirror.demo.streams.record_files import Composer, Layout
+from tests.composing import Composer, Layout
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import settings, stored
 from tests.signing import signing_nodes
@@ -69,7 +69,7 @@ def test_of_a_bucket_places_are_looked_into(layout: Layout, tmp_path: Path) -> N
     for minute in [*range(0, 60, 3), *range(60, 120)]:
         composer.consensus_timestamp = START + minute * MINUTE
         composer.crypto_transfer({2: -5, 1002: 5})
-        composer.block().write(tmp_path, layout=layout)
+        composer.block().write(tmp_path, layout.folder)
     nodes = read_address_book("", composer.address_book())
     bucket = open_bucket(str(tmp_path), Access())
 

@@ -15,8 +15,8 @@ from psycopg.conninfo import make_conninfo
 from ledger.ingest.pipeline import Pipeline
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import CryptoUpdateTransactionBody
-from mirror.demo.streams.record_files import Composer
 from tests import forking
+from tests.composing import Composer
 from tests.ledger.ingest.load import settings
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.waiting import wait_until

@@ -11,8 +11,8 @@ from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.values import timestamp
-from mirror.demo.streams.record_files import Composer
 from mirror.models import LoadedRange
+from tests.composing import Composer
 from tests.signing import signing_nodes
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")

@@ -27,8 +27,8 @@ from mirror.core.values.hapi.messages import (
     TransactionRecord,
     TransactionSidecarRecord,
 )
-from mirror.demo.streams.record_files import Composer, Layout
 from mirror.models import LOADER_LOCK
+from tests.composing import Composer, Layout
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.signing import signing_nodes
 
@@ -187,7 +187,7 @@ def test_the_first_batch_is_small_so_that_writing_begins_soon(tmp_path: Path) ->
 def test_both_bucket_layouts_are_read(tmp_path: Path, layout: Layout) -> None:
     composer = Composer(nodes=signing_nodes(2))
     composer.crypto_transfer({1001: -5, 2: 5}, payer=1001)
-    composer.block().write(tmp_path, layout=layout)
+    composer.block().write(tmp_path, layout.folder)
 
     done = load(tmp_path)
 

@@ -12,7 +12,7 @@ from ledger.stream.record.formats import read_record_file
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
-from mirror.demo.streams.record_files import Composer
+from tests.composing import Composer
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, publication

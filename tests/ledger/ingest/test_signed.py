@@ -23,7 +23,7 @@ from mirror.core.values.hapi.messages import (
     TransactionBody,
     TransactionSidecarRecord,
 )
-from mirror.demo.streams.record_files import Composer, Layout
+from tests.composing import Composer, Layout
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.fixtures import ROOT, needs_fixtures
 from tests.signing import signing_nodes
@@ -48,7 +48,7 @@ def publish(folder: Path, blocks: int = 3, *, nodes: int = 4, layout: Layout = L
     composer = Composer(nodes=NODES[:nodes])
     for _ in range(blocks):
         composer.crypto_transfer({2: -5, 1002: 5}, sidecars=[with_sidecar()])
-        composer.block().write(folder, layout=layout)
+        composer.block().write(folder, layout.folder)
     return composer
 
 

@@ -16,11 +16,11 @@ from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
-from mirror.demo.streams.record_files import Composer
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.models import LoadedRange
 from network import bundled
 from network.models import Ledger
+from tests.composing import Composer
 from tests.ledger.stream.block.blocks import BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, OTHERS, publication
 from tests.ledger.stream.block.wrapped import contents, transactions, wrap

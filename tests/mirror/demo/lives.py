@@ -5,19 +5,22 @@ from typing import Any
 
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import batches, files, schedules, topics
-from mirror.demo.actions.accounts import crypto, hollow, staking
-from mirror.demo.actions.network import genesis, nodes, registered, system
+from mirror.demo.actions.accounts import crypto, people
+from mirror.demo.actions.network import genesis, nodes, system
 from mirror.demo.network import Network
 from mirror.demo.publish.history import wait
 from mirror.demo.streams.record_files import Block, ComposedTransaction
 
-MODULES = (batches, crypto, files, hollow, nodes, registered, schedules, staking, system, topics)
+ACTIONS = (
+    *(*batches.ACTIONS, *crypto.ACTIONS, *files.ACTIONS, *people.ACTIONS, *nodes.ACTIONS),
+    *(*schedules.ACTIONS, *crypto.STAKING, *system.ACTIONS, *topics.ACTIONS),
+)
 HOUR = 3_600 * NANOS_PER_SECOND
 
 
 def play(seed: int, blocks: int, transactions: int, pause: int = 0) -> Iterator[tuple[Network, Block]]:
     """Yield the blocks of a network that only performs these actions, with a pause (ns) between two."""
-    network = Network(seed, [action for module in MODULES for action in module.ACTIONS])
+    network = Network(seed, ACTIONS)
     genesis.begin(network)
     for _ in range(blocks):
         network.act(transactions)

@@ -9,8 +9,8 @@ from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
 from mirror.demo import run as demo
 from mirror.demo.live import network
-from mirror.demo.streams.record_files import Composer
 from tests.api import Api
+from tests.composing import Composer
 from tests.conftest import empty_tables
 
 BLOCKS = 8

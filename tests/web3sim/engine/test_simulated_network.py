@@ -3,14 +3,14 @@
 import pytest
 
 from mirror.core.values.entity_id import long_zero
-from mirror.demo.actions.contracts import calls, coins, deploying
+from mirror.demo.actions.contracts import calls, deploying
 from mirror.demo.actions.network import genesis
 from mirror.demo.evm import execution, run
 from mirror.demo.network import Network
 from web3sim.engine.interface import AccountKind, AccountRecord, BlockEnvironment, CallRequest
 from web3sim.engine.registry import engine
 
-ACTIONS = (*deploying.ACTIONS, *coins.ACTIONS, *calls.ACTIONS)
+ACTIONS = (*deploying.ACTIONS, *calls.ACTIONS)
 STATUSES = {"SUCCESS": "success", "CONTRACT_REVERT_EXECUTED": "revert"}
 CHAIN_ID, FEE_COLLECTOR = 298, long_zero(98)
 

@@ -60,7 +60,6 @@ def allow_units(network: Network) -> None:
 
 
 def allow_serials(network: Network) -> None:
-    """Allow another account to spend some serials."""
     _allow_serials(network, *_owner_of_serials(network))
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from mirror.core.values.hapi.messages import Key
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions.accounts import people
-from mirror.demo.keys.wallet import Ed25519Wallet
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.keys.wallet import Ed25519Wallet, two_of
 from mirror.demo.network import Network, NotPossible, both, require, weighted
 from mirror.demo.streams.record_files import TREASURY
 from mirror.demo.world.accounts import HBAR, Account
@@ -17,6 +17,7 @@ _CENT = HBAR // 100
 _MEMOS = ("Coffee", "Lunch", "Ticket {}", "Thanks!", "", "", "")
 _MEMOS_OF_MUCH = ("Rent", "Invoice {}", "Order {}", "Deposit", "", "", "")
 _MUCH = 60 * HBAR
+_NO_NODE = -1
 
 
 def pay(network: Network) -> None:
@@ -39,7 +40,6 @@ def _amount(network: Network, most: int) -> int:
 
 
 def overdraw(network: Network) -> None:
-    """Pay more than the account holds, which fails and costs the fee."""
     payer, receiver = both(network.find_person(), network.find_person())
     amount = payer.balance + HBAR
     transfers = {payer.number: -amount, receiver.number: amount}
@@ -93,9 +93,7 @@ def _other_key(network: Network, changed: Account) -> bytes:
     """Return another serialized key for an account: its spare one, its first one, or any two of three."""
     first, spare, third = (Ed25519Wallet(changed.number, *word).key for word in ((), ("spare",), ("third",)))
     if network.choose.random() < 0.25:
-        keys = [Key.FromString(key) for key in (first, spare, third)]
-        threshold: bytes = Key(thresholdKey={"threshold": 2, "keys": {"keys": keys}}).SerializeToString()
-        return threshold
+        return two_of(first, spare, third)
     return first if changed.key == spare else spare
 
 
@@ -148,7 +146,49 @@ def use_live_hash(network: Network) -> None:
         network.submit(kind, body, payer=owner.number, result="NOT_SUPPORTED")
 
 
+# STAKING
+def stake(network: Network) -> None:
+    """Stake to a node, sometimes without reward, or to another account, which earns it; or stop staking."""
+    (way,) = network.choose.choices(("node", "account", "none"), (4, 2, 1))
+    node, account = None, None
+    body: dict[str, Any] = {}
+    if way == "node":
+        staker, node = network.person(), network.choose.choice(nodes()).node_id
+        body["staked_node_id"], decline = node, network.choose.random() < 0.1
+        if decline is not staker.decline_reward:
+            staker.decline_reward = body["decline_reward"] = decline
+    elif way == "account":
+        staker, stakee = both(network.find_person(), network.find_person(settled=True))
+        account = body["staked_account_id"] = stakee.number
+        network.world.bound.add(account)
+    else:
+        staking = [each for each in network.world.living() if _is_staking(each)]
+        staker = network.pick([each for each in staking if network.can_pay(each.number)])
+        to_node = staker.staked_account_id is None
+        body |= {"staked_node_id": _NO_NODE} if to_node else {"staked_account_id": 0}
+    at = network.now
+    # The reward earned before is paid with the change.
+    network.submit("cryptoUpdateAccount", {"accountIDToUpdate": staker.number, **body}, payer=staker.number)
+    network.world.staking.restart(staker, at)
+    staker.staked_node_id, staker.staked_account_id = node, account
+
+
+def _is_staking(account: Account) -> bool:
+    return account.staked_node_id is not None or bool(account.staked_account_id)
+
+
+def stake_in_vain(network: Network) -> None:
+    """Stake to a node that does not exist, or to the own account."""
+    staker = network.person().number
+    if network.choose.random() < 0.5:
+        body, result = {"staked_node_id": 99}, "INVALID_STAKING_ID"
+    else:
+        body, result = {"staked_account_id": staker}, "SELF_STAKING_IS_NOT_ALLOWED"
+    network.submit("cryptoUpdateAccount", {"accountIDToUpdate": staker, **body}, payer=staker, result=result)
+
+
 ACTIONS = weighted(
     *((60, pay), (1, overdraw), (2, open_account), (1, buy_hbars), (2, change)),
     (0, close, pay_in_vain, use_live_hash),
 )
+STAKING = weighted((1, stake), (0, stake_in_vain))

@@ -77,7 +77,6 @@ def deploy_in_vain(network: Network) -> None:
 
 
 def change(network: Network) -> None:
-    """Change the memo, the renewal or the automatic associations of a contract."""
     contract, admin = required(find_changeable(network))
     itself = network.world.accounts[contract.number]
     body: dict[str, Any] = {}
@@ -139,7 +138,6 @@ def _wanted(network: Network) -> str | None:
 
 
 def _arguments(network: Network, kind: str) -> tuple[object, ...]:
-    """Return the constructor arguments."""
     contracts, choose = network.world.contracts, network.choose
     made = contracts.made[kind]
     match kind:

@@ -24,7 +24,6 @@ LIMIT, CALLS, ALLOWED = 0, 1, 2
 
 
 def attach(network: Network) -> None:
-    """Attach a hook to an account or a contract."""
     owner = payer = network.person()
     require(_may_attach(network))
     if network.counts["hook_dispatch"] and network.choose.random() < 0.3:
@@ -149,7 +148,6 @@ def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Comp
 
 
 def owner_id(owner: Account) -> dict[str, int]:
-    """Return the HookEntityId of an account or contract."""
     return {"contract_id" if owner.is_contract else "account_id": owner.number}
 
 

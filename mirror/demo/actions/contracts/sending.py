@@ -35,7 +35,6 @@ def wallet(number: int) -> EcdsaWallet:
 
 
 def signs_ethereum(sender: Account) -> bool:
-    """Return whether an account can send Ethereum transactions."""
     return sender.evm_address is not None and sender.evm_address == wallet(sender.number).evm_address
 
 
@@ -157,7 +156,6 @@ def _fail(network: Network, signed: SignedTransaction, result: str, **record: An
 
 
 def relay(network: Network) -> Account:
-    """Return the account that submits Ethereum transactions."""
     contracts = network.world.contracts
     if contracts.relay is None:
         opened = people.open_account(network, name="JSON-RPC relay", ecdsa=True)
@@ -200,23 +198,18 @@ def _body(signed: SignedTransaction, file: int | None) -> dict[str, Any]:
 
 
 # CONTRACTS AND PARTIES
-Use = Callable[[Network, Contract], None]
+Use = Callable[[Network, Contract, str], None]
 
 
-def uses(weight: int, kind: str, ways: Mapping[Use, int]) -> Action:
+def uses(weight: int, kind: str, use: Use, ways: Mapping[str, int]) -> Action:
     """Return the action of using a contract of a kind in one of several ways, by their weights."""
-    return Action(partial(_use, kind=kind, ways=ways), weight)
+    return Action(partial(_use, kind=kind, use=use, ways=ways), weight)
 
 
-def _use(network: Network, kind: str, ways: Mapping[Use, int]) -> None:
-    contract = find_contract(network, kind)
+def _use(network: Network, kind: str, use: Use, ways: Mapping[str, int]) -> None:
+    contract = network.find(network.world.contracts.of(kind))
     (way,) = network.choose.choices(list(ways), list(ways.values()))
-    way(network, required(contract))
-
-
-def find_contract(network: Network, kind: str) -> Contract | None:
-    """Return a contract of a kind; None if there is none."""
-    return network.find(network.world.contracts.of(kind))
+    use(network, required(contract), way)
 
 
 def owner_of(network: Network, contract: Contract) -> Account | None:
@@ -264,7 +257,6 @@ def find_changeable(
 
 
 def submit_change(network: Network, contract: int, body: dict[str, Any], *, payer: int) -> None:
-    """Submit a ContractUpdate of a contract."""
     named = {"contractID": contract}
     network.submit("contractUpdateInstance", named | body, payer=payer, receipt=named)
 

@@ -10,7 +10,7 @@ from mirror.demo.actions.files import key_list, store
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Network
-from mirror.demo.streams.record_files import account
+from mirror.demo.streams.plain import serialized
 from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
 from mirror.demo.world.fees import EXCHANGE_RATES, SIMPLE_FEES, schedule
 from mirror.demo.world.files import APPEND, UPDATE, Change, File
@@ -20,6 +20,7 @@ FEE_SCHEDULE = 111
 PROPERTIES, PERMISSIONS = 121, 122
 
 _HOUR = 3600 * NANOS_PER_SECOND
+_PORTS = 50_211, 50_212
 _PART = 2_048  # bytes a transaction carries
 _HBARS = 30_000
 _FIRST_CENTS = 360_000
@@ -39,7 +40,6 @@ _PERMISSIONS = {"createAccount": "0-*", "cryptoTransfer": "0-*", "freeze": "2-58
 
 
 def begin(network: Network) -> None:
-    """Create the files with their first contents."""
     files = (
         (ADDRESS_BOOK, "Address book", address_book()),
         (NODE_DETAILS, "Node details", address_book()),
@@ -56,7 +56,6 @@ def begin(network: Network) -> None:
 
 
 def create(network: Network, number: int, memo: str) -> None:
-    """Create a file of the network, empty."""
     keys = key_list(Ed25519Wallet(SYSTEM_ADMIN).key)
     store(network, File(number, network.now, SYSTEM_ADMIN, keys, memo), b"", fee=0)
 
@@ -90,21 +89,21 @@ def change_rates(network: Network) -> None:
 
 def address_book() -> bytes:
     """Return the serialized NodeAddressBook of the nodes that sign."""
-    book = messages.NodeAddressBook()
-    for node in nodes():
-        entry = book.nodeAddress.add(
-            nodeId=node.node_id,
-            nodeAccountId=account(node.account_id),
-            RSA_PubKey=node.address_book_node.public_key,
-            nodeCertHash=sha384(f"certificate of node {node.node_id}".encode()).hex().encode(),
-            memo=f"0.0.{node.account_id}".encode(),
-            description=f"Demo node {node.node_id}",
-            stake=0,
-        )
-        for port in (50_211, 50_212):
-            entry.serviceEndpoint.add(ipAddressV4=bytes((127, 0, 0, node.account_id)), port=port)
-    serialized: bytes = book.SerializeToString()
-    return serialized
+    entries = [
+        {
+            "nodeId": node.node_id,
+            "nodeAccountId": node.account_id,
+            "RSA_PubKey": node.address_book_node.public_key,
+            "nodeCertHash": sha384(f"certificate of node {node.node_id}".encode()).hex().encode(),
+            "memo": f"0.0.{node.account_id}".encode(),
+            "description": f"Demo node {node.node_id}",
+            "serviceEndpoint": [
+                {"ipAddressV4": bytes((127, 0, 0, node.account_id)), "port": port} for port in _PORTS
+            ],
+        }
+        for node in nodes()
+    ]
+    return serialized(messages.NodeAddressBook, {"nodeAddress": entries})
 
 
 def _rates(network: Network, current: int, following: int) -> bytes:
@@ -114,8 +113,7 @@ def _rates(network: Network, current: int, following: int) -> bytes:
         {"hbarEquiv": _HBARS, "centEquiv": cents, "expirationTime": {"seconds": seconds}}
         for cents, seconds in ((current, ends), (following, ends + 3600))
     )
-    serialized: bytes = messages.ExchangeRateSet(currentRate=first, nextRate=then).SerializeToString()
-    return serialized
+    return serialized(messages.ExchangeRateSet, {"currentRate": first, "nextRate": then})
 
 
 def _next_hour(network: Network) -> int:
@@ -134,12 +132,10 @@ def _fee_schedule(network: Network) -> bytes:
             priced.append({"hederaFunctionality": function, "fees": fees})
     expiry = {"seconds": network.now // NANOS_PER_SECOND + _FEE_SCHEDULE_YEARS}
     schedule = {"transactionFeeSchedule": priced, "expiryTime": expiry}
-    message = messages.CurrentAndNextFeeSchedule(currentFeeSchedule=schedule, nextFeeSchedule=schedule)
-    serialized: bytes = message.SerializeToString()
-    return serialized
+    both = {"currentFeeSchedule": schedule, "nextFeeSchedule": schedule}
+    return serialized(messages.CurrentAndNextFeeSchedule, both)
 
 
 def _settings(values: dict[str, str]) -> bytes:
     named = [{"name": name, "value": value} for name, value in values.items()]
-    serialized: bytes = messages.ServicesConfigurationList(nameValue=named).SerializeToString()
-    return serialized
+    return serialized(messages.ServicesConfigurationList, {"nameValue": named})

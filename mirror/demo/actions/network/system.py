@@ -77,7 +77,6 @@ def _freeze(network: Network, kind: int, *, start: int | None = None, file: int 
 
 
 def _upload(network: Network) -> None:
-    """Upload the file of another upgrade."""
     if UPGRADE_FILE not in network.world.files:
         files.create(network, UPGRADE_FILE, "Software upgrade")
     contents = b"PK\x03\x04" + network.choose.randbytes(network.choose.randrange(500, 4_000))
@@ -85,7 +84,6 @@ def _upload(network: Network) -> None:
 
 
 def delete_file(network: Network) -> None:
-    """Let the network delete a person's file."""
     living = [number for number, file in network.world.files.items() if number > 1_000 and not file.deleted]
     require(len(network.world.system.deleted_files) < _MOST_DELETED)
     number = network.pick(living)

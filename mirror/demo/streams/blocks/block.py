@@ -14,7 +14,7 @@ from ledger.stream.block.tree import PREFIXED_SINCE
 from mirror.core.values.hapi import messages, wire
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.demo.streams import record_files
-from mirror.demo.streams.blocks import changes, outputs, traces
+from mirror.demo.streams.blocks import changes, outputs
 from mirror.demo.streams.blocks.accounts import KnownAccounts
 from mirror.demo.streams.blocks.changes import groups
 from mirror.demo.streams.blocks.frame import NativeBlock, framed
@@ -80,9 +80,9 @@ class BlockComposer:
                 if transaction.body.HasField("atomic_batch"):
                     inner = deque(transaction.body.atomic_batch.transactions)
                 yield messages.BlockItem(transaction_result=_result(transaction.record))
-                for output in outputs.of(announced):
+                for output in outputs.outputs_of(announced):
                     yield messages.BlockItem(transaction_output=output)
-                for trace in traces.of(announced):
+                for trace in outputs.traces_of(announced):
                     yield messages.BlockItem(trace_data=trace)
                 if changed and announced is group[0]:
                     yield _state_changes(transaction.record.consensusTimestamp, changed)

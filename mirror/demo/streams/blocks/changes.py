@@ -38,7 +38,9 @@ def groups(transactions: Iterable[ComposedTransaction]) -> Iterator[list[Announc
     parents: dict[int, ComposedTransaction] = {}
     hooks: Iterator[HookCall] = iter(())
     for transaction in transactions:
-        parent = _parent_time(transaction.record)
+        record = transaction.record
+        has_parent = record.HasField("parent_consensus_timestamp")
+        parent = timestamp.of(record.parent_consensus_timestamp) if has_parent else None
         if parent not in parents:
             if group:
                 yield group
@@ -53,12 +55,6 @@ def groups(transactions: Iterable[ComposedTransaction]) -> Iterator[list[Announc
         parents[transaction.consensus_timestamp] = transaction
     if group:
         yield group
-
-
-def _parent_time(record: Any) -> int | None:
-    if not record.HasField("parent_consensus_timestamp"):
-        return None
-    return timestamp.of(record.parent_consensus_timestamp)
 
 
 def of(group: Sequence[AnnouncedTransaction], known: KnownAccounts) -> list[Any]:
@@ -99,51 +95,45 @@ def _deleted(state: int, key: Mapping[str, Any]) -> Any:
     return StateChange(state_id=state, map_delete={"key": key})
 
 
-def _file(file: Any) -> Any:
-    return _updated(state_ids.FILES, {"file_id_key": file}, {"file_value": {"file_id": file}})
+# The state of an entity, the field of its key, that of its value, and the one of its id in that.
+_Entity = tuple[int, str, str, str]
+_FILE = (state_ids.FILES, "file_id_key", "file_value", "file_id")
+_NODE = (state_ids.NODES, "entity_number_key", "node_value", "node_id")
+_REGISTERED = (
+    state_ids.REGISTERED_NODES, "entity_number_key", "registered_node_value", "registered_node_id"
+)  # fmt: skip
+_TOKEN = (state_ids.TOKENS, "token_id_key", "token_value", "token_id")
+_TOPIC = (state_ids.TOPICS, "topic_id_key", "topic_value", "topic_id")
 
 
-def _node(number: int) -> Any:
-    return _updated(
-        state_ids.NODES, {"entity_number_key": {"value": number}}, {"node_value": {"node_id": number}}
-    )
-
-
-def _registered_node(number: int) -> Any:
-    value = {"registered_node_value": {"registered_node_id": number}}
-    return _updated(state_ids.REGISTERED_NODES, {"entity_number_key": {"value": number}}, value)
-
-
-def _token(token: Any, total: int) -> Any:
-    value = {"token_value": {"token_id": token, "total_supply": total}}
-    return _updated(state_ids.TOKENS, {"token_id_key": token}, value)
-
-
-def _topic(topic: Any, sequence_number: int, running_hash: bytes) -> Any:
-    value = {"topic_id": topic, "sequence_number": sequence_number, "running_hash": running_hash}
-    return _updated(state_ids.TOPICS, {"topic_id_key": topic}, {"topic_value": value})
+def _changed(entity: _Entity, entity_id: Any, **values: Any) -> Any:
+    state, key, value, field = entity
+    key_value = {"value": entity_id} if isinstance(entity_id, int) else entity_id
+    return _updated(state, {key: key_value}, {value: {field: entity_id, **values}})
 
 
 def _supply(body: Any, receipt: Any) -> Any:
-    return _token(body.token, receipt.newTotalSupply)
+    return _changed(_TOKEN, body.token, total_supply=receipt.newTotalSupply)
 
 
 # Type of transaction -> its change by body and receipt: the id of a new or changed entity, or its totals.
 _CHANGES: dict[str, Callable[[Any, Any], Any]] = {
-    "fileCreate": lambda body, receipt: _file(receipt.fileID),
-    "fileAppend": lambda body, receipt: _file(body.fileID),
-    "fileUpdate": lambda body, receipt: _file(body.fileID),
-    "nodeCreate": lambda body, receipt: _node(receipt.node_id),
-    "nodeUpdate": lambda body, receipt: _node(body.node_id),
-    "registeredNodeCreate": lambda body, receipt: _registered_node(receipt.registered_node_id),
-    "registeredNodeUpdate": lambda body, receipt: _registered_node(body.registered_node_id),
-    "tokenCreation": lambda body, receipt: _token(receipt.tokenID, body.initialSupply),
+    "fileCreate": lambda body, receipt: _changed(_FILE, receipt.fileID),
+    "fileAppend": lambda body, receipt: _changed(_FILE, body.fileID),
+    "fileUpdate": lambda body, receipt: _changed(_FILE, body.fileID),
+    "nodeCreate": lambda body, receipt: _changed(_NODE, receipt.node_id),
+    "nodeUpdate": lambda body, receipt: _changed(_NODE, body.node_id),
+    "registeredNodeCreate": lambda body, receipt: _changed(_REGISTERED, receipt.registered_node_id),
+    "registeredNodeUpdate": lambda body, receipt: _changed(_REGISTERED, body.registered_node_id),
+    "tokenCreation": lambda body, receipt: _changed(_TOKEN, receipt.tokenID, total_supply=body.initialSupply),
     "tokenMint": _supply,
     "tokenBurn": _supply,
     "tokenWipe": _supply,
-    "consensusCreateTopic": lambda body, receipt: _topic(receipt.topicID, 0, b""),
-    "consensusSubmitMessage": lambda body, receipt: _topic(
-        body.topicID, receipt.topicSequenceNumber, receipt.topicRunningHash
+    "consensusCreateTopic": lambda body, receipt: _changed(_TOPIC, receipt.topicID),
+    "consensusSubmitMessage": lambda body, receipt: _changed(
+        *(_TOPIC, body.topicID),
+        sequence_number=receipt.topicSequenceNumber,
+        running_hash=receipt.topicRunningHash,
     ),
 }
 

@@ -16,7 +16,8 @@ from ledger.stream.block.tree import EMPTY_PREFIXED as EMPTY
 from mirror.core.values.hapi.messages import Block as BlockMessage
 from mirror.core.values.hapi.messages import RecordStreamFile, TransactionBody
 from mirror.core.values.hashes import sha384
-from mirror.demo.streams.record_files import Block, Composer
+from mirror.demo.streams.record_files import Block
+from tests.composing import Composer
 from tests.ledger.ingest.following.network import download
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream, of_items

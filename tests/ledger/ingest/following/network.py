@@ -19,8 +19,9 @@ from mirror.core.values.hapi.messages import (
     CryptoUpdateTransactionBody,
     TransactionSidecarRecord,
 )
-from mirror.demo.streams.record_files import Block, Composer, Layout
+from mirror.demo.streams.record_files import Block
 from mirror.demo.streams.signing import SigningNode
+from tests.composing import Composer, Layout
 from tests.ledger.ingest.load import stored
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.signing import signing_nodes
@@ -52,7 +53,7 @@ class Network:
 
     def publish(self, block: Block, layout: Layout = Layout.ACCOUNT_ID) -> None:
         self.blocks.append(block)
-        block.write(self.folder, layout=layout)
+        block.write(self.folder, layout.folder)
 
     def of_node(self, node: int) -> Path:
         return self.folder / "recordstreams" / f"record0.0.{node + 3}"

@@ -14,8 +14,8 @@ from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.block import names
 from ledger.stream.source.blocks import BlockSource
 from mirror.demo.publish.block_node import BlockNodeServer
-from mirror.demo.streams.record_files import Composer
 from mirror.demo.streams.threshold_signer import ThresholdSigner
+from tests.composing import Composer
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.ledger.stream.block.ledgers import publication
 from tests.ledger.stream.block.wrapped import contents, transactions, wrap

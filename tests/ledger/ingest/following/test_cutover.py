@@ -13,7 +13,7 @@ from ledger.stream.record.record_file import RecordFile
 from mirror.core.config.errors import OperatorError
 from mirror.core.values.hapi.messages import TransactionBody
 from mirror.demo.publish.block_node import BlockNodeServer
-from mirror.demo.streams.record_files import Composer
+from tests.composing import Composer
 from tests.ledger.ingest.following.going_over import follow
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.block.blocks import BlockStream

@@ -19,8 +19,8 @@ from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from ledger.stream.source.block_node.assembly import Limits
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
 from mirror.demo.publish.block_node import BlockNodeServer
-from mirror.demo.streams.record_files import Composer
 from mirror.demo.streams.threshold_signer import ThresholdSigner
+from tests.composing import Composer
 from tests.ledger.ingest.load import stored
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.ledger.stream.block.blocks import BlockStream

@@ -21,9 +21,9 @@ from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source import incidents
 from ledger.stream.source.download import PathType
 from mirror.core.values.hapi.messages import FileUpdateTransactionBody, TransactionBody
-from mirror.demo.streams.record_files import Composer, Layout
 from mirror.models import LoaderState
 from mirror.node.loading import following as mirror_following
+from tests.composing import Composer, Layout
 from tests.ledger.ingest.following.network import NODES, Network, download, follow, loaded
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.source.servers import BUCKET, S3Server, web_server

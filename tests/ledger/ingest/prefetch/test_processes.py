@@ -27,8 +27,8 @@ from mirror.core.values.hapi.messages import (
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.demo.run import first_book
-from mirror.demo.streams.record_files import Composer
 from tests import forking
+from tests.composing import Composer
 from tests.ledger.ingest.following.going_over import Network
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.ingest.tables import contents, empty_tables

@@ -18,7 +18,8 @@ from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.local import find_record_files
 from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import ContractBytecode, TransactionSidecarRecord
-from mirror.demo.streams.record_files import TREASURY, Block, Composer, account
+from mirror.demo.streams.record_files import TREASURY, Block, account
+from tests.composing import Composer
 from tests.contracts.handlers.test_batches import RandomStream as RandomContracts
 from tests.ledger.archive.test_archiver import blocks as kept_blocks
 from tests.ledger.archive.test_archiver import streamed

@@ -9,7 +9,7 @@ from ledger.stream.record.formats import read_record_file
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
-from mirror.demo.streams.blocks.wrapped import WrappingComposer
+from mirror.demo.streams.blocks.frame import WrappingComposer
 
 QUORUM = Quorum.of([node.address_book_node for node in nodes()], {}, ConsensusMode.EQUAL, Fraction(1))
 

@@ -12,7 +12,8 @@ from mirror.core.values.hapi.messages import (
     RecordStreamFile,
     Transaction,
 )
-from mirror.demo.streams.record_files import ComposedTransaction, Composer
+from mirror.demo.streams.record_files import ComposedTransaction
+from tests.composing import Composer
 from tests.ledger.stream.block.blocks import BlockFile, of_items
 from tests.ledger.stream.record.formats import record_v1_v2, record_v5
 

@@ -11,8 +11,9 @@ from ledger.stream.record.running_hash import running_hash
 from ledger.stream.record.sidecar import read_sidecar_file
 from ledger.stream.signature.signature_file import SIGNATURE_CLASS_ID, read_signature_file
 from mirror.core.values.hapi.messages import ContractBytecode, TransactionSidecarRecord
-from mirror.demo.streams.record_files import ComposedTransaction, Composer
+from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.streams.signing import SigningNode
+from tests.composing import Composer
 from tests.signing import signing_nodes
 
 ZERO_HASH = bytes(48)

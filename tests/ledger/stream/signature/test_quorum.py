@@ -20,8 +20,9 @@ from ledger.stream.signature.quorum import (
     least_for_proofs,
 )
 from ledger.stream.signature.signature_file import read_signature_file
-from mirror.demo.streams.record_files import Block, Composer
+from mirror.demo.streams.record_files import Block
 from mirror.demo.streams.signing import SigningNode
+from tests.composing import Composer
 from tests.ledger.stream.fixtures import ROOT, facts, files, needs_fixtures, node_id
 from tests.ledger.stream.record.formats import signature_v2, signature_v5
 from tests.signing import signing_nodes

@@ -1,4 +1,4 @@
-"""The loaded tables hold the contracts and hooks of the simulated network."""
+"""Contracts of the simulated network: all uses happen, and what is loaded of them fits together."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ from eth.vm.forks.cancun.transactions import CancunTransactionBuilder
 
 from mirror.core.values import entity_id, log_bloom
 from mirror.demo.actions.accounts import crypto
-from mirror.demo.actions.contracts import calls, coins, deploying, hooks
+from mirror.demo.actions.contracts import calls, deploying, hooks
 from mirror.demo.actions.network import genesis
 from mirror.demo.network import Network
 from tests.ledger.ingest.load import load, stored
@@ -15,7 +15,6 @@ from tests.ledger.ingest.load import load, stored
 ACTIONS = (
     *crypto.ACTIONS,
     *deploying.ACTIONS,
-    *coins.ACTIONS,
     *calls.ACTIONS,
     *hooks.ACTIONS,
 )
@@ -46,18 +45,6 @@ def world(life, ledger_tables, caplog):
     return network.world
 
 
-def minimal(number):
-    return number.to_bytes((number.bit_length() + 7) // 8, "big")
-
-
-def test_the_same_seed_gives_the_same_bytes(life):
-    _, blocks = lived(3)
-
-    assert [(block.data, block.sidecars) for block in blocks] == [
-        (block.data, block.sidecars) for block in life[1]
-    ]
-
-
 def test_every_use_of_contracts_and_hooks_happens(life):
     network, _ = life
 
@@ -73,46 +60,8 @@ def test_every_use_of_contracts_and_hooks_happens(life):
     assert made[True] and made[False]
 
 
-def test_contracts_and_their_storage_match_the_network(world):
-    deployed = world.contracts.deployed.values()
-    assert stored("contract", "id, file_id, initcode, runtime_bytecode") == sorted(
-        (one.number, one.file, one.initcode, one.code) for one in deployed
-    )
-    assert stored("contract_state", "contract_id, slot, value, modified_timestamp") == sorted(
-        (one.number, slot.to_bytes(32, "big"), minimal(held.value), held.modified)
-        for one in deployed
-        for slot, held in one.slots.items()
-    )
-    rows = {row[0]: row[1:] for row in stored("entity", "id, balance, ethereum_nonce, evm_address")}
-    for number, account in world.accounts.items():
-        assert rows[number][0] == account.balance
-        if account.is_contract or account.nonce:
-            assert rows[number][1] == account.nonce
-        if account.is_contract:
-            assert rows[number][2] == account.address
-
-
-def test_results_and_logs_match_the_network(world):
+def test_what_runs_out_of_gas_uses_all_of_it(world):
     results = world.contracts.results
-    columns = (
-        "consensus_timestamp, contract_id, sender_id, transaction_hash, gas_limit, gas_used, call_result"
-    )
-    assert stored("contract_result", columns) == sorted(
-        (
-            *(one.consensus_timestamp, one.contract or 0, one.sender, one.hash),
-            *(one.gas_limit, one.gas_used, one.output),
-        )
-        for one in results
-    )
-    assert stored("contract_result", "consensus_timestamp, amount, error_message", "contract_id <> 0") == [
-        (one.consensus_timestamp, one.amount, one.error) for one in results if one.contract
-    ]
-    logs = stored("contract_log", "consensus_timestamp, index, contract_id, topic0, data", "bloom <> '\\x00'")
-    assert [(row[0], *row[2:]) for row in logs] == [
-        (one.consensus_timestamp, log.contract, log.topics[0], log.data)
-        for one in results
-        for log in one.logs
-    ]
     actions = {
         at: (gas, used)
         for at, gas, used in stored("contract_action", "consensus_timestamp, gas, gas_used", "index = 0")
@@ -142,18 +91,3 @@ def test_ethereum_transactions_are_signed_by_their_senders(world):
             assert CancunTransactionBuilder.decode(raw).sender == world.accounts[senders[at]].evm_address
 
     assert types == {0, 1, 2}
-
-
-def test_hooks_and_their_storage_match_the_network(world):
-    known = world.contracts.hooks.values()
-
-    assert stored("hook", "owner_id, hook_id, contract_id, created_timestamp, deleted") == sorted(
-        (one.owner, one.hook_id, one.contract, one.created, one.deleted) for one in known
-    )
-    columns = "owner_id, hook_id, key, value, created_timestamp, modified_timestamp"
-    assert stored("hook_storage", columns, "not deleted") == sorted(
-        (one.owner, one.hook_id, key, slot.value, slot.created, slot.modified)
-        for one in known
-        for key, slot in one.slots.items()
-        if slot.value
-    )

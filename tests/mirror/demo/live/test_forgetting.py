@@ -4,7 +4,7 @@ import pytest
 
 from mirror.demo.actions import catalogue
 from mirror.demo.actions.network import genesis
-from mirror.demo.live.forgetting import forget
+from mirror.demo.live.producing import forget
 from mirror.demo.network import Network
 from mirror.demo.publish.history import next_block
 

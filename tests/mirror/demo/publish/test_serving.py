@@ -7,19 +7,17 @@ import pytest
 
 from mirror.core.config.errors import OperatorError
 from mirror.demo.publish.block_folder import BlockFolder
-from mirror.demo.publish.block_node import BlockNodeServer
-from mirror.demo.publish.serving import serve
+from mirror.demo.publish.block_node import BlockNodeServer, serve
 
 
 @pytest.mark.parametrize(
     ("missing", "said"),
     [
         ([], ""),
-        ([3], ", but block 3 is missing"),
-        ([3, 4], ", but the blocks 3 to 4 are missing"),
-        ([3, 4, 6], ", but 3 blocks are missing, from block 3 on"),
+        ([3], " (missing: 1, from block 3 on)"),
+        ([3, 4, 6], " (missing: 3, from block 3 on)"),
     ],
-    ids=["none", "one", "some in a row", "some here and there"],
+    ids=["none", "one", "some here and there"],
 )
 def test_blocks_that_are_missing_between_others_are_named(tmp_path: Path, missing: list[int], said: str):
     folder, stopping, lines = BlockFolder(tmp_path), threading.Event(), list[str]()

@@ -18,8 +18,8 @@ from mirror.core.values.hapi.messages import (
     TransactionSidecarRecord,
 )
 from mirror.core.values.hashes import sha384
-from mirror.demo.streams.record_files import Composer, Layout
 from mirror.demo.streams.signing import SigningNode
+from tests.composing import Composer, Layout
 from tests.signing import signing_nodes
 
 
@@ -170,7 +170,7 @@ def test_the_files_of_every_node_lie_in_its_folder(tmp_path, layout, folder):
     composer.crypto_transfer({2: -1, 3: 1}, sidecars=[TransactionSidecarRecord(actions=ContractActions())])
     block = composer.block()
 
-    block.write(tmp_path, layout=layout)
+    block.write(tmp_path, layout.folder)
 
     for node in composer.nodes:
         of_node = tmp_path / folder.format(account=node.account_id, node=node.node_id)

@@ -18,9 +18,9 @@ from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
 from mirror.demo import run as demo
 from mirror.demo.keys.nodes import nodes
+from mirror.demo.publish.block_node import serve
 from mirror.demo.publish.history import History
-from mirror.demo.publish.serving import serve
-from mirror.demo.streams.blocks.wrapped import WrappingComposer
+from mirror.demo.streams.blocks.frame import WrappingComposer
 from network import bundled
 from tests.node import manage
 from tests.waiting import PATIENCE_SECONDS

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.demo.streams.record_files import Composer
+from tests.composing import Composer
 from tests.ledger.compose import Stream
 from tests.node import manage
 from tests.signing import signing_nodes

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.demo.streams.record_files import Composer
+from tests.composing import Composer
 from tests.node import Node
 from tests.signing import signing_nodes
 

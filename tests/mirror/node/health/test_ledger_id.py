@@ -9,8 +9,8 @@ from ledger.ingest.trusted_nodes import Trust
 from ledger.proofs.threshold import identity
 from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.source.local import find_record_files
-from mirror.demo.streams.record_files import Composer
 from mirror.node.health import ledger_id
+from tests.composing import Composer
 from tests.ledger.stream.block.blocks import BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, OTHERS, publication
 from tests.signing import signing_nodes

@@ -24,10 +24,10 @@ from mirror.demo.live import blocks as live_blocks
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher
 from mirror.demo.run import first_book
-from mirror.demo.streams.record_files import Composer
 from mirror.models import ArchiveFailure
 from mirror.node.health import facts, inventory, status
 from mirror.node.loading.archive_maintenance import ArchiveMaintainer
+from tests.composing import Composer
 from tests.ledger.archive.settings import in_bucket_of
 from tests.ledger.archive.test_archiver import blocks, files_of
 from tests.ledger.ingest.following.network import Network, follow

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mirror.demo.streams.record_files import Composer
 from mirror.operations.history import plan
+from tests.composing import Composer
 from tests.ledger.ingest.load import settings
 
 

@@ -1,17 +1,17 @@
 """The loaded life of a simulated network whose people do little else than use contracts."""
 
 from mirror.demo.actions.accounts import crypto
-from mirror.demo.actions.contracts import calls, coins, deploying, stewards, tills
+from mirror.demo.actions.contracts import calls, deploying, services
 from mirror.demo.actions.network import genesis
-from mirror.demo.actions.tokens import issuing, relationships
+from mirror.demo.actions.tokens import changes, supply
 from mirror.demo.network import Action, Network
 from mirror.demo.streams.record_files import Block
 
 ACTIONS = (
-    *(*crypto.ACTIONS, *deploying.ACTIONS, *coins.ACTIONS, *calls.ACTIONS),
+    *(*crypto.ACTIONS, *deploying.ACTIONS, *calls.ACTIONS),
     # What stewards and tills keep and move.
-    *(Action(issuing.create, 1), Action(relationships.associate, 2)),
-    *(Action(stewards.steward, 6), Action(tills.take, 2)),
+    *(Action(supply.create, 1), Action(changes.associate, 2)),
+    *(Action(services.steward, 6), Action(services.take, 2)),
 )
 
 

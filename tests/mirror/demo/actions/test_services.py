@@ -1,4 +1,4 @@
-"""Contracts that use each service of the network: the child transactions of their calls."""
+"""Contracts that use services of the network: the child transactions of their calls, and the logs."""
 
 from collections import Counter
 from contextlib import suppress
@@ -6,30 +6,84 @@ from contextlib import suppress
 from mirror.core.values import timestamp
 from mirror.demo.actions import schedules
 from mirror.demo.actions.catalogue import ALL
-from mirror.demo.actions.contracts import stewards
+from mirror.demo.actions.contracts import services
 from mirror.demo.actions.network import genesis
-from mirror.demo.network import Network, NotPossible
+from mirror.demo.evm.system_contracts import TOKENS
+from mirror.demo.network import Network, NotPossible, Perform
 from mirror.demo.streams.record_files import Block
 
-TRANSACTIONS, USES = 400, 120
+TRANSACTIONS, SPENDINGS, USES = 400, 12, 120
 
 
-def used() -> tuple[Network, Block]:
-    """A network in which a steward was used often, and the block of it."""
+def begun() -> Network:
     network = Network(7, ALL)
     genesis.begin(network)
     network.act(TRANSACTIONS)
-    while not network.world.contracts.of("Steward"):
-        network.act(10)
+    return network
+
+
+def upgraded(network: Network) -> None:
+    genesis.install(network)
+    network.act(1)
+    network.close()
+
+
+def use(network: Network, action: Perform, times: int) -> Block:
+    """Perform an action so often, and return the block of it."""
     network.close()
     done = 0
-    while done < USES:
+    while done < times:
         try:
-            stewards.steward(network)
+            action(network)
             done += 1
         except NotPossible:
             network.act(1)
-    return network, network.close()
+    return network.close()
+
+
+# TILLS
+def spent(block: Block) -> list[tuple[bool, int]]:
+    """Return for each spending whether it moved units, not hbars, and the number of logs of its call."""
+    parents = {one.consensus_timestamp: one for one in block.transactions}
+    found = []
+    for one in block.transactions:
+        result = one.record.contractCallResult
+        if result.contractID.contractNum == TOKENS:
+            parent = parents[timestamp.of(one.record.parent_consensus_timestamp)].record
+            assert parent.contractCallResult.contractID.contractNum == result.sender_id.accountNum
+            found.append((bool(one.record.tokenTransferLists), len(parent.contractCallResult.logInfo)))
+    return found
+
+
+def test_the_node_logs_the_units_that_a_contract_moves_since_the_upgrade() -> None:
+    network = begun()
+    before = use(network, services.take, SPENDINGS)
+    upgraded(network)
+    after = use(network, services.take, SPENDINGS)
+
+    assert {logs for _, logs in spent(before)} == {0}
+    assert {(units, logs) for units, logs in spent(after)} == {(True, 1), (False, 0)}
+
+
+def test_a_contract_spends_its_own_allowance() -> None:
+    network = begun()
+    use(network, services.take, SPENDINGS)
+
+    (till,) = network.world.contracts.of("Till")
+    tokens = network.world.tokens
+    allowed = [one for (_, spender), one in tokens.hbar_allowances.items() if spender == till.number]
+    allowed += [one for (_, spender, _), one in tokens.token_allowances.items() if spender == till.number]
+    assert allowed
+    assert all(0 <= one.amount < one.granted for one in allowed)
+
+
+# STEWARDS
+def used() -> tuple[Network, Block]:
+    """A network in which a steward was used often, and the block of it."""
+    network = begun()
+    while not network.world.contracts.of("Steward"):
+        network.act(10)
+    return network, use(network, services.steward, USES)
 
 
 def test_each_request_of_a_steward_is_a_transaction() -> None:
@@ -88,16 +142,12 @@ def test_what_a_steward_holds_adds_up() -> None:
 
 
 def test_tokens_are_issued_whoever_collects_the_fees_of_transactions() -> None:
-    network = Network(7, ALL)
-    genesis.begin(network)
-    network.act(TRANSACTIONS)
-    genesis.install(network)
-    network.act(1)
-    network.close()
+    network = begun()
+    upgraded(network)
     while not (living := network.world.contracts.of("Steward")):
         network.act(10)
     for _ in range(50):
         with suppress(NotPossible):
-            stewards._issue(network, living[0])
+            services._issue(network, living[0])
     tokens = network.world.tokens.issued.values()
     assert any(token.treasury == living[0].number for token in tokens)

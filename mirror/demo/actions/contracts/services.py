@@ -1,28 +1,87 @@
-"""Stewards: contracts that hold, issue and give away tokens, and call each service of the network."""
+"""Contracts that use the services of the network: tills and stewards.
+
+Tills spend people's allowances (HIP-336, HIP-376). Stewards hold, issue and give away tokens, and call each
+service.
+"""
 
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import schedules
 from mirror.demo.actions.contracts import sending
-from mirror.demo.actions.contracts.sending import Use, call, uses
+from mirror.demo.actions.contracts.sending import call, uses
 from mirror.demo.evm import system_contracts
 from mirror.demo.evm.run import place
-from mirror.demo.network import Network, both, require, required
+from mirror.demo.network import Network, both, require, required, weighted
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import can_associate
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract
-from mirror.demo.world.tokens import Token
+from mirror.demo.world.tokens import Allowance, Token
 
+_Key = TypeVar("_Key", bound=tuple[int, ...])
+
+_HBARS_SHARE = 0.4
+_GRANTED = 3  # an allowance is this many times the amount that is taken first
 _GAS, _DEAR_GAS = 300_000, 2_500_000
 _MOST_ISSUED, _MOST_DROPS = 3, 10
 _MARGIN = HBAR  # what is left over of a fee is returned
 _NAMES = (("Steward's Mark", "MARK"), ("Pantry Voucher", "PNTR"), ("Cellar Share", "CLLR"))
 
 
+# TILLS
+def take(network: Network) -> None:
+    """Take units or hbars of an owner by a till, which is granted an allowance first if it has none."""
+    till, taker = both(network.find(network.world.contracts.of("Till")), network.find_person(settled=True))
+    require(sending.can_pay(taker, _GAS))
+    if network.choose.random() < _HBARS_SHARE:
+        _take_hbars(network, till, taker)
+    else:
+        _take_units(network, till, taker)
+
+
+def _take_hbars(network: Network, till: Contract, taker: Account) -> None:
+    owner = network.person()
+    require(owner is not taker and not taker.receiver_signature_required)
+    amount = network.choose.randrange(1, owner.balance // 50)
+    allowances, key = network.world.tokens.hbar_allowances, (owner.number, till.number)
+    if granted := _granted(network, allowances, key, amount):
+        _allow(network, key, "cryptoAllowances", {"amount": granted})
+    call(network, taker, till, "takeHbars(address,int64)", owner, amount, gas=_GAS)
+
+
+def _take_units(network: Network, till: Contract, taker: Account) -> None:
+    token = traders.token(
+        network, lambda token: token.fungible and not token.fees and not token.refusal(taker.number)
+    )
+    holder, number = traders.holder(network, token, other_than=(taker.number,)), token.number
+    require(not token.refusal(holder))
+    amount, key = 1 + token.balance(holder) // 50, (holder, till.number, number)
+    if granted := _granted(network, network.world.tokens.token_allowances, key, amount):
+        _allow(network, key[:2], "tokenAllowances", {"tokenId": number, "amount": granted})
+    taken = (entity_id.long_zero(number), network.world.accounts[holder], amount)
+    call(network, taker, till, "takeUnits(address,address,uint256)", *taken, gas=_GAS)
+
+
+def _granted(network: Network, allowances: dict[_Key, Allowance], key: _Key, amount: int) -> int:
+    """Grant an allowance if there is none that is large enough; return how much, else 0."""
+    if key in allowances and allowances[key].amount >= amount:
+        return 0
+    granted = amount * _GRANTED
+    allowances[key] = Allowance(granted, granted, network.now)
+    return granted
+
+
+def _allow(network: Network, parties: tuple[int, int], kind: str, allowance: dict[str, int]) -> None:
+    owner, spender = parties
+    body = {kind: [{"owner": owner, "spender": spender, **allowance}]}
+    network.submit("cryptoApproveAllowance", body, payer=owner)
+
+
+# STEWARDS
 def steward(network: Network) -> None:
     """Use a steward in one of several ways."""
     _STEWARD.perform(network)
@@ -42,7 +101,6 @@ def _join(network: Network, contract: Contract) -> None:
 
 
 def _deposit(network: Network, contract: Contract) -> None:
-    """Give it units of a token."""
     token = _token(network, lambda token: _keeps(token, contract))
     holder = traders.holder(network, token, other_than=(contract.number,))
     sender = network.world.accounts[holder]
@@ -126,15 +184,21 @@ def _keeps(token: Token, contract: Contract) -> bool:
     return _is_plain(token) and not token.refusal(contract.number)
 
 
-_WAYS: dict[Use, int] = {
-    _join: 3,
-    _deposit: 5,
-    _withdraw: 4,
-    _issue: 1,
-    _drop: 3,
-    _remind: 1,
-    _quote: 2,
-    _draw: 1,
+_WAYS: dict[str, tuple[int, Callable[[Network, Contract], None]]] = {
+    "join": (3, _join),
+    "deposit": (5, _deposit),
+    "withdraw": (4, _withdraw),
+    "issue": (1, _issue),
+    "drop": (3, _drop),
+    "remind": (1, _remind),
+    "quote": (2, _quote),
+    "draw": (1, _draw),
 }
-_STEWARD = uses(2, "Steward", _WAYS)
-ACTIONS = (_STEWARD,)
+
+
+def _use_steward(network: Network, contract: Contract, way: str) -> None:
+    _WAYS[way][1](network, contract)
+
+
+_STEWARD = uses(2, "Steward", _use_steward, {way: weight for way, (weight, _) in _WAYS.items()})
+ACTIONS = (*weighted((1, take)), _STEWARD)
