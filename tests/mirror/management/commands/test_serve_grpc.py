@@ -22,6 +22,14 @@ from tests.node import Node, free_port
 from tests.waiting import wait_until
 
 AWAY = ("UNAVAILABLE", "Error querying the data source. Please retry later")
+TOPIC = (
+    "insert into entity (id, num, realm, shard, type, timestamp_range) "
+    "values (900, 900, 0, 0, 'TOPIC', '[0,)')"
+)
+MESSAGE = (
+    "insert into topic_message (topic_id, sequence_number, consensus_timestamp, message, running_hash) "
+    "values (900, %s, %s, '', '')"
+)
 SHUTDOWN = ("UNAVAILABLE", "The server is shutting down. Please retry later")
 
 
@@ -117,16 +125,9 @@ def test_a_database_that_hangs_is_an_outage_for_new_calls_alone(
 ) -> None:
     node.start("serve-grpc", SVC_MIRROR_GRPC_PORT=str(port), SVC_MIRROR_DB_SILENTAFTER="0.5s")
     assert f"Serving gRPC at 127.0.0.1:{port} - Ctrl-C stops." in node.said
-    insert = (
-        "insert into topic_message (topic_id, sequence_number, consensus_timestamp, message, running_hash) "
-        "values (900, %s, %s, '', '')"
-    )
     with session(node) as opened:
-        opened.execute(
-            "insert into entity (id, num, realm, shard, type, timestamp_range) "
-            "values (900, 900, 0, 0, 'TOPIC', '[0,)')"
-        )
-        opened.execute(insert, (1, 1))
+        opened.execute(TOPIC)
+        opened.execute(MESSAGE, (1, 1))
     stream = client.subscribe(900, limit=2)
     stream.has(1)
 
@@ -142,11 +143,32 @@ def test_a_database_that_hangs_is_an_outage_for_new_calls_alone(
             os.kill(pid, signal.SIGCONT)
     wait_until(lambda: client.subscribe(901).ended() == ("NOT_FOUND", "0.0.901 does not exist"))
     with session(node) as opened:
-        opened.execute(insert, (2, 2))
+        opened.execute(MESSAGE, (2, 2))
 
     assert stream.ended() == ("OK", "")
     assert stream.numbers == [1, 2]
     assert node.stop(signal.SIGINT) == 0
+
+
+def test_messages_go_on_after_a_crash_of_postgresql(
+    node: Node, tables: None, port: int, client: Client
+) -> None:
+    node.start("serve-grpc", SVC_MIRROR_GRPC_PORT=str(port))
+    with session(node) as opened:
+        opened.execute(TOPIC)
+        opened.execute(MESSAGE, (1, 1))
+        stream = client.subscribe(900, limit=4)
+        stream.has(1)
+        opened.execute(MESSAGE, (2, 2))
+        os.kill(node.server.pid(), signal.SIGKILL)
+    node.wait_for(lambda: "PostgreSQL runs again." in node.said)
+    with session(node) as opened:
+        for number in (3, 4):
+            opened.execute(MESSAGE, (number, number))
+
+    assert stream.ended() == ("OK", "")
+    assert stream.numbers == [1, 2, 3, 4]
+    assert node.stop(signal.SIGTERM) == 0
 
 
 def test_serve_grpc_needs_a_port_that_is_free(node: Node, tables: None, port: int) -> None:
