@@ -1,4 +1,5 @@
-# A whole node: `docker run --init -p 8000:8000 -v node:/data IMAGE`. See mirror/docs/deploy.md.
+# A whole node: `docker run --init -p 8000:8000 -v node:/data IMAGE`. See mirror/docs/deploy.md. The gRPC API is at port
+# 5600 with `-p 5600:5600 -e SVC_MIRROR_GRPC_PORT=5600`.
 ARG PYTHON=3.11
 
 FROM python:${PYTHON}-slim-bookworm AS packages
@@ -24,7 +25,7 @@ ENV PATH=/app/.venv/bin:$PATH \
     PORT=8000
 USER mirror
 VOLUME /data
-EXPOSE 8000
+EXPOSE 8000 5600
 STOPSIGNAL SIGTERM
 # The first start makes a database, and of the demo network a history.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=3m --retries=3 \

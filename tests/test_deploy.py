@@ -17,12 +17,13 @@ from django.urls import resolve
 from mirror.core.config import load
 from mirror.core.config.reverse_proxies import is_within
 from mirror.core.config.setting import variable_of
+from mirror.web.sdk_ports import DEFAULTS
 
 ROOT = Path(__file__).resolve().parents[1]
 UNITS = sorted(ROOT.glob("deploy/systemd/*.service"))
 PROXIES = [ROOT / "deploy/nginx/ledger-mirror.conf", ROOT / "deploy/caddy/Caddyfile"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-PORT = load({})["web.port"]
+PORT, GRPC_PORT = load({})["web.port"], int(DEFAULTS["grpc.port"])
 APPS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
 
 
@@ -50,7 +51,7 @@ def test_the_image_serves_on_the_port_that_it_names_as_a_user_without_rights():
     variables = variables_of_image()
     values = load(variables)
 
-    assert {int(port) for port in re.findall(r"^EXPOSE (\d+)$", DOCKERFILE, re.M)} == {values["web.port"]}
+    assert re.findall(r"^EXPOSE (.+)$", DOCKERFILE, re.M) == [f"{values['web.port']} {GRPC_PORT}"]
     assert values["web.port"] == PORT
     assert values["web.host"] == "0.0.0.0"
     assert re.findall(r"^VOLUME (.*)$", DOCKERFILE, re.M) == [values["data"]]
@@ -76,11 +77,15 @@ def test_the_services_of_compose_fit_the_image_and_each_other():
     node, mirror = services["node"], services["mirror"]
 
     for each in (node, mirror):
-        assert each["ports"] == [f"127.0.0.1:${{PORT:-{PORT}}}:{PORT}"]
+        assert each["ports"] == [
+            f"127.0.0.1:${{PORT:-{PORT}}}:{PORT}",
+            f"127.0.0.1:${{GRPC_PORT:-{GRPC_PORT}}}:{GRPC_PORT}",
+        ]
         (volume,) = each["volumes"]
         assert volume.partition(":")[2] == variables_of_image()["SVC_MIRROR_DATA"]
         # Whatever PORT the settings of the node have.
         assert load(each["environment"])["web.port"] == PORT
+        assert load(each["environment"])["grpc.port"] == GRPC_PORT
         assert each["read_only"] and each["init"] and each["cap_drop"] == ["ALL"]
     # There is no default password.
     password = re.compile(r"\$\{POSTGRES_PASSWORD:\?[^}]+\}")
@@ -137,7 +142,7 @@ def test_a_proxy_passes_requests_on_to_the_port_and_says_who_asks(path: Path):
     text = path.read_text()
 
     ports = set(re.findall(r"(?:server |reverse_proxy |h2c://)(127\.0\.0\.1:\d+)", text))
-    assert ports == {f"127.0.0.1:{PORT}", "127.0.0.1:5600"}
+    assert ports == {f"127.0.0.1:{PORT}", f"127.0.0.1:{GRPC_PORT}"}
     assert "com.hedera.mirror.api.proto." in text
     for header in ("-For", "-Proto", "-Host"):
         assert header in text

@@ -12,14 +12,15 @@ from django.core.management import get_commands
 from django.urls import resolve
 
 from mirror.core.config import load
-from tests.test_deploy import DOCKERFILE, PORT, ROOT, variables_of_image
+from tests.test_deploy import DOCKERFILE, GRPC_PORT, PORT, ROOT, variables_of_image
 
 CHART = ROOT / "deploy/helm/ledger-mirror"
 VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
 TEMPLATES = {path.stem: path.read_text() for path in sorted(CHART.glob("templates/*"))}
 ALL = "\n".join(TEMPLATES.values())
-KINDS = ["Deployment", "Deployment", "Job", *["NetworkPolicy"] * 3, "PodDisruptionBudget", "Service"]
-WORKLOADS = ("api", "loader", "upgrade")
+KINDS = ["Job", *["Deployment"] * 3, *["NetworkPolicy"] * 4, *["PodDisruptionBudget", "Service"] * 2]
+SERVERS = ("api", "grpc")
+WORKLOADS = (*SERVERS, "loader", "upgrade")
 HELM = pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
 
 
@@ -41,14 +42,15 @@ def test_the_chart_has_the_version_of_the_program() -> None:
 
 def test_templates_use_all_values_and_no_others() -> None:
     used = set(re.findall(r"\.Values\.([\w.]+)", ALL))
-    sections = ("image", "api", "loader", "upgrade", "networkPolicy")
+    sections = ("image", "api", "grpc", "loader", "upgrade", "networkPolicy")
     existing = {f"{section}.{name}" for section in sections for name in VALUES[section]}
 
     assert used == existing | (VALUES.keys() - set(sections))
 
 
 def test_values_are_settings_of_the_program() -> None:
-    assert load(VALUES["settings"])["network"] == "testnet"
+    values = load(VALUES["settings"])
+    assert (values["network"], values["grpc.port"]) == ("testnet", GRPC_PORT)
 
 
 def test_included_templates_are_defined() -> None:
@@ -65,7 +67,8 @@ def test_a_pod_runs_a_command_of_the_image(name: str) -> None:
 
 
 def test_ports_paths_and_user_are_those_of_the_image() -> None:
-    assert re.findall(r"containerPort: (\d+)", ALL) == [str(PORT)]
+    assert re.findall(r"containerPort: (\d+)", ALL) == [str(PORT), str(GRPC_PORT)]
+    assert re.findall(r"grpc: \{port: (\d+)\}", ALL) == [str(GRPC_PORT)]
     assert all(resolve(path) for path in re.findall(r"path: (/health/\w+)", ALL))
     assert f"mountPath: {variables_of_image()['SVC_MIRROR_DATA']}\n" in ALL
     (user,) = re.findall(r"runAsUser: (\d+)", ALL)
@@ -112,15 +115,16 @@ def assert_restricted(pod: dict[str, Any]) -> None:
 
 @HELM
 def test_services_and_policies_select_the_pods_of_the_chart() -> None:
-    made = documents("--set", "api.replicas=3")
+    made = documents("--set", "api.replicas=3", "--set", "grpc.replicas=3")
     by_name = {(each["kind"], each["metadata"]["name"]): each for each in made}
-    api = by_name["Deployment", "node-api"]["spec"]
-    labels = api["template"]["metadata"]["labels"]
 
-    assert api["replicas"] == 3
-    assert by_name["Service", "node-api"]["spec"]["selector"] == labels
-    assert by_name["PodDisruptionBudget", "node-api"]["spec"]["selector"]["matchLabels"] == labels
-    for each in made:
-        if each["kind"] == "NetworkPolicy":
-            selected = each["spec"]["podSelector"]["matchLabels"].items()
-            assert selected <= labels.items() or each["metadata"]["name"] == "node-loader"
+    for server in SERVERS:
+        pods = by_name["Deployment", f"node-{server}"]["spec"]
+        labels = pods["template"]["metadata"]["labels"]
+        assert pods["replicas"] == 3
+        assert by_name["Service", f"node-{server}"]["spec"]["selector"] == labels
+        disruption = by_name["PodDisruptionBudget", f"node-{server}"]["spec"]
+        assert disruption["selector"]["matchLabels"] == labels
+        for name in ("node", f"node-{server}"):
+            policy = by_name["NetworkPolicy", name]["spec"]
+            assert policy["podSelector"]["matchLabels"].items() <= labels.items()

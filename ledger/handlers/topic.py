@@ -8,6 +8,7 @@ from typing import Any
 
 from ledger.handlers.columns import given, text
 from ledger.handlers.custom_fees import replace_topic_fees
+from ledger.ingest.publishing import publication, publish
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import Topic, TopicMessage
@@ -102,21 +103,22 @@ def submit_message(item: RecordItem, batch: Batch) -> None:
         if info.HasField("initialTransactionID"):
             initial = info.initialTransactionID.SerializeToString()
     # ROWS
-    batch.rows_of(TopicMessage).append(
-        (
-            item.consensus_timestamp,
-            body.message,
-            receipt.topicRunningHash,
-            receipt.topicSequenceNumber,
-            None if version == USUAL_RUNNING_HASH_VERSION else version,
-            number,
-            total,
-            item.payer_account_id,
-            None,  # valid_start_timestamp
-            item.entity_id,
-            initial,
-        )
+    row = (
+        item.consensus_timestamp,
+        body.message,
+        receipt.topicRunningHash,
+        receipt.topicSequenceNumber,
+        None if version == USUAL_RUNNING_HASH_VERSION else version,
+        number,
+        total,
+        item.payer_account_id,
+        None,  # valid_start_timestamp
+        item.entity_id,
+        initial,
     )
+    batch.rows_of(TopicMessage).append(row)
+    if batch.persist.publishes_topics:
+        batch.afterwards(publish, publication(row))
 
 
 def _keys(body: Any) -> dict[str, bytes]:

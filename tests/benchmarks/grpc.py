@@ -2,15 +2,17 @@
 
     python -m tests.benchmarks.grpc [--stored 100000] [--live 100] [--subscribers 200] [--most 1000]
 
-starts `manage.py serve-grpc` with a database of its own, fills a topic, and prints of each case the messages
-a second, the processor time of the server for each delivery, and the delay from a commit to its deliveries.
-The clients run in this process, on the same machine: the processor time says more than the rate. `--faults`
-loads 1,000 messages a second for a minute to 100 topics with 1,000 subscribers, kills the server five times
-and PostgreSQL once, and ends once every subscriber has had every message, once and in order.
+starts a node with a gRPC server and a database of its own, fills a topic, and prints of each case the
+messages a second, the processor time of the server for each delivery, and the delay from a commit to its
+deliveries. The clients run in this process, on the same machine: the processor time says more than the rate.
+`--faults` loads 1,000 messages a second for a minute to 100 topics with 1,000 subscribers, kills the server
+five times and PostgreSQL once, and ends once every subscriber has had every message, once and in order. Ten
+requests a second are made of the REST API meanwhile, and before it.
 """
 
 import argparse
 import asyncio
+import itertools
 import os
 import shutil
 import signal
@@ -28,7 +30,7 @@ import psycopg
 from mirror.core.values.hapi import messages as hapi
 from mirror.node.postgres.cluster import DATABASE
 from mirror.node.postgres.installation import PORT
-from tests.node import Node, free_port, manage
+from tests.node import Node, free_port
 
 _SUBSCRIBE = "/com.hedera.mirror.api.proto.ConsensusService/subscribeTopic"
 _TOPIC = 7001
@@ -46,10 +48,11 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.node, self.port = Node(folder), free_port()
-        done = manage("migrate", "--verbosity", "0", SVC_MIRROR_DATA=str(folder))
-        assert done.returncode == 0, done.stderr
         self.node.start(
-            "serve-grpc", SVC_MIRROR_GRPC_PORT=str(self.port), SVC_MIRROR_GRPC_MAXSUBSCRIPTIONS="5000"
+            SVC_MIRROR_NETWORK="testnet",
+            SVC_MIRROR_REST_CACHE_RESPONSE_ENABLED="false",
+            SVC_MIRROR_GRPC_PORT=str(self.port),
+            SVC_MIRROR_GRPC_MAXSUBSCRIPTIONS="5000",
         )
         self.session = self.connect()
 
@@ -214,6 +217,37 @@ class Resuming(Subscribers):
                 await asyncio.sleep(0.5)
 
 
+class Reads:
+    """Requests of the REST API, ten a second, in a thread: their durations and unusual statuses."""
+
+    def __init__(self, node: Node, topic: int) -> None:
+        self._node = node
+        self._paths = (f"/api/v1/topics/{topic}/messages?limit=25", "/api/v1/blocks", "/api/v1/network/nodes")
+        self._stopping = threading.Event()
+        self._seconds: list[float] = []
+        self._others = Counter[int]()
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self) -> None:
+        for number in itertools.count():
+            began = time.monotonic()
+            status, _ = self._node.get(self._paths[number % len(self._paths)])
+            if status == 200:
+                self._seconds.append(time.monotonic() - began)
+            else:
+                self._others[status] += 1
+            if self._stopping.wait(0.1):
+                return
+
+    def end(self) -> str:
+        self._stopping.set()
+        self._thread.join()
+        seconds = sorted(self._seconds)
+        p50, p99 = (seconds[len(seconds) * share // 100] * 1e3 for share in (50, 99))
+        return f"{len(seconds)} requests p50 {p50:.0f} ms, p99 {p99:.0f} ms, others {dict(self._others)}"
+
+
 def faults(server: Server, subscribers: int, topics: int, rate: int, seconds: int, kills: int) -> None:
     """New messages while the server is killed, `kills` times, and PostgreSQL once in the middle."""
     numbers = list(range(20_000, 20_000 + topics))
@@ -222,6 +256,10 @@ def faults(server: Server, subscribers: int, topics: int, rate: int, seconds: in
     reading = Resuming(
         server.port, [numbers[each % topics] for each in range(subscribers)], int(time.time()) - 60
     )
+    reads = Reads(server.node, numbers[0])
+    time.sleep(10)
+    print(f"REST API with the subscriptions alone: {reads.end()}")
+    reads = Reads(server.node, numbers[0])
     first, batch, at = time.time_ns(), rate // topics, time.monotonic()
     victims = {round(seconds * (kill + 0.5) / kills): "gRPC" for kill in range(kills)}
     victims[seconds // 2 + 1] = "PostgreSQL"
@@ -236,6 +274,7 @@ def faults(server: Server, subscribers: int, topics: int, rate: int, seconds: in
             os.kill(pid, signal.SIGKILL)
             killed[victim] += 1
         time.sleep(max(0.0, at + second + 1 - time.monotonic()))
+    print(f"REST API under the load: {reads.end()}")
     reading.wait(seconds * batch)
     delays = sorted(reading.delays)
     print(

@@ -1,6 +1,8 @@
 """The settings that choose which optional rows are written."""
 
+from ledger.ingest.publishing import REDIS
 from mirror.core import config
+from mirror.core.config import caches
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS
 
@@ -33,6 +35,7 @@ class Persist:
         self.schedules: bool = config.value(_PERSIST + "schedules")
         self.system_files: bool = config.value(_PERSIST + "systemFiles")
         self.topics: bool = config.value(_PERSIST + "topics")
+        self.publishes_topics = caches.redis_address(REDIS) is not None
         version: str = config.value("importer.smartContractThrottlingVersion")
         self.smart_contract_throttling_version = tuple(map(int, version.split(".")))
         self.synthetic_contract_logs: bool = config.value(_PERSIST + "syntheticContractLogs")

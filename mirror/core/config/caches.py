@@ -11,13 +11,22 @@ from mirror.core.config.setting import InvalidSetting
 _SCHEMES = ("redis://", "rediss://", "unix://")
 
 
+def redis_address(name: str) -> str | None:
+    """Return the address of a setting; None without one. Errors: InvalidSetting if it is not Redis's."""
+    address: str | None = config.value(name)
+    if address is not None and not address.startswith(_SCHEMES):
+        variable = config.described(name).variable
+        raise InvalidSetting(f"{variable} is not the address of a Redis such as redis://host:6379/0.")
+    return address
+
+
 def caches() -> dict[str, Any]:
     """Return Django's CACHES: in the Redis of REDIS_URL, else in memory.
 
     `responses` holds answers (mirror.core.rest.cache.responses); `default` is the way to Redis for everything
     else. Errors: InvalidSetting for an address that is not Redis's.
     """
-    address = config.value("rest.redis.uri")
+    address = redis_address("rest.redis.uri")
     if address is None:
         return {
             "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
@@ -26,8 +35,6 @@ def caches() -> dict[str, Any]:
                 "OPTIONS": {"MAX_BYTES": config.value("rest.cache.response.maxSize") << 20},
             },
         }
-    if not address.startswith(_SCHEMES):
-        raise InvalidSetting("REDIS_URL is not the address of a Redis such as redis://host:6379/0.")
     from redis.backoff import NoBackoff
     from redis.exceptions import ConnectionError
     from redis.retry import Retry

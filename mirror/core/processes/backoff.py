@@ -1,6 +1,8 @@
 """Pauses before a process that died is started again."""
 
 _FIRST, _LONGEST = 1.0, 60.0
+# What lives longer has worked: whatever ended it, it works again after a new start.
+_YOUNG_SECONDS = 10.0
 
 
 class Pauses:
@@ -11,7 +13,7 @@ class Pauses:
 
     def after(self, lived: float) -> float:
         """Return the pause after a life of so many seconds."""
-        if lived > _LONGEST:
+        if lived > _YOUNG_SECONDS:
             self._next = 0.0
         pause = self._next
         self._next = min(max(pause * 2, _FIRST), _LONGEST)

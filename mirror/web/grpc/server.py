@@ -36,6 +36,7 @@ from mirror.web.grpc.requests import (
     topic_filter,
 )
 from mirror.web.grpc.subscription import Subscription
+from mirror.web.grpc.turns import Turns
 
 log = logs.logger("mirror.grpc")
 
@@ -68,6 +69,7 @@ class Server:
         # Topics that exist stay topics.
         self._known: TTLCache[int, bool] = TTLCache(config.value("grpc.entityCacheSize"), _TOPIC_SECONDS)
         self._limiter = clients.limiter()
+        self._turns = Turns()
         self._health = health.aio.HealthServicer()
         self._tasks: set[Any] = set()
 
@@ -138,7 +140,7 @@ class Server:
 
     def _method(self, service: str, name: str, work: Callable[["_Call", bytes], Awaitable[None]]) -> Any:
         async def answer(request: bytes, context: Any) -> None:
-            call = _Call(service, name, context)
+            call = _Call(service, name, context, self._turns)
             try:
                 if self._limiter is not None:
                     self._limiter.check(call.client)
@@ -190,17 +192,19 @@ class Server:
 class _Call:
     """A call of a client: what it is counted and logged as."""
 
-    def __init__(self, service: str, method: str, context: Any) -> None:
+    def __init__(self, service: str, method: str, context: Any, turns: Turns) -> None:
         self.client = clients.address(context)
         self.status = StatusCode.OK
         self._labels = (service, method, "SERVER_STREAMING")
-        self._send = context.write
+        self._send, self._turns = context.write, turns
         self._sent = 0
         self._began = time.monotonic()
         self._subscriber: str | None = None
         metrics.RECEIVED.add(*self._labels)
 
     async def write(self, data: bytes) -> None:
+        if (waiting := self._turns.take()) is not None:
+            await waiting
         await self._send(data)
         self._sent += 1
 

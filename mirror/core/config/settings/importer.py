@@ -230,6 +230,9 @@ SETTINGS = (
         ("transactionSignatures", ("SCHEDULECREATE", "SCHEDULESIGN"),
          "Transaction types whose signatures are stored."),
     )),
+    Setting("importer.parser.record.entity.redis.uri", None,
+            "Redis or Valkey on which the messages of topics are published once they are loaded, for the "
+            "original's gRPC server (redis://host:6379/0).", secret=True),
     Setting("importer.parser.record.entity.staking.chunkSize", 500_000,
             "Accounts whose pending rewards are computed at once.", low=1),
     Setting("importer.parser.record.entity.staking.chunkDelay", "10s",

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -22,6 +24,32 @@ from tests.node import Node, free_port
 from tests.waiting import wait_until
 
 AWAY = ("UNAVAILABLE", "Error querying the data source. Please retry later")
+TOPIC = (
+    "insert into entity (id, num, realm, shard, type, timestamp_range) "
+    "values (900, 900, 0, 0, 'TOPIC', '[0,)')"
+)
+MESSAGE = (
+    "insert into topic_message (topic_id, sequence_number, consensus_timestamp, message, running_hash) "
+    "values (900, %s, %s, %s, '')"
+)
+# Names a folder with the SDKs of languages; of each, the file, what is around the lines of the page, and the
+# command.
+SDKS = "MIRROR_SDKS"
+_JAVA = """import com.hedera.hashgraph.sdk.*;
+import java.time.Instant;
+import java.util.*;
+
+class Main {
+    public static void main(String[] arguments) throws Exception {
+%s
+        Thread.sleep(3_600_000);
+    }
+}
+"""
+PROGRAMS = {
+    "JavaScript": ("main.js", "%s", ["node", "main.js"]),
+    "Java": ("Main.java", _JAVA, ["java", "-cp", "lib/*", "Main.java"]),
+}
 SHUTDOWN = ("UNAVAILABLE", "The server is shutting down. Please retry later")
 
 
@@ -117,16 +145,9 @@ def test_a_database_that_hangs_is_an_outage_for_new_calls_alone(
 ) -> None:
     node.start("serve-grpc", SVC_MIRROR_GRPC_PORT=str(port), SVC_MIRROR_DB_SILENTAFTER="0.5s")
     assert f"Serving gRPC at 127.0.0.1:{port} - Ctrl-C stops." in node.said
-    insert = (
-        "insert into topic_message (topic_id, sequence_number, consensus_timestamp, message, running_hash) "
-        "values (900, %s, %s, '', '')"
-    )
     with session(node) as opened:
-        opened.execute(
-            "insert into entity (id, num, realm, shard, type, timestamp_range) "
-            "values (900, 900, 0, 0, 'TOPIC', '[0,)')"
-        )
-        opened.execute(insert, (1, 1))
+        opened.execute(TOPIC)
+        opened.execute(MESSAGE, (1, 1, b""))
     stream = client.subscribe(900, limit=2)
     stream.has(1)
 
@@ -142,11 +163,32 @@ def test_a_database_that_hangs_is_an_outage_for_new_calls_alone(
             os.kill(pid, signal.SIGCONT)
     wait_until(lambda: client.subscribe(901).ended() == ("NOT_FOUND", "0.0.901 does not exist"))
     with session(node) as opened:
-        opened.execute(insert, (2, 2))
+        opened.execute(MESSAGE, (2, 2, b""))
 
     assert stream.ended() == ("OK", "")
     assert stream.numbers == [1, 2]
     assert node.stop(signal.SIGINT) == 0
+
+
+def test_messages_go_on_after_a_crash_of_postgresql(
+    node: Node, tables: None, port: int, client: Client
+) -> None:
+    node.start("serve-grpc", SVC_MIRROR_GRPC_PORT=str(port))
+    with session(node) as opened:
+        opened.execute(TOPIC)
+        opened.execute(MESSAGE, (1, 1, b""))
+        stream = client.subscribe(900, limit=4)
+        stream.has(1)
+        opened.execute(MESSAGE, (2, 2, b""))
+        os.kill(node.server.pid(), signal.SIGKILL)
+    node.wait_for(lambda: "PostgreSQL runs again." in node.said)
+    with session(node) as opened:
+        for number in (3, 4):
+            opened.execute(MESSAGE, (number, number, b""))
+
+    assert stream.ended() == ("OK", "")
+    assert stream.numbers == [1, 2, 3, 4]
+    assert node.stop(signal.SIGTERM) == 0
 
 
 def test_serve_grpc_needs_a_port_that_is_free(node: Node, tables: None, port: int) -> None:
@@ -158,3 +200,35 @@ def test_serve_grpc_needs_a_port_that_is_free(node: Node, tables: None, port: in
     done = node.run("serve-grpc", SVC_MIRROR_GRPC_PORT=str(port), SVC_MIRROR_GRPC_TLS_KEY="key.pem")
     assert "TLS of the gRPC API needs both" in done.stderr
     assert "The gRPC server stopped by itself; its output above says why." in done.stderr
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+@pytest.mark.skipif(SDKS not in os.environ, reason=f"{SDKS} names no folder with SDKs of other languages")
+def test_programs_of_the_page_print_the_messages_of_a_topic(
+    node: Node, tables: None, port: int, tmp_path: Path, language: str
+) -> None:
+    """Run it in the folder of its language, where its SDK is installed.
+
+    `$MIRROR_SDKS/javascript` has it from `npm install @hiero-ledger/sdk`, `$MIRROR_SDKS/java/lib` from Maven
+    (com.hedera.hashgraph:sdk and io.grpc:grpc-netty-shaded, by dependency:copy-dependencies).
+    """
+    node.start("serve-grpc", SVC_MIRROR_GRPC_PORT=str(port))
+    with session(node) as opened:
+        opened.execute(TOPIC)
+        for number in (1, 2):
+            opened.execute(MESSAGE, (number, number, f"message {number}".encode()))
+    page = Path("mirror/docs/grpc.md").read_text()
+    (indented,) = re.findall(rf"^{language} \(`.*`\):\n\n((?:    .*\n|\n)+)", page, re.M)
+    file, around, command = PROGRAMS[language]
+    program = around % textwrap.dedent(indented)
+    folder = Path(os.environ[SDKS], language.lower())
+    folder.joinpath(file).write_text(program.replace("0.0.1066", "0.0.900").replace("5600", str(port)))
+    said = tmp_path / "said"
+    with said.open("wb") as output:
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, start_new_session=True)
+        try:
+            wait_until(lambda: "message 2" in said.read_text() or process.poll() is not None, said.read_text)
+            assert said.read_text().split("\n")[-3:] == ["message 1", "message 2", ""]
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

@@ -1,0 +1,81 @@
+"""New messages of topics on Redis, in the form of the original's loader: its gRPC server has them from there.
+
+A value of the channel `topic.<id>` is a MessagePack map of the columns of topic_message. What is loaded while
+Redis does not answer is not published: that server reads it from the database with the topic's next message.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.db.backends.utils import CursorWrapper
+
+from ledger.models import TopicMessage
+from mirror.core import config
+from mirror.core.db.writing.copy import names_of
+from mirror.core.rest.cache.circuit_breaker import Circuit
+
+REDIS = "importer.parser.record.entity.redis.uri"
+
+# The loader waits no longer for Redis, and sends it so many messages at a time.
+_TIMEOUT_SECONDS, _MOST_MESSAGES = 1.0, 1000
+
+
+class Publication(NamedTuple):
+    """A message, ready to be published."""
+
+    consensus_timestamp: int
+    channel: str
+    value: bytes
+
+
+def publication(row: Sequence[Any]) -> Publication:
+    """Return what is published of a row of topic_message."""
+    # Imported here, as only loaders that publish need it.
+    import msgpack
+
+    columns = dict(zip(names_of(TopicMessage), row, strict=True))
+    keys = {_camel_case(name): value for name, value in columns.items()}
+    value = msgpack.packb({"@type": "TopicMessage"} | keys)
+    return Publication(columns["consensus_timestamp"], f"topic.{columns['topic_id']}", value)
+
+
+def publish(cursor: CursorWrapper, publications: Sequence[Publication]) -> None:
+    """Publish messages once the transaction of the cursor is committed."""
+    publisher = _publisher(config.value(REDIS))
+    transaction.on_commit(partial(publisher.publish, publications), using=cursor.db.alias)
+
+
+class _Publisher:
+    def __init__(self, address: str) -> None:
+        # Imported here, as only loaders that publish need it.
+        import redis
+
+        seconds = _TIMEOUT_SECONDS
+        self._client = redis.Redis.from_url(address, socket_timeout=seconds, socket_connect_timeout=seconds)
+        self._circuit = Circuit("redis")
+
+    def publish(self, publications: Sequence[Publication]) -> None:
+        try:
+            for first in range(0, len(publications), _MOST_MESSAGES):
+                if not self._circuit.closed():
+                    return
+                with self._client.pipeline(transaction=False) as pipeline:
+                    for each in publications[first : first + _MOST_MESSAGES]:
+                        pipeline.publish(each.channel, each.value)
+                    pipeline.execute()
+                self._circuit.worked()
+        # As in the response cache: a broken server makes its client raise anything.
+        except Exception as error:
+            self._circuit.failed(error)
+
+
+@cache
+def _publisher(address: str) -> _Publisher:
+    return _Publisher(address)
+
+
+def _camel_case(name: str) -> str:
+    return re.sub("_(.)", lambda match: match[1].upper(), name)
