@@ -136,11 +136,11 @@ def association(item: RecordItem, account: int, token: int, *, automatic: bool =
 
 def move_balance(batch: Batch, account: int, token: int, amount: int, at: int) -> None:
     """Add `amount` to the account's balance of the token, which starts no new version."""
-    batch.upsert(
-        TokenAccount,
-        account_id=account,
-        token_id=token,
-        associated=True,
-        balance=amount,
-        balance_timestamp=at,
-    )
+    columns = {
+        "account_id": account,
+        "token_id": token,
+        "associated": True,
+        "balance": amount,
+        "balance_timestamp": at,
+    }
+    batch.changes_of(TokenAccount).add(columns, None)
