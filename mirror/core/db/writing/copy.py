@@ -104,7 +104,7 @@ def copy_rows(cursor: CursorWrapper, table: str, columns: Sequence[Column], rows
         for piece in _pieces(columns, rows):
             copy.write(piece)
         copy.write(_END)
-    return cursor.rowcount
+    return int(cursor.rowcount)
 
 
 def _pieces(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[bytes | bytearray]:
