@@ -74,7 +74,7 @@ def _state_changes(
 ) -> None:
     at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
     hook_call = item.calls_hook
-    add, upsert = batch.rows_of(ContractStateChange).append, batch.upsert
+    add, change_state = batch.rows_of(ContractStateChange).append, batch.changes_of(ContractState).add
     for changes in sidecar.state_changes.contract_state_changes:
         contract = batch.lookup.contract(changes.contract_id)
         if hook_call and contract == item.entity_id:
@@ -89,14 +89,14 @@ def _state_changes(
                 written = change.value_written.value
             add((at, contract, payer, slot, change.value_read, written, migration))
             if written is not None or migration:
-                upsert(
-                    ContractState,
-                    contract_id=contract,
-                    slot=slot.rjust(SLOT_LENGTH, b"\0"),
-                    value=change.value_read if written is None else written,
-                    created_timestamp=at,
-                    modified_timestamp=at,
-                )
+                state = {
+                    "contract_id": contract,
+                    "slot": slot.rjust(SLOT_LENGTH, b"\0"),
+                    "value": change.value_read if written is None else written,
+                    "created_timestamp": at,
+                    "modified_timestamp": at,
+                }
+                change_state(state, None)
 
 
 def _actions(item: RecordItem, batch: Batch, actions: Any, facts: SidecarFacts) -> None:

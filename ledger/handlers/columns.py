@@ -58,6 +58,15 @@ def text(text: str) -> str:
     return text.replace("\0", "\ufffd")
 
 
+def serialized(body: Any, **fields: str) -> dict[str, Any]:
+    """Return the columns, each with the message of its field, of those fields that a body sets."""
+    return {
+        column: getattr(body, field).SerializeToString()
+        for column, field in fields.items()
+        if body.HasField(field)
+    }
+
+
 def given(item: RecordItem, batch: Batch, body: Any, *fields: str) -> dict[str, Any]:
     """Return the columns of those of these fields that a body sets."""
     columns: dict[str, Any] = {}

@@ -59,12 +59,6 @@ def file_update(item: RecordItem, batch: Batch) -> None:
     _store_content(item, batch, body.contents)
 
 
-@handles("FILEDELETE")
-def file_delete(item: RecordItem, batch: Batch) -> None:
-    """Delete a file; its content stays. Rows: entity version."""
-    batch.change_entity(item, id=item.entity_id, type="FILE", deleted=True)
-
-
 def stores_content(file: int, batch: Batch) -> bool:
     """Return whether the settings want the content of a file, by its encoded id."""
     num = entity_id.decode(file)[2]

@@ -73,12 +73,6 @@ def _creator(item: RecordItem) -> int:
     return item.payer_account_id
 
 
-@handles("SCHEDULEDELETE")
-def schedule_delete(item: RecordItem, batch: Batch) -> None:
-    """Delete a schedule that was not executed; its row in schedule stays. Rows: entity version."""
-    batch.change_entity(item, id=item.entity_id, type="SCHEDULE", deleted=True)
-
-
 @every_item(Order.SCHEDULE_EXECUTION)
 def execution(item: RecordItem, batch: Batch) -> None:
     """Note that a scheduled transaction was executed, whatever its result. Source: record.scheduleRef.

@@ -1,11 +1,20 @@
-"""Network administration: freezes and upgrades, system delete and undelete."""
+"""Network administration: freezes and upgrades, system delete and undelete; deletions that do no more."""
 
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entity
 from ledger.models import NetworkFreeze
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import entity_id, timestamp
+from mirror.core.values.hapi.transaction_types import name
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
+
+# The types of what transactions delete.
+_DELETED = {
+    "CONSENSUSDELETETOPIC": "TOPIC",
+    "FILEDELETE": "FILE",
+    "SCHEDULEDELETE": "SCHEDULE",
+    "TOKENDELETION": "TOKEN",
+}
 
 
 @names_entity("FREEZE")
@@ -58,6 +67,12 @@ def system_delete(item: RecordItem, batch: Batch) -> None:
 
     Source: body.systemDelete, systemUndelete. Rows: entity version.
     """
-    name = item.body.WhichOneof("data")
-    kind = "CONTRACT" if getattr(item.body, name).WhichOneof("id") == "contractID" else "FILE"
-    batch.change_entity(item, id=item.entity_id, type=kind, deleted=name == "systemDelete")
+    data = item.body.WhichOneof("data")
+    kind = "CONTRACT" if getattr(item.body, data).WhichOneof("id") == "contractID" else "FILE"
+    batch.change_entity(item, id=item.entity_id, type=kind, deleted=data == "systemDelete")
+
+
+@handles(*_DELETED)
+def delete(item: RecordItem, batch: Batch) -> None:
+    """Delete an entity; what other tables have of it stays. Rows: entity version."""
+    batch.change_entity(item, id=item.entity_id, type=_DELETED[name(item.transaction_type)], deleted=True)

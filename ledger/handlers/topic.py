@@ -6,7 +6,7 @@ The keys of a topic are in `topic`, the admin key there alone; what it shares wi
 
 from typing import Any
 
-from ledger.handlers.columns import given, text
+from ledger.handlers.columns import given, serialized, text
 from ledger.handlers.custom_fees import replace_topic_fees
 from ledger.ingest.publishing import publication, publish
 from ledger.ingest.rows.batch import Batch
@@ -15,6 +15,8 @@ from ledger.models import Topic, TopicMessage
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import FeeExemptKeyList
+
+_KEYS = {"admin_key": "adminKey", "fee_schedule_key": "fee_schedule_key", "submit_key": "submitKey"}
 
 # The column is null for this version, which nearly all messages have.
 USUAL_RUNNING_HASH_VERSION = 3
@@ -53,7 +55,7 @@ def topic_create(item: RecordItem, batch: Batch) -> None:
             id=item.entity_id,
             created_timestamp=at,
             fee_exempt_key_list=exempt.SerializeToString(),
-            **_keys(body),
+            **serialized(body, **_KEYS),
         )
         replace_topic_fees(item, batch, body.custom_fees)
 
@@ -67,21 +69,13 @@ def topic_update(item: RecordItem, batch: Batch) -> None:
     # BODY
     body = item.body.consensusUpdateTopic
     columns = given(item, batch, body, "autoRenewAccount", "autoRenewPeriod", "expirationTime", "memo")
-    keys = _keys(body)
-    if body.HasField("fee_exempt_key_list"):
-        keys["fee_exempt_key_list"] = body.fee_exempt_key_list.SerializeToString()
+    keys = serialized(body, **_KEYS, fee_exempt_key_list="fee_exempt_key_list")
     # ROWS
     batch.change_entity(item, id=item.entity_id, type="TOPIC", deleted=False, **columns)
     if item.entity_id:
         batch.upsert(Topic, since=item.consensus_timestamp, id=item.entity_id, **keys)
         if body.HasField("custom_fees"):
             replace_topic_fees(item, batch, body.custom_fees.fees)
-
-
-@handles("CONSENSUSDELETETOPIC")
-def topic_delete(item: RecordItem, batch: Batch) -> None:
-    """Delete a topic; its keys stay. Rows: entity version."""
-    batch.change_entity(item, id=item.entity_id, type="TOPIC", deleted=True)
 
 
 @handles("CONSENSUSSUBMITMESSAGE")
@@ -119,16 +113,3 @@ def submit_message(item: RecordItem, batch: Batch) -> None:
     batch.rows_of(TopicMessage).append(row)
     if batch.persist.publishes_topics:
         batch.afterwards(publish, publication(row))
-
-
-def _keys(body: Any) -> dict[str, bytes]:
-    """Return the columns of the keys that a body sets."""
-    return {
-        column: getattr(body, name).SerializeToString()
-        for column, name in (
-            ("admin_key", "adminKey"),
-            ("fee_schedule_key", "fee_schedule_key"),
-            ("submit_key", "submitKey"),
-        )
-        if body.HasField(name)
-    }

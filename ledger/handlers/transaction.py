@@ -61,9 +61,9 @@ def transaction(item: RecordItem, batch: Batch) -> None:
         seconds,
         node or None,
         item.entity_id or None,
-        _signed(initial_balance) if initial_balance else 0,
-        _signed(body.transactionFee),
-        _signed(record.transactionFee),
+        initial_balance,
+        body.transactionFee,
+        record.transactionFee,
         item.memo,
         record.transactionHash,
         item.transaction_bytes if archive_bytes or persist.transaction_bytes else None,
@@ -80,7 +80,7 @@ def transaction(item: RecordItem, batch: Batch) -> None:
         None,  # inner_transactions
         body.high_volume,
         item.congestion_pricing_multiplier,
-        _signed(record.high_volume_pricing_multiplier),
+        record.high_volume_pricing_multiplier,
     ]
     batch.rows_of(Transaction).append(row)
     if item.transaction_type == ATOMIC_BATCH:
@@ -151,6 +151,8 @@ def entity_transactions(item: RecordItem, batch: Batch) -> None:
 
     Source: `batch.mentioned` and `batch.nft_parties`. Rows: entity_transaction insert per entity.
     """
+    if not batch.mentioned and not batch.nft_parties:
+        return
     # As parties of NFT transfers no accounts are excluded; the payer's transactions are found without a row.
     entities = batch.nft_parties - {0, item.payer_account_id}
     batch.nft_parties.clear()
@@ -165,8 +167,3 @@ def entity_transactions(item: RecordItem, batch: Batch) -> None:
             result=item.result,
             type=item.transaction_type,
         )
-
-
-def _signed(value: int) -> int:
-    """Return the signed number with the same 64 bits as an unsigned one, as a bigint column holds it."""
-    return value - (1 << 64) if value >= 1 << 63 else value

@@ -10,6 +10,7 @@ from ledger.ingest.rows.registry import Order, every_item, handles
 from ledger.models import CryptoAllowance, CryptoTransfer, Entity, StakingRewardTransfer
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import entity_id
+from mirror.core.values.entity_id import of_account
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
@@ -100,20 +101,29 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
     # It makes no difference for nearly all transactions.
     matters = item.transaction_type == CRYPTO_TRANSFER and (spurious_time or item.spends_allowances)
     requested = _approvals(item) if matters else None
-    track_balance, mentions = batch.persist.track_balance, batch.mentioned is not None
-    add, move = batch.rows_of(CryptoTransfer).append, batch.changes_of(Entity).move
-    for transfer in item.record.transferList.accountAmounts:
-        account, amount = entity_id.of_account(transfer.accountID), transfer.amount
-        is_approval, errata = False, None
-        if requested and (account, amount) in requested:
-            is_approval = amount < 0 and requested[account, amount]
-            errata = "DELETE" if spurious_time else None
-        add((account, at, amount, payer, is_approval, errata))
-        if account:
-            if mentions:
-                batch.mention(account)
-            if track_balance and errata is None:
-                move(account, amount, at)
+    moved = [(of_account(each.accountID), each.amount) for each in item.record.transferList.accountAmounts]
+    if requested:
+        errata = "DELETE" if spurious_time else None
+        batch.rows_of(CryptoTransfer).extend(
+            (
+                account,
+                at,
+                amount,
+                payer,
+                amount < 0 and requested.get((account, amount), False),
+                errata if (account, amount) in requested else None,
+            )
+            for account, amount in moved
+        )
+        if errata:
+            moved = [each for each in moved if each not in requested]
+    else:
+        batch.rows_of(CryptoTransfer).extend(
+            [(account, at, amount, payer, False, None) for account, amount in moved]
+        )
+    batch.mention(*[account for account, _ in moved])
+    if batch.persist.track_balance:
+        batch.changes_of(Entity).move(moved, at)
 
 
 def _approvals(item: RecordItem) -> dict[tuple[int, int], bool]:

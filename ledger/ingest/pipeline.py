@@ -138,7 +138,7 @@ class Pipeline:
         self._yield_to_backfill()
         self._build.submitted()
         self._dirty.submit()
-        if len(batch.rows):
+        if batch.sources:
             self._submitted = replace(self.progress)
             writer.submit(batch)
 

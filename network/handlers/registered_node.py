@@ -3,7 +3,7 @@
 from ipaddress import IPv4Address, ip_address
 from typing import Any
 
-from ledger.handlers.columns import text
+from ledger.handlers.columns import serialized, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles
 from ledger.stream.record.item import RecordItem
@@ -36,10 +36,10 @@ def registered_node_create(item: RecordItem, batch: Batch) -> None:
         RegisteredNode,
         since=at,
         registered_node_id=registered_node_id,
-        admin_key=body.admin_key.SerializeToString() if body.HasField("admin_key") else None,
         created_timestamp=at,
         deleted=False,
         description=text(body.description),
+        **serialized(body, admin_key="admin_key"),
         **_endpoints(body.service_endpoint),
     )
 
@@ -52,9 +52,7 @@ def registered_node_update(item: RecordItem, batch: Batch) -> None:
     """
     # BODY
     body = item.body.registeredNodeUpdate
-    columns: dict[str, Any] = {}
-    if body.HasField("admin_key"):
-        columns["admin_key"] = body.admin_key.SerializeToString()
+    columns = serialized(body, admin_key="admin_key")
     if body.HasField("description"):
         columns["description"] = text(body.description.value)
     if body.service_endpoint:

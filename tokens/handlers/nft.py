@@ -3,8 +3,9 @@
 Mint, burn and wipe are in `supply.py`.
 """
 
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
@@ -91,45 +92,37 @@ def nft_transfers(item: RecordItem, batch: Batch) -> None:
 
 def _transfers(item: RecordItem) -> list[dict[str, Any]]:
     """Return transaction.nft_transfer: the transfers of all tokens in the order of the record."""
-    approvals = _approvals(item)
-    transfers = []
-    for transfer_list in item.record.tokenTransferLists:
-        if not transfer_list.nftTransfers:
-            continue
-        token = entity_id.of_token(transfer_list.token)
-        for transfer in transfer_list.nftTransfers:
-            sender = entity_id.of_account(transfer.senderAccountID)
-            receiver = entity_id.of_account(transfer.receiverAccountID)
-            serial = transfer.serialNumber
-            transfers.append(
-                {
-                    "is_approval": approvals.get((token, serial, sender, receiver), False),
-                    "receiver_account_id": receiver or None,
-                    "sender_account_id": sender or None,
-                    "serial_number": serial,
-                    "token_id": token,
-                }
-            )
-    return transfers
+    approvals: dict[_Move, bool] = {}
+    if item.body.HasField("cryptoTransfer"):
+        for move, is_approval in _moves(item.body.cryptoTransfer.tokenTransfers):
+            # The first of equal ones counts.
+            approvals.setdefault(move, is_approval)
+    return [
+        {
+            "is_approval": approvals.get(move, False),
+            "receiver_account_id": move.receiver or None,
+            "sender_account_id": move.sender or None,
+            "serial_number": move.serial,
+            "token_id": move.token,
+        }
+        for move, _ in _moves(item.record.tokenTransferLists)
+    ]
 
 
-def _approvals(item: RecordItem) -> dict[tuple[int, int, int, int], bool]:
-    """Return is_approval of the requested transfers by token, serial, sender and receiver.
+class _Move(NamedTuple):
+    token: int
+    serial: int
+    sender: int
+    receiver: int
 
-    The first of equal ones counts.
-    """
-    approvals: dict[tuple[int, int, int, int], bool] = {}
-    if item.body.WhichOneof("data") != "cryptoTransfer":
-        return approvals
-    for transfer_list in item.body.cryptoTransfer.tokenTransfers:
-        if not transfer_list.nftTransfers:
-            continue
-        token = entity_id.of_token(transfer_list.token)
-        for transfer in transfer_list.nftTransfers:
-            sender = entity_id.of_account(transfer.senderAccountID)
-            receiver = entity_id.of_account(transfer.receiverAccountID)
-            approvals.setdefault((token, transfer.serialNumber, sender, receiver), transfer.is_approval)
-    return approvals
+
+def _moves(lists: Iterable[Any]) -> Iterator[tuple[_Move, bool]]:
+    """Yield the serials that TokenTransferList messages move, and is_approval of each."""
+    for transfers in lists:
+        token = entity_id.of_token(transfers.token)
+        for each in transfers.nftTransfers:
+            sender, receiver = map(entity_id.of_account, (each.senderAccountID, each.receiverAccountID))
+            yield _Move(token, each.serialNumber, sender, receiver), each.is_approval
 
 
 def _change_treasury(

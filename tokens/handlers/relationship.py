@@ -36,37 +36,22 @@ _STATUSES = {
 names_entities(entity_id.of_account, **{kind: f"body.{field}.account" for kind, field in _BODIES.items()})
 
 
-@handles("TOKENASSOCIATE")
-def token_associate(item: RecordItem, batch: Batch) -> None:
-    """Associate an account with tokens; each relationship starts anew, with the token's own statuses.
+@handles("TOKENASSOCIATE", "TOKENDISSOCIATE")
+def token_association(item: RecordItem, batch: Batch) -> None:
+    """Associate an account with tokens, or end that; each relationship starts anew, with the token's own
+    statuses. What an account held of a deleted or expired token goes by transfer.
 
-    Source: body.tokenAssociate. Rows: token_account version per token.
+    Source: body.tokenAssociate, tokenDissociate. Rows: token_account version per token.
     """
     if not batch.persist.tokens or not item.entity_id:
         return
-    for message in item.body.tokenAssociate.tokens:
+    at, account, begins = item.consensus_timestamp, item.entity_id, item.body.HasField("tokenAssociate")
+    for message in (item.body.tokenAssociate if begins else item.body.tokenDissociate).tokens:
         token = entity_id.of_token(message)
-        batch.upsert(TokenAccount, **association(item, item.entity_id, token))
-        batch.mention(token)
-
-
-@handles("TOKENDISSOCIATE")
-def token_dissociate(item: RecordItem, batch: Batch) -> None:
-    """End an account's association with tokens; what it held of a deleted or expired token goes by transfer.
-
-    Source: body.tokenDissociate. Rows: token_account version per token.
-    """
-    if not batch.persist.tokens or not item.entity_id:
-        return
-    for message in item.body.tokenDissociate.tokens:
-        token = entity_id.of_token(message)
-        batch.upsert(
-            TokenAccount,
-            since=item.consensus_timestamp,
-            account_id=item.entity_id,
-            token_id=token,
-            associated=False,
-        )
+        if begins:
+            batch.upsert(TokenAccount, **association(item, account, token))
+        else:
+            batch.upsert(TokenAccount, since=at, account_id=account, token_id=token, associated=False)
         batch.mention(token)
 
 
@@ -136,11 +121,11 @@ def association(item: RecordItem, account: int, token: int, *, automatic: bool =
 
 def move_balance(batch: Batch, account: int, token: int, amount: int, at: int) -> None:
     """Add `amount` to the account's balance of the token, which starts no new version."""
-    batch.upsert(
-        TokenAccount,
-        account_id=account,
-        token_id=token,
-        associated=True,
-        balance=amount,
-        balance_timestamp=at,
-    )
+    columns = {
+        "account_id": account,
+        "token_id": token,
+        "associated": True,
+        "balance": amount,
+        "balance_timestamp": at,
+    }
+    batch.changes_of(TokenAccount).add(columns, None)

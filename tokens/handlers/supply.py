@@ -1,7 +1,5 @@
 """The supply of tokens: mint, burn, wipe."""
 
-from collections.abc import Iterable
-
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles
 from ledger.stream.record.item import RecordItem
@@ -36,39 +34,25 @@ def token_mint(item: RecordItem, batch: Batch) -> None:
         )
 
 
-@handles("TOKENBURN")
+@handles("TOKENBURN", "TOKENWIPE")
 def token_burn(item: RecordItem, batch: Batch) -> None:
-    """Lower a token's supply; of a non-fungible token also delete the treasury's serials.
+    """Lower a token's supply, from the treasury or by a wipe from any account; of a non-fungible token also
+    delete the serials.
 
-    Source: body.tokenBurn, receipt.newTotalSupply. Rows: token supply, silently; nft version per serial.
-    """
-    if batch.persist.tokens:
-        _set_supply(item, batch)
-        _end_serials(item, batch, item.body.tokenBurn.serialNumbers)
-
-
-@handles("TOKENWIPE")
-def token_wipe(item: RecordItem, batch: Batch) -> None:
-    """Lower a token's supply as a burn does, from any account.
-
-    Source: body.tokenWipe, receipt.newTotalSupply. Rows: token supply, silently; nft version per serial.
+    Source: body.tokenBurn, tokenWipe, receipt.newTotalSupply.
+    Rows: token supply, silently; nft version per serial.
     """
     if not batch.persist.tokens:
         return
-    body = item.body.tokenWipe
-    batch.mention(batch.account(item, body.account, "account to wipe") or 0)
+    at, token, wipes = item.consensus_timestamp, item.entity_id, item.body.HasField("tokenWipe")
+    if wipes:
+        batch.mention(batch.account(item, item.body.tokenWipe.account, "account to wipe") or 0)
     _set_supply(item, batch)
-    _end_serials(item, batch, body.serialNumbers)
+    for serial in (item.body.tokenWipe if wipes else item.body.tokenBurn).serialNumbers:
+        batch.upsert(Nft, since=at, token_id=token, serial_number=serial, deleted=True)
 
 
 def _set_supply(item: RecordItem, batch: Batch) -> None:
     # A block names the supply of a token only where it changed.
     if "newTotalSupply" not in item.absent:
         batch.upsert(Token, token_id=item.entity_id, total_supply=item.record.receipt.newTotalSupply)
-
-
-def _end_serials(item: RecordItem, batch: Batch, serials: Iterable[int]) -> None:
-    for serial in serials:
-        batch.upsert(
-            Nft, since=item.consensus_timestamp, token_id=item.entity_id, serial_number=serial, deleted=True
-        )

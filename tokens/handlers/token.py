@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ledger.handlers.columns import given, text
+from ledger.handlers.columns import given, serialized, text
 from ledger.handlers.custom_fees import replace_token_fees
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
@@ -86,11 +86,9 @@ def token_create(item: RecordItem, batch: Batch) -> None:
 def _add_token(item: RecordItem, batch: Batch) -> None:
     # BODY
     body, at = item.body.tokenCreation, item.consensus_timestamp
-    columns = _keys_of(body)
+    columns = serialized(body, **_KEYS)
     if item.hapi_version >= METADATA_SINCE:
-        columns["metadata"] = body.metadata
-        if body.HasField("metadata_key"):
-            columns["metadata_key"] = body.metadata_key.SerializeToString()
+        columns |= serialized(body, metadata_key="metadata_key") | {"metadata": body.metadata}
     freeze_status, kyc_status, pause_status = _default_statuses(body)
     # ROWS
     batch.upsert(
@@ -151,7 +149,7 @@ def token_update(item: RecordItem, batch: Batch) -> None:
     # BODY
     body = item.body.tokenUpdate
     entity = given(item, batch, body, *_ENTITY_FIELDS, "memo")
-    columns = _keys_of(body)
+    columns = serialized(body, **_KEYS)
     if body.HasField("treasury"):
         columns["treasury_account_id"] = entity_id.of_account(body.treasury) or None
         batch.mention(columns["treasury_account_id"] or 0)
@@ -162,27 +160,11 @@ def token_update(item: RecordItem, batch: Batch) -> None:
     if item.hapi_version >= METADATA_SINCE:
         if body.HasField("metadata"):
             columns["metadata"] = body.metadata.value
-        if body.HasField("metadata_key"):
-            columns["metadata_key"] = body.metadata_key.SerializeToString()
+        columns |= serialized(body, metadata_key="metadata_key")
     # ROWS
     batch.change_entity(item, id=item.entity_id, type="TOKEN", deleted=False, **entity)
     if batch.persist.tokens and item.entity_id:
         batch.upsert(Token, since=item.consensus_timestamp, token_id=item.entity_id, **columns)
-
-
-def _keys_of(body: Any) -> dict[str, Any]:
-    """Return the columns of the keys that a body sets, the admin key aside."""
-    return {
-        column: getattr(body, field).SerializeToString()
-        for column, field in _KEYS.items()
-        if body.HasField(field)
-    }
-
-
-@handles("TOKENDELETION")
-def token_delete(item: RecordItem, batch: Batch) -> None:
-    """Delete a token; its row in token stays. Source: body.tokenDeletion. Rows: entity version."""
-    batch.change_entity(item, id=item.entity_id, type="TOKEN", deleted=True)
 
 
 @handles("TOKENPAUSE", "TOKENUNPAUSE")

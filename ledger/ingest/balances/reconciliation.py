@@ -18,7 +18,7 @@ from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
 from ledger.stream.source.balances import BalanceDownload, PublishedBalances
 from mirror.core import config
-from mirror.core.db import loaded_ranges
+from mirror.core.db import loaded_ranges, statements
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 from mirror.models import LoadedRange
@@ -243,6 +243,4 @@ def _newest(download: BalanceDownload, trust: Trust, *, after: int) -> Published
 
 
 def _compared_until() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("select coalesce(max(consensus_timestamp), 0) from reconciliation_job")
-        return int(cursor.fetchone()[0])
+    return int(statements.value("select coalesce(max(consensus_timestamp), 0) from reconciliation_job"))

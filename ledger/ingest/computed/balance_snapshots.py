@@ -33,8 +33,7 @@ _PARTITION = """
 _TREASURY = """
     insert into entity (id, shard, realm, num, type, balance, created_timestamp, decline_reward, deleted,
         memo, timestamp_range)
-    values (%(treasury)s, %(shard)s, %(realm)s, %(num)s, 'ACCOUNT', 0, 0, true, false, %(memo)s,
-        int8range(0, null))
+    values (%s, %s, %s, %s, 'ACCOUNT', 0, 0, true, false, %s, int8range(0, null))
     on conflict (id) do nothing"""
 
 # The REST API knows by this memo that the stream did not create the treasury.
@@ -151,15 +150,8 @@ def _treasury() -> int:
 
 
 def _add_treasury(cursor: CursorWrapper) -> None:
-    shard, realm, num = entity_id.decode(_treasury())
-    values: dict[str, int | str] = {
-        "treasury": _treasury(),
-        "shard": shard,
-        "realm": realm,
-        "num": num,
-        "memo": _TREASURY_MEMO,
-    }
-    cursor.execute(_TREASURY, values)
+    treasury = _treasury()
+    cursor.execute(_TREASURY, [treasury, *entity_id.decode(treasury), _TREASURY_MEMO])
 
 
 def snapshot_name(at: int) -> str:

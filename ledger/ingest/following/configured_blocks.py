@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import Any
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 
 from ledger.ingest.following.block_sources import BlockNodeSource, FailoverBlockSource
 from ledger.stream.errors import StreamFileError
@@ -19,6 +19,7 @@ from ledger.stream.source.blocks import BlockSource
 from ledger.stream.source.configured import NoBucket, block_bucket
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import statements
 
 log = logs.logger(__name__)
 
@@ -127,10 +128,9 @@ class Nodes:
 
 def discovered() -> list[BlockNode]:
     """Return the block nodes that are registered with the network. Source: registered_node."""
-    with connection.cursor() as cursor:
-        cursor.execute(_REGISTERED)
-        registered = [json.loads(row[0]) if isinstance(row[0], str) else row[0] for row in cursor.fetchall()]
-    return [node for endpoints in registered if (node := registered_node(endpoints))]
+    registered = statements.column(_REGISTERED)
+    listed = (json.loads(each) if isinstance(each, str) else each for each in registered)
+    return [node for endpoints in listed if (node := registered_node(endpoints))]
 
 
 def registered_node(endpoints: Any) -> BlockNode | None:

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
-from django.db import connection
-
 from ledger.ingest.following.follower import StreamFollower
 from ledger.stream.block import block_file
 from ledger.stream.record.item import HapiVersion
@@ -22,6 +20,7 @@ from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import statements
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
@@ -66,9 +65,7 @@ class LastFile:
 
     @classmethod
     def stored(cls) -> "LastFile | None":
-        with connection.cursor() as cursor:
-            cursor.execute(_LAST)
-            row = cursor.fetchone()
+        row = statements.row(_LAST)
         if row is None:
             return None
         version, *hapi, end = row

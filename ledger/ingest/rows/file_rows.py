@@ -113,7 +113,7 @@ class FileRows:
                 return
             for step in self._before:
                 step(item, batch)
-            if missing := item.absent - _OPTIONAL:
+            if item.absent and (missing := item.absent - _OPTIONAL):
                 batch.recoverable(item, f"it is skipped, as its block lacks {', '.join(sorted(missing))}")
             else:
                 for handler in self._handlers[item.successful].get(item.transaction_type, ()):

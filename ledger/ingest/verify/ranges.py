@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import TypeVar
 
-from django.db import connection
-
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import statements
 from mirror.core.values import timestamp
 
 AnyFile = TypeVar("AnyFile", bound=StreamFile)
@@ -26,14 +25,12 @@ def time_of(text: str, *, end: bool = False) -> int:
     A block counts whole. Errors: InvalidRange.
     """
     if text.isdecimal():
-        with connection.cursor() as cursor:
-            # Index: record_file__index.
-            column = "consensus_end" if end else "consensus_start"
-            cursor.execute(f"select {column} from record_file where index = %s", [int(text)])
-            row = cursor.fetchone()
-        if row is None:
+        # Index: record_file__index.
+        column = "consensus_end" if end else "consensus_start"
+        time = statements.value(f"select {column} from record_file where index = %s", [int(text)])
+        if time is None:
             raise InvalidRange(f"The database has no block {text}: name one that is loaded, or a time.")
-        return int(row[0])
+        return int(time)
     try:
         return timestamp.of_instant(text) if "-" in text else timestamp.parse(text)
     except timestamp.InvalidTimestamp:

@@ -9,8 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from django.db import connection
-
 from ledger.ingest.errors import IngestError
 from ledger.ingest.hash_chain import Position, block_number
 from ledger.ingest.lookup.entities import EntityLookup
@@ -24,7 +22,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.stream_file import StreamFile
-from mirror.core.db import loaded_ranges
+from mirror.core.db import loaded_ranges, statements
 from mirror.core.values import timestamp
 from mirror.core.values.timestamp import MAX, instant
 
@@ -107,12 +105,8 @@ class _Past(EntityLookup):
     at = MAX
 
     def _stored(self, column: str, value: bytes) -> int:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                _ENTITY.format(column=column), {"value": value, "at": self.at, "before": self.at - 1}
-            )
-            row = cursor.fetchone()
-        return int(row[0]) if row else 0
+        values = {"value": value, "at": self.at, "before": self.at - 1}
+        return statements.value(_ENTITY.format(column=column), values) or 0
 
 
 class _ReadFile(NamedTuple):
@@ -218,9 +212,7 @@ class Verification:
         if not group:
             return
         first, last = group[0].file.consensus_start, group[-1].file.consensus_end
-        with connection.cursor() as cursor:
-            cursor.execute(_BLOCKS, [first, last])
-            stored = {end: (name, index) for end, name, index in cursor.fetchall()}
+        stored = {end: (name, index) for end, name, index in statements.rows(_BLOCKS, [first, last])}
         for read in group:
             is_stored = read.file.consensus_end in stored
             is_outside = self._loaded.is_known and not self._loaded.has_time(read.file.consensus_end)
@@ -268,11 +260,11 @@ class Verification:
 def _block_number(file: RecordFile, last: Position | None) -> int:
     """Return the number that the block should have; the stored one for a first file without a number."""
     if file.block_number is None and last is None:
-        with connection.cursor() as cursor:
-            cursor.execute("select index from record_file where consensus_end = %s", [file.consensus_end])
-            row = cursor.fetchone()
-        if row:
-            return int(row[0])
+        index = statements.value(
+            "select index from record_file where consensus_end = %s", [file.consensus_end]
+        )
+        if index is not None:
+            return int(index)
     return block_number(file, last)
 
 

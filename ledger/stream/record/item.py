@@ -8,7 +8,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.ethereum import EthereumData
 from mirror.core.values.hapi import messages, result_codes, wire
-from mirror.core.values.hapi.messages import DecodeError, SignedTransaction, TransactionBody
+from mirror.core.values.hapi.messages import AccountAmount, DecodeError, SignedTransaction, TransactionBody
 
 HapiVersion = tuple[int, int, int]
 
@@ -21,6 +21,7 @@ _SYSTEM_ADMIN_NUM = 50
 _CONTRACT_CALL = _TYPES["contractCall"]
 HOOKS_NUM = 365  # of the contract that all hooks are called at
 _SHORT_HASH_LENGTH = 32
+_IS_APPROVAL = AccountAmount(is_approval=True).SerializeToString()
 _NO_NONCES: Mapping[int, int] = {}
 _NO_FIELDS: frozenset[str] = frozenset()
 
@@ -224,10 +225,11 @@ class RecordItem:
         """Return whether the body requests a transfer of hbar out of an allowance."""
         spends = self._spends_allowances
         if spends is None:
-            spends = False
-            for transfer in self.body.cryptoTransfer.transfers.accountAmounts:
-                if transfer.is_approval:
-                    spends = True
+            transfers = self.body.cryptoTransfer.transfers
+            # Whether any is an approval is seen faster in the bytes, which rarely have these by chance.
+            spends = _IS_APPROVAL in transfers.SerializeToString() and any(
+                transfer.is_approval for transfer in transfers.accountAmounts
+            )
             self._spends_allowances = spends
         return spends
 

@@ -93,8 +93,8 @@ def columns_of(model: type[models.Model]) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def copy_rows(cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Iterable[Row]) -> None:
-    """Append `rows` to `table`."""
+def copy_rows(cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Iterable[Row]) -> int:
+    """Append `rows` to `table`, and return how many there were."""
     names = psycopg.sql.SQL(", ").join(psycopg.sql.Identifier(c.name) for c in columns)
     statement = psycopg.sql.SQL("copy {} ({}) from stdin (format binary)").format(
         psycopg.sql.Identifier(table), names
@@ -104,6 +104,7 @@ def copy_rows(cursor: CursorWrapper, table: str, columns: Sequence[Column], rows
         for piece in _pieces(columns, rows):
             copy.write(piece)
         copy.write(_END)
+    return int(cursor.rowcount)
 
 
 def _pieces(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[bytes | bytearray]:

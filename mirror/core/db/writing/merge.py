@@ -27,17 +27,23 @@ class Change:
     `columns` includes those of earlier changes in the batch. For a version, `given` names its own columns.
     """
 
-    __slots__ = ("columns", "given", "since", "until")
+    __slots__ = ("_given", "_own", "columns", "since", "until")
 
     def __init__(
-        self, columns: dict[str, Any], since: int | None = None, given: Iterable[str] | None = None
+        self, columns: dict[str, Any], since: int | None = None, own: Iterable[str] | None = None
     ) -> None:
         self.columns = columns
-        self.given: set[str] = set()
-        if since is not None:
-            self.given.update(name for name in given or columns if columns.get(name) is not None)
+        self._own = columns if own is None else own
+        self._given: set[str] | None = set() if since is None else None
         self.since = since
         self.until: int | None = None
+
+    @property
+    def given(self) -> set[str]:
+        """Read only where two changes have the same time, so it is computed then."""
+        if self._given is None:
+            self._given = {name for name in self._own if self.columns.get(name) is not None}
+        return self._given
 
 
 @dataclass(frozen=True)
@@ -141,14 +147,16 @@ class Moves:
     def add(self, columns: dict[str, Any], since: int | None) -> None:
         raise NotImplementedError
 
-    def move(self, key: int, amount: int, at: int) -> None:
-        """Add `amount` to what the object has."""
-        moved = self.moved.get(key)
-        if moved is None:
-            self.moved[key] = [amount, at]
-        else:
-            moved[0] += amount
-            moved[1] = at
+    def move(self, amounts: Iterable[tuple[int, int]], at: int) -> None:
+        """Add each amount to what the object of its key has; the key 0 is that of none."""
+        objects = self.moved
+        for key, amount in amounts:
+            moved = objects.get(key)
+            if moved is not None:
+                moved[0] += amount
+                moved[1] = at
+            elif key:
+                objects[key] = [amount, at]
 
     def _settle(self, key: Any) -> None:
         """Make the moves of an object a change like any other."""
@@ -203,7 +211,7 @@ class Pending(Moves):
     def move_all(self, moves: Mapping[int, Moved]) -> None:
         """Add all these amounts."""
         for key, (amount, at) in moves.items():
-            self.move(key, amount, at)
+            self.move([(key, amount)], at)
 
     def _settle(self, key: Any) -> None:
         earlier = self._moved_earlier.pop(key, None)

@@ -31,8 +31,8 @@ _KEY_COLUMNS = "select indnkeyatts from pg_index where indexrelid = %s::regclass
 
 def copy_fitting(
     cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Callable[[], Iterable[Row]]
-) -> None:
-    """Append rows to `table`, with values that their columns can hold.
+) -> int:
+    """Append rows to `table`, with values that their columns can hold, and return how many there were.
 
     Of rows with the same key, stored ones included, the first counts. A key of a single column is that of a
     transaction or a file, which is loaded only once: a second row is an error. `rows` returns the same rows
@@ -40,18 +40,17 @@ def copy_fitting(
     """
     try:
         with transaction.atomic(using=cursor.db.alias):
-            copy_rows(cursor, table, columns, rows())
-        return
+            return copy_rows(cursor, table, columns, rows())
     except REFUSED as error:
         _raise_if_loaded_twice(cursor, table, error)
         log.warning("rows_fitted", table=table, reason=str(error).partition("\n")[0])
     fitting = [row if isinstance(row, EncodedRows) else fit(row, columns) for row in rows()]
     try:
         with transaction.atomic(using=cursor.db.alias):
-            copy_rows(cursor, table, columns, fitting)
+            return copy_rows(cursor, table, columns, fitting)
     except _DUPLICATE as error:
         _raise_if_loaded_twice(cursor, table, error)
-        _insert_first_of_each(cursor, table, columns, fitting)
+        return _insert_first_of_each(cursor, table, columns, fitting)
 
 
 def _raise_if_loaded_twice(cursor: CursorWrapper, table: str, error: Exception) -> None:
@@ -68,17 +67,18 @@ def _raise_if_loaded_twice(cursor: CursorWrapper, table: str, error: Exception) 
 
 def _insert_first_of_each(
     cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Iterable[Row]
-) -> None:
+) -> int:
     names = ", ".join(f'"{column.name}"' for column in columns)
     cursor.execute(
         f"create temporary table fitting on commit drop as select {names} from {table} with no data; "
         "alter table fitting add row bigint generated always as identity"
     )
-    copy_rows(cursor, "fitting", columns, rows)
+    count = copy_rows(cursor, "fitting", columns, rows)
     cursor.execute(
         f"insert into {table} ({names}) select {names} from fitting order by row on conflict do nothing"
     )
     cursor.execute("drop table fitting")
+    return count
 
 
 class Encoder:

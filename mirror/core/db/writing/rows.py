@@ -54,12 +54,14 @@ class _Segment:
 
     def __init__(self) -> None:
         self.inserted: dict[type[models.Model], list[AddedRow]] = {}
+        # The rows of encoded pieces, beyond one for each.
+        self.encoded = 0
         self.pending: dict[type[models.Model], Pending] = {}
         self.afterwards: dict[Work, list[Any]] = {}
         self.barrier: Callable[[CursorWrapper], None] | None = None
 
     def __len__(self) -> int:
-        return sum(map(_count, self.inserted.values())) + sum(map(len, self.pending.values()))
+        return sum(map(len, self.inserted.values())) + self.encoded + sum(map(len, self.pending.values()))
 
     def write(self, cursor: CursorWrapper) -> None:
         pending = {_merge(model): each for model, each in self.pending.items() if len(each) or each.undecided}
@@ -152,6 +154,7 @@ class Rows:
             self.changes_of(model).move_all(moves)
         for model, rows in part.rows.items():
             self._inserted.setdefault(model, []).append(rows)
+            self._segments[-1].encoded += rows.count - 1
         for work, noted in part.afterwards.items():
             self._segments[-1].afterwards.setdefault(work, []).extend(noted)
         if part.barrier:
@@ -253,8 +256,7 @@ def _insert(cursor: CursorWrapper, model: type[models.Model], rows: Sequence[Add
     if not rows:
         return
     columns, table = columns_of(model), model._meta.db_table
-    copy_fitting(cursor, table, columns, partial(row_values, columns, rows))
-    ingest.ROWS.add(table, by=_count(rows))
+    ingest.ROWS.add(table, by=copy_fitting(cursor, table, columns, partial(row_values, columns, rows)))
 
 
 def _count(rows: Iterable[AddedRow]) -> int:

@@ -32,7 +32,7 @@ BARRIER: dict[str, Any] = {"barrier": True}
 def change(rows: Rows, columns: dict[str, Any], *, move: bool = True) -> None:
     """Add a change; one of a balance alone also as what has moved."""
     if move and columns.keys() == {"id", "since", "balance", "balance_timestamp"} and not columns["since"]:
-        rows.changes_of(Entity).move(columns["id"], columns["balance"], columns["balance_timestamp"])
+        rows.changes_of(Entity).move([(columns["id"], columns["balance"])], columns["balance_timestamp"])
     else:
         rows.upsert(Entity, **columns)
 
