@@ -18,7 +18,8 @@ SETTINGS = (
     Setting("rest.query.timeBudget", "2s",
             "How long the database may work on one list. One that would take longer ends early: its page "
             "is short, or empty, and `links.next` continues where it stopped. For what has no shorter "
-            "answer, and with 0 for all, only rest.db.statementTimeout counts.", unit="duration", low=0, high=3600),
+            "answer, and with 0 for all, only rest.db.statementTimeout counts.",
+            unit="duration", low=0, high=3600),
     Setting("rest.query.bindTimestampRange", False,
             "Always limit the timestamps of transaction queries to a range."),
     Setting("rest.query.maxTransactionsTimestampRange", "60d", "Length of that range.", unit="duration"),

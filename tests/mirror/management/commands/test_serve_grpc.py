@@ -180,7 +180,7 @@ def test_messages_go_on_after_a_crash_of_postgresql(
         stream = client.subscribe(900, limit=4)
         stream.has(1)
         opened.execute(MESSAGE, (2, 2, b""))
-        os.kill(node.server.pid(), signal.SIGKILL)
+        os.kill(node.server.pid() or 0, signal.SIGKILL)
     node.wait_for(lambda: "PostgreSQL runs again." in node.said)
     with session(node) as opened:
         for number in (3, 4):
