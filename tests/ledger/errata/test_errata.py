@@ -12,7 +12,7 @@ from ledger import errata
 from ledger.errata import Part, applying
 from ledger.stream.errors import StreamFileError
 from mirror.core.config.errors import OperatorError
-from mirror.core.values.hapi.messages import AccountInfo, RecordStreamItem
+from mirror.core.values.hapi.messages import CryptoGetInfoResponse, RecordStreamItem
 from mirror.demo.streams.record_files import transfer_list
 from tests.ledger.compose import DAY, INSUFFICIENT_PAYER_BALANCE, KEY, Stream, num, seconds
 from tests.ledger.ingest.load import load, settings, stored
@@ -220,7 +220,7 @@ def test_accounts_and_contracts_from_before_the_first_file_are_filled_where_the_
     stream.create(1001)
     load(stream.block())
     infos = [
-        AccountInfo(
+        CryptoGetInfoResponse.AccountInfo(
             accountID=num(number),
             key=KEY,
             memo="old",
@@ -238,7 +238,7 @@ def test_accounts_and_contracts_from_before_the_first_file_are_filled_where_the_
     assert (done[Part.ACCOUNTS], done[Part.CONTRACTS]) == ((4, 4), (2, 2))
     assert apply(tmp_path)[Part.ACCOUNTS] == (4, 0)
 
-    key = AccountInfo(key=KEY).key.SerializeToString()
+    key = CryptoGetInfoResponse.AccountInfo(key=KEY).key.SerializeToString()
     assert stored("entity", "id, type, memo, key, auto_renew_period, deleted") == [
         (50, "ACCOUNT", "new", key, 90, False),
         (60, "ACCOUNT", "old", key, 90, True),

@@ -81,11 +81,13 @@ def are_told_by_order(signed: Sequence[bytes], outputs: Sequence[bytes], result:
     """Return whether a transaction and its result belong together, by the items before them.
 
     `signed` are the serialized items of the transactions up to this one, and `outputs` those before its
-    result, without the header.
+    result, without the header. Errors: DecodeError.
     """
     # The library of the file takes long to import.
     from ledger.proofs.threshold import verify_proof
 
+    for item in signed:
+        body_of(read(item))
     try:
         verify_proof.check_numbers(list(signed), list(outputs), result)
     except (verify_proof.Refused, TypeError):
