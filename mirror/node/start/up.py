@@ -8,24 +8,29 @@ has left behind is found by the next command.
 import fcntl
 import gc
 import http.client
+import multiprocessing
 import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db import connections
+from django.db import Error, connections
 
 from ledger.archive.originals import ArchiveSelection
 from ledger.ingest import stored_network
+from ledger.ingest.errors import IngestError
+from ledger.stream.errors import StreamFileError
 from ledger.stream.source import stream_settings
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.db.availability import failure
 from mirror.core.db.distribution import distributing
 from mirror.core.metrics import files
 from mirror.core.processes import exits, signals
@@ -140,11 +145,28 @@ def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = Fa
 def _load_demo(say: Say, maker: run.Maker | None, server: embedded.Server | None) -> None:
     # The child process can't use a copied connection.
     connections.close_all()
-    load = partial(_counting, "loader", partial(run.load, maker=maker), say)
-    if code := supervisor.Part("loader", load, say).finish():
+    receiving, sending = multiprocessing.Pipe(duplex=False)
+    work = partial(_sending_error, sending, partial(run.load, maker=maker))
+    code = supervisor.Part("loader", partial(_counting, "loader", work, say), say).finish()
+    error: OperatorError | None = receiving.recv() if receiving.poll() else None
+    if code and not error:
+        error = OperatorError(f"The demo network could not be loaded: the loader {exits.reason(code)}.")
+    if error:
         if server:
             server.check_disk()
-        raise OperatorError(f"The demo network could not be loaded: the loader {exits.reason(code)}.")
+        raise error
+
+
+def _sending_error(sending: Connection, work: Callable[[Say], None], say: Say) -> None:
+    """Do the work, and send the error that an operator can cure, if one ends it."""
+    try:
+        work(say)
+    except (OperatorError, StreamFileError, IngestError) as error:
+        sending.send(OperatorError(str(error)))
+    except (Error, OSError) as error:
+        if (message := failure.sentence(error)) is None:
+            raise
+        sending.send(OperatorError(message))
 
 
 def _run(
