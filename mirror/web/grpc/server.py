@@ -25,6 +25,7 @@ from mirror.core.values import entity_id
 from mirror.web.grpc import clients, credentials
 from mirror.web.grpc.follower import Follower
 from mirror.web.grpc.nodes import encoded_nodes
+from mirror.web.grpc.pacing import Pacer
 from mirror.web.grpc.reading import ReadingThreads
 from mirror.web.grpc.requests import (
     NodeFilter,
@@ -36,7 +37,6 @@ from mirror.web.grpc.requests import (
     topic_filter,
 )
 from mirror.web.grpc.subscription import Subscription
-from mirror.web.grpc.turns import Turns
 
 log = logs.logger("mirror.grpc")
 
@@ -69,7 +69,7 @@ class Server:
         # Topics that exist stay topics.
         self._known: TTLCache[int, bool] = TTLCache(config.value("grpc.entityCacheSize"), _TOPIC_SECONDS)
         self._limiter = clients.limiter()
-        self._turns = Turns()
+        self._pacer = Pacer()
         self._health = health.aio.HealthServicer()
         self._tasks: set[Any] = set()
 
@@ -140,7 +140,7 @@ class Server:
 
     def _method(self, service: str, name: str, work: Callable[["_Call", bytes], Awaitable[None]]) -> Any:
         async def answer(request: bytes, context: Any) -> None:
-            call = _Call(service, name, context, self._turns)
+            call = _Call(service, name, context, self._pacer)
             try:
                 if self._limiter is not None:
                     self._limiter.check(call.client)
@@ -192,18 +192,18 @@ class Server:
 class _Call:
     """A call of a client: what it is counted and logged as."""
 
-    def __init__(self, service: str, method: str, context: Any, turns: Turns) -> None:
+    def __init__(self, service: str, method: str, context: Any, pacer: Pacer) -> None:
         self.client = clients.address(context)
         self.status = StatusCode.OK
         self._labels = (service, method, "SERVER_STREAMING")
-        self._send, self._turns = context.write, turns
+        self._send, self._pacer = context.write, pacer
         self._sent = 0
         self._began = time.monotonic()
         self._subscriber: str | None = None
         metrics.RECEIVED.add(*self._labels)
 
     async def write(self, data: bytes) -> None:
-        if (waiting := self._turns.take()) is not None:
+        if (waiting := self._pacer.take()) is not None:
             await waiting
         await self._send(data)
         self._sent += 1

@@ -1,12 +1,12 @@
 import asyncio
 
-from mirror.web.grpc import turns
-from mirror.web.grpc.turns import Turns
+from mirror.web.grpc import pacing
+from mirror.web.grpc.pacing import Pacer
 
 
-def test_a_turn_of_the_loop_has_no_more_messages_than_its_share_and_they_come_in_order() -> None:
-    async def sent_by_turn() -> list[list[int]]:
-        shared, sent = Turns(), [list[int]()]
+def test_an_iteration_sends_a_limited_number_of_messages_in_order() -> None:
+    async def sent_by_iteration() -> list[list[int]]:
+        shared, sent = Pacer(), [list[int]()]
 
         async def send(number: int) -> None:
             if (waiting := shared.take()) is not None:
@@ -22,7 +22,9 @@ def test_a_turn_of_the_loop_has_no_more_messages_than_its_share_and_they_come_in
             await asyncio.sleep(0)
         return sent
 
-    sent = asyncio.run(sent_by_turn())
+    sent = asyncio.run(sent_by_iteration())
 
-    assert [number for turn in sent for number in turn] == [number for number in range(90) if number != 40]
-    assert max(map(len, sent)) == turns._MOST_MESSAGES
+    assert [number for iteration in sent for number in iteration] == [
+        number for number in range(90) if number != 40
+    ]
+    assert max(map(len, sent)) == pacing._MOST_MESSAGES

@@ -1,7 +1,7 @@
-"""Turns of the event loop, with so many messages each, as gRPC accepts one new call in a turn.
+"""Pacing of messages: each iteration of the event loop sends a limited number of them.
 
-Otherwise a turn has a message of every busy subscription. With a thousand of them, clients that come back
-after a restart would wait for long until they are accepted.
+gRPC accepts one new call in an iteration. Without the limit an iteration would send a message of every busy
+subscription, and clients that reconnect after a restart would wait long until they are accepted.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from collections import deque
 _MOST_MESSAGES = 32
 
 
-class Turns:
+class Pacer:
     """Lets messages be sent, in the order in which they wait."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Turns:
         return waiting
 
     def _begin(self) -> None:
-        """Begin the next turn."""
+        """Begin the next iteration."""
         self._left = _MOST_MESSAGES
         while self._left and self._waiting:
             waiting = self._waiting.popleft()
