@@ -42,8 +42,7 @@ def verify(ledger: LedgerIdentity, message: bytes, signature: bytes) -> tuple[in
     try:
         key = _proved_key(ledger, signature[:_KEY_LENGTH], signature[_PROOF_AT:])
         _check(key, message, signature[_KEY_LENGTH:_PROOF_AT])
-    except (Refused, ValueError) as error:
-        # The library raises ValueError for what is no point of a group.
+    except Refused as error:
         raise WrongSignature(str(error)) from error
     weight = signature[_KEY_LENGTH + 96 : _KEY_LENGTH + 128]
     return int.from_bytes(weight, "little"), key[1]

@@ -3,7 +3,8 @@
     python -I verify_proof.py proof.json publication.bin
 
 It covers proofs by a block's own signature or a later block's, with the key proved by Schnorr; not WRAPS and
-record files, which `manage.py verify-proof` checks, too. docs/proofs.md has the formulas.
+record files, which `manage.py verify-proof` checks, too. Every check raises Refused or passes. The project
+itself checks by these functions; docs/proofs.md has the formulas.
 """
 
 import hashlib
@@ -135,11 +136,14 @@ def complete_roots(leaves: list[bytes]) -> list[bytes]:
 BATCH, STATE_SIGNATURE = 74, 65
 MAYBE_WITHOUT_RESULT = {66, 67, 68, 69, 70, 71, 72, 81}
 NOT_DATA = {1, 2, 3, 4, 5, 6, 73, 1001, 1002}
+# A kind that is not known may be without a result, too.
+DATA = {*range(7, 30), *range(31, 61), *range(65, 82)} - NOT_DATA
 
 
 def kind_of(body: bytes) -> int:
+    """Return the number of the body's data; 0 if there is none, or a field that is not known."""
     kinds = [number for number, _ in fields(body) if number not in NOT_DATA]
-    return kinds[-1] if kinds else 0
+    return kinds[-1] if kinds and DATA.issuperset(kinds) else 0
 
 
 def check_order(items: dict[str, Any], before: dict[str, list[str]]) -> None:
@@ -157,12 +161,12 @@ def check_order(items: dict[str, Any], before: dict[str, list[str]]) -> None:
 
 def check_numbers(signed: list[bytes], outputs: list[bytes], result: bytes) -> None:
     """Require that a result is of the last of these items, as their numbers tell it."""
-    bodies = [field(each, SIGNED, 1) for each in signed]
-    require(kind_of(bodies[-1]) != STATE_SIGNATURE, "it is a signature of the state, which has no result")
-    bodies = [body for body in bodies if kind_of(body) != STATE_SIGNATURE]
+    bodies = [(kind_of(body), body) for body in (field(each, SIGNED, 1) for each in signed)]
+    require(bodies[-1][0] != STATE_SIGNATURE, "it is a signature of the state, which has no result")
+    bodies = [(kind, body) for kind, body in bodies if kind != STATE_SIGNATURE]
     after_batch, batches = False, []
-    for body in bodies:
-        kind, after_batch = kind_of(body), after_batch or kind_of(body) == BATCH
+    for kind, body in bodies:
+        after_batch = after_batch or kind == BATCH
         require(kind and kind not in MAYBE_WITHOUT_RESULT, "a transaction before may be without a result")
         is_child = field(body, 1, 3, default=0) or field(body, 1, 4, default=0)
         require(not (after_batch and is_child), "a child after a batch hides which result is whose")
@@ -236,7 +240,10 @@ def read(data: bytes, form: str) -> list[Any]:
             # The library takes zeros for infinity, too, and has the real parts of G2 first.
             require(any(part), "a point in it is missing, or has coordinates of zero")
             real_first = part[48:96] + part[:48] + part[144:] + part[96:144]
-            values.append(group.from_xy_bytes_be(part if kind == "1" else real_first))
+            try:
+                values.append(group.from_xy_bytes_be(part if kind == "1" else real_first))
+            except ValueError as error:
+                raise Refused(f"a point in it is not one of group G{kind} ({error})") from None
     return values
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from ledger.proofs.portable.block.items import are_told_by_order
+from mirror.core.values.hapi import wire
 from mirror.core.values.hapi.messages import BlockItem, SignedTransaction, TransactionBody, TransactionResult
 from mirror.demo.streams.record_files import timestamp
 
@@ -18,7 +19,7 @@ class Mixture:
         self.signed: list[bytes] = []
         self.results: list[tuple[Any, int | None]] = []
         for _ in range(choose.randint(3, 9)):
-            choose.choice((self._plain, self._plain, self._state, self._batch, self._parent))()
+            choose.choice((self._plain, self._plain, self._state, self._unknown, self._batch, self._parent))()
 
     def _send(self, kind: str = "cryptoTransfer", **transaction_id: Any) -> int:
         body = TransactionBody(transactionID=transaction_id)
@@ -40,6 +41,12 @@ class Mixture:
 
     def _state(self) -> None:
         self._send("state_signature_transaction")
+
+    def _unknown(self) -> None:
+        """A kind that is not known has no result here."""
+        unknown = wire.length_delimited(199, b"")
+        signed = SignedTransaction(bodyBytes=TransactionBody().SerializeToString() + unknown)
+        self.signed.append(BlockItem(signed_transaction=signed.SerializeToString()).SerializeToString())
 
     def _parent(self) -> None:
         """A transaction with children, some of which are before it and name no parent."""
