@@ -102,6 +102,8 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
     matters = item.transaction_type == CRYPTO_TRANSFER and (spurious_time or item.spends_allowances)
     requested = _approvals(item) if matters else None
     moved = [(of_account(each.accountID), each.amount) for each in item.record.transferList.accountAmounts]
+    if batch.mentioned is not None:
+        batch.mention(*[account for account, _ in moved])
     if requested:
         errata = "DELETE" if spurious_time else None
         batch.rows_of(CryptoTransfer).extend(
@@ -121,7 +123,6 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
         batch.rows_of(CryptoTransfer).extend(
             [(account, at, amount, payer, False, None) for account, amount in moved]
         )
-    batch.mention(*[account for account, _ in moved])
     if batch.persist.track_balance:
         batch.changes_of(Entity).move(moved, at)
 

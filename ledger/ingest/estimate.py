@@ -85,6 +85,7 @@ class _Sample:
         # Of each file, the processor time and the number of its transactions.
         self._times: list[tuple[float, int]] = []
         self._rows_of, self._persist = FileRows(), Persist()
+        self._persist.publishes_topics = False
 
     def add(self, source: StreamFile, size: int) -> None:
         batch = Batch(_NothingStored(), self._persist, _NoFiles())

@@ -26,7 +26,6 @@ _TIMEOUT_SECONDS, _MOST_MESSAGES = 1.0, 1000
 class Publication(NamedTuple):
     """A message, ready to be published."""
 
-    consensus_timestamp: int
     channel: str
     value: bytes
 
@@ -36,10 +35,9 @@ def publication(row: Sequence[Any]) -> Publication:
     # Imported here, as only loaders that publish need it.
     import msgpack
 
-    columns = dict(zip(names_of(TopicMessage), row, strict=True))
-    keys = {_camel_case(name): value for name, value in columns.items()}
-    value = msgpack.packb({"@type": "TopicMessage"} | keys)
-    return Publication(columns["consensus_timestamp"], f"topic.{columns['topic_id']}", value)
+    columns = dict(zip(_keys(), row, strict=True))
+    value = msgpack.packb({"@type": "TopicMessage"} | columns)
+    return Publication(f"topic.{columns['topicId']}", value)
 
 
 def publish(cursor: CursorWrapper, publications: Sequence[Publication]) -> None:
@@ -77,5 +75,7 @@ def _publisher(address: str) -> _Publisher:
     return _Publisher(address)
 
 
-def _camel_case(name: str) -> str:
-    return re.sub("_(.)", lambda match: match[1].upper(), name)
+@cache
+def _keys() -> tuple[str, ...]:
+    """Return the names of the columns in camel case."""
+    return tuple(re.sub("_(.)", lambda match: match[1].upper(), name) for name in names_of(TopicMessage))

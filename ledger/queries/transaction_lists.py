@@ -196,7 +196,7 @@ class _Search:
         self._plan = sides_of(selection, accounts)
         # A range whose accounts are not known, and how many to count in the next steps.
         self._range = accounts if isinstance(accounts, Bounds) else None
-        self._counts = iter(_MOST_ACCOUNTS)
+        self._counts = list(_MOST_ACCOUNTS)
         self._rest = selection.timestamps
         self._rows: list[FullTransaction] = []
         self._number = max(_FEW_OF_MACHINES if is_distributed() else _FEW, 2 * query.limit)
@@ -240,8 +240,10 @@ class _Search:
     def _following(self) -> _Step:
         """Look at the rows of the side that comes farther, or at the times that both sides have."""
         reached = self._edges()
-        if self._range is not None and None not in reached and (most := next(self._counts, 0)):
+        if self._range is not None and None not in reached and self._counts:
+            most = self._counts[0]
             accounts = accounts_within(self._range, entities=self._selection.entities, most=most)
+            self._counts.pop(0)
             if accounts == ():
                 return _Step([], None)
             if accounts is not None:

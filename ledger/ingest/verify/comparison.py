@@ -21,6 +21,7 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest.rows.batch import Batch
 from mirror.core.db.schema.tables import Compared, KeylessTable
 from mirror.core.db.writing.copy import columns_of, copy_rows
+from mirror.core.db.writing.rejected_rows import fit
 
 # Longer values are cut in messages.
 _MAX_SHOWN = 120
@@ -109,7 +110,8 @@ def _expect(cursor: CursorWrapper, table: _Table, rows: list[dict[str, Any]]) ->
     )
     columns = columns_of(table.model)
     wanted = [(column.name, column.default) for column in columns]
-    values = ([row.get(name, default) for name, default in wanted] for row in rows)
+    # As loading stores what a column can't hold.
+    values = (fit([row.get(name, default) for name, default in wanted], columns) for row in rows)
     copy_rows(cursor, f"expected_{table.name}", columns, values)
     if table.found_by:
         cursor.execute(f"analyze {name}")

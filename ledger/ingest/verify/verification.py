@@ -133,6 +133,7 @@ class Verification:
         self._report = report or (lambda checked: None)
         self._rows = FileRows()
         self._lookup, self._persist, self._files = _Past(), Persist(), FileContents()
+        self._persist.publishes_topics = False
         self._last: Position | None = None
         self._group: list[_ReadFile] = []
         self._stopping = False

@@ -63,7 +63,7 @@ def read_signed(
         signed.check(file)
         return file
 
-    return first_intact(signed, {node: partial(read, node) for node in nodes}), signed.signers
+    return first_intact(signed, ((node, partial(read, node)) for node in nodes)), signed.signers
 
 
 def find_balance_files(paths: Iterable[Path]) -> list[LocalBalances]:

@@ -133,17 +133,18 @@ def read_verified(signed: SignedHashes, copies: Iterable[NodeCopy], *, sidecars:
         }
         return VerifiedFile(record.name, copy.node_id, signed.signers, record, files, signed.files)
 
-    return first_intact(signed, {copy.node_id: partial(read, copy) for copy in copies})
+    return first_intact(signed, ((copy.node_id, partial(read, copy)) for copy in copies))
 
 
-def first_intact(signed: SignedHashes, copies: Mapping[int, Callable[[], Content]]) -> Content:
+def first_intact(signed: SignedHashes, copies: Iterable[tuple[int, Callable[[], Content]]]) -> Content:
     """Return the first copy by a signer that can be read and is the signed one.
 
-    `copies` read and check the copy of each node. Errors: StreamFileError; it says what is wrong with each.
+    `copies`: a node's id, and what reads and checks a copy of it.
+    Errors: StreamFileError; it says what is wrong with each.
     """
     problems: dict[int, str] = {}
     last: StreamFileError | None = None
-    for node_id, read in copies.items():
+    for node_id, read in copies:
         if node_id not in signed.signers:
             continue
         try:

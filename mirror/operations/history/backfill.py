@@ -17,6 +17,7 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.loader_lock import loader_lock
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.prefetch.processes import Readers
+from ledger.ingest.publishing import REDIS
 from ledger.stream.errors import StreamFileError
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
@@ -127,8 +128,9 @@ def run(work: Run, server: Server | None = None) -> bool:
 @contextmanager
 def surroundings() -> Iterator[None]:
     """Let this process use the tables of a backfill, and load all times, for the length of the block."""
-    times = config.overridden({"importer.startDate": "", "importer.endDate": ""})
-    with times, table_copies.looked_into(SCHEMA, *_PARAMETERS):
+    # Subscribers of topics wait for new messages alone.
+    history = config.overridden({"importer.startDate": "", "importer.endDate": "", REDIS: None})
+    with history, table_copies.looked_into(SCHEMA, *_PARAMETERS):
         yield
 
 

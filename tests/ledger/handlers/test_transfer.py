@@ -86,7 +86,7 @@ def test_a_debit_is_approved_if_the_body_requests_its_account_and_amount() -> No
 def test_transfers_of_a_failed_transaction_of_2019_are_marked_and_move_no_balance() -> None:
     stream = Stream(start=1_570_000_000 * 10**9)
     stream.create(1001, 100)
-    stream.happen(
+    failed = stream.happen(
         "cryptoTransfer",
         {"transfers": transfer_list({1001: -90, 98: 90})},
         {"transferList": transfer_list({1001: -90, 98: 90, 3: 1})},
@@ -94,8 +94,11 @@ def test_transfers_of_a_failed_transaction_of_2019_are_marked_and_move_no_balanc
     )
     stream.send({1001: -1, 98: 1})
 
-    load(stream.block())
+    with settings(persist__entityTransactions=True, persist__entityTransactionExclusion=()):
+        load(stream.block())
 
+    named = stored("entity_transaction", "entity_id", f"consensus_timestamp = {failed}")
+    assert {(98,), (1001,)} <= set(named)
     assert stored("crypto_transfer", "entity_id, amount, errata", "entity_id in (3, 98, 1001)") == [
         (3, 1, None),
         (98, 1, None),

@@ -85,13 +85,6 @@ def test_messages_are_published_in_order_in_the_form_of_the_original(
     ]
 
 
-def test_nothing_is_published_without_the_setting(channels: Any) -> None:
-    stream = Stream()
-    submit(stream, 1)
-    load(stream.block())
-    assert channels.get_message() is None
-
-
 @pytest.mark.parametrize("fault", ["garbage", "cut"])
 def test_loading_goes_on_without_redis(server: Path, capfd: pytest.CaptureFixture[str], fault: str) -> None:
     proxy, stream = redis_server.Proxy(server), Stream()
@@ -105,11 +98,12 @@ def test_loading_goes_on_without_redis(server: Path, capfd: pytest.CaptureFixtur
     assert capfd.readouterr().err.count(" service_failed ") == 1
 
 
-def test_an_address_that_is_not_redis_is_refused_before_anything_is_loaded() -> None:
+@pytest.mark.parametrize("address", ["http://127.0.0.1", "redis://host:abc"])
+def test_an_address_that_is_not_redis_is_refused_before_anything_is_loaded(address: str) -> None:
     stream = Stream()
     submit(stream, 1)
     with (
-        settings(importer__parser__record__entity__redis__uri="http://127.0.0.1"),
+        settings(importer__parser__record__entity__redis__uri=address),
         pytest.raises(InvalidSetting, match="ENTITY_REDIS_URI is not the address of a Redis"),
     ):
         load(stream.block())

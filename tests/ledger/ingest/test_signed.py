@@ -166,6 +166,18 @@ def test_an_intact_copy_is_found_with_any_node_of_the_majority(tmp_path: Path, p
     assert load(tmp_path, composer.address_book()).files == 3
 
 
+@pytest.mark.parametrize("damaged", ["first", "second"])
+def test_of_two_copies_of_a_node_one_may_be_damaged(tmp_path: Path, damaged: str) -> None:
+    composer = publish(tmp_path / "first")
+    shutil.copytree(tmp_path / "first", tmp_path / "second")
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        for node in (1, 2, 3):
+            nth(folder, node, "*.rcd.gz", 0).unlink()
+    spoil(nth(tmp_path / damaged, 0, "*.rcd.gz", 0))
+
+    assert load(tmp_path, composer.address_book()).files == 3
+
+
 @pytest.mark.parametrize("pattern", ["*.rcd.gz", "sidecar/*"])
 def test_a_copy_of_a_node_outside_the_majority_is_not_looked_at(tmp_path: Path, pattern: str) -> None:
     composer = publish(tmp_path)

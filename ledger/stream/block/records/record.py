@@ -140,8 +140,7 @@ class RecordMaker:
         """
         before, self._top = self._top, item
         if before is None or not before.nonce or not _same_transaction(before, item):
-            if self._is_incomplete:
-                self._close()
+            self._close()
             self._open, self._is_incomplete = [[]], False
         elif item.nonce:
             self._open.append([])
@@ -149,6 +148,8 @@ class RecordMaker:
             self._open = [list(chain.from_iterable(self._open))]
 
     def _close(self) -> None:
+        if not self._is_incomplete:
+            return
         first = len(self._items) - sum(map(len, self._open))
         for transactions in self._open:
             self._complete(first, transactions)

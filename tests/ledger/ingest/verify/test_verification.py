@@ -193,6 +193,15 @@ def test_files_are_verified_one_by_one_with_the_entities_of_their_time(tmp_path:
     assert found == []
 
 
+def test_nothing_is_found_in_fees_that_no_column_can_hold(tmp_path: Path) -> None:
+    stream = Stream()
+    stream.happen("cryptoTransfer", record={"transactionFee": 2**64 - 1})
+    write(tmp_path, stream.block())
+    load(tmp_path)
+
+    assert verify(tmp_path)[1] == []
+
+
 # WRONG ROWS
 
 
