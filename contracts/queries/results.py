@@ -65,7 +65,6 @@ def results(selection: Selection, query: Query) -> Page:
     if times.empty:
         return [], None
     senders = _senders(selection)
-
     return _walk(lambda part: _results(_within(query, part), senders, _of_contract(selection)), times, query)
 
 

@@ -19,7 +19,7 @@ from web3sim.engine.interface import (
 )
 
 _BLOCK_HASH_WINDOW = 256
-# The translation allowance of every call, in operations: a millisecond or two.
+# The translation allowance of every call, in blocks: a millisecond or two.
 TRANSLATION_ALLOWANCE = 15_000
 
 
@@ -61,7 +61,7 @@ class EngineState(CancunState):
         self.opening = "CALL"
         # The slots that were written so far; None once another one may have been.
         self.slots_so_far: Mapping[int, int] | None = None
-        # The rest of the translation allowance, in operations.
+        # The rest of the translation allowance, in blocks.
         self.translatable = TRANSLATION_ALLOWANCE
         self.created: list[Address] = []
         self.child_failures: list[str] = []

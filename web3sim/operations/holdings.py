@@ -195,7 +195,13 @@ def add_tinybars(
 
 def pay_fee(ledger: Overlay, payer: int, tinybars: int) -> None:
     """Move a fee to its collector. Errors: Refused, if the payer has too little."""
-    add_tinybars(ledger, payer, -tinybars, "INSUFFICIENT_PAYER_BALANCE")
+    if tinybars:
+        add_tinybars(ledger, payer, -tinybars, "INSUFFICIENT_PAYER_BALANCE")
+        collect_fee(ledger, tinybars)
+
+
+def collect_fee(ledger: Overlay, tinybars: int) -> None:
+    """Give a fee that has been paid to its collector."""
     ledger.add_hbar(ledger.state.encoded(_FEE_COLLECTOR_NUM), tinybars)
 
 

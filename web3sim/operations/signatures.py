@@ -45,7 +45,7 @@ def signing_key(entity: Entity) -> Any:
 
 
 def usable_key(entity: Entity) -> Any:
-    """Return the same without an id; None if it is missing, can't be read or has nothing in it."""
+    """Return the key of an account as a message; None if it is missing, unreadable or empty."""
     key = key_of(entity.key)
     if key is None or key.WhichOneof("key") not in ("keyList", "thresholdKey"):
         return key

@@ -1,8 +1,8 @@
 """Blocks: straight code that is run before it is translated, by one function for each operation.
 
-A block begins with any JUMPDESTs and ends before another one, or with an operation that isn't only about the
-stack. Its gas and its bounds of the stack are checked once: where they don't hold, one of its operations
-halts the frame, and the library's own find out which.
+A block begins with at most one JUMPDEST, or is a row of them. It ends before another one, or with an
+operation that isn't only about the stack. Its gas and its bounds of the stack are checked once: where they
+don't hold, one of its operations halts the frame, and the library's own find out which.
 
 The functions have the signature `f(s, g, x)`: stack, gas left when the block began, frame.
 """
@@ -54,7 +54,8 @@ def block_at(raw: bytes, position: int, instructions: Instructions) -> Block:
         if code not in instructions.direct or code not in _SIMPLE:
             ending = None
             break
-        if is_target and functions:
+        # A row of JUMPDESTs is a block of its own: those that begin at each of them share no functions.
+        if functions if is_target else done > 1 and not functions:
             break
         done += 1
         taken, left = ARITY[code]

@@ -1,6 +1,6 @@
 """The frame that translated code runs in, and the way from there to the library's own operations."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from eth.exceptions import FullStack
@@ -51,13 +51,21 @@ class Frame:
 
     __slots__ = (
         "computation", "message", "raw", "functions", "meter", "stack", "memory", "state", "accounts",
-        "storage_address", "data", "size", "static", "checkpoint", "shared",
+        "storage_address", "data", "size", "static", "checkpoint", "shared", "interpret",
     )  # fmt: skip
 
-    def __init__(self, computation: EngineComputation, raw: bytes, functions: Sequence[Any]):
+    def __init__(
+        self,
+        computation: EngineComputation,
+        raw: bytes,
+        functions: Sequence[Any],
+        interpret: Callable[..., tuple[int, int]],
+    ):
         message: Any = computation.msg
         self.computation, self.message = computation, message
         self.raw, self.functions = raw, functions
+        # The program's, which its traces reach from here: by a name of theirs it would never be freed.
+        self.interpret = interpret
         self.meter = computation._gas_meter
         self.stack: list[int] = []
         self.memory = bytearray()

@@ -19,8 +19,8 @@ def grow(end: int, memory: bytearray, gas: int) -> int:
     return gas
 
 
-def use(offset: int, size: int, price: int, memory: bytearray, gas: int) -> int:
-    """Charge for memory that is copied to or hashed, by the word. Gives the gas left."""
+def pay_words(offset: int, size: int, price: int, memory: bytearray, gas: int) -> int:
+    """Charge for memory that is copied to or hashed, at `price` a word; return the gas left."""
     if size and len(memory) < offset + size:
         gas = grow(offset + size, memory, gas)
     gas -= (size + 31) // 32 * price
@@ -30,7 +30,7 @@ def use(offset: int, size: int, price: int, memory: bytearray, gas: int) -> int:
 
 
 def copy_calldata(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
-    gas = use(to, size, _COPY_WORD, memory, gas)
+    gas = pay_words(to, size, _COPY_WORD, memory, gas)
     if size:
         data = frame.message.data[source : source + size]
         memory[to : to + size] = data if len(data) == size else bytes(data).ljust(size, b"\0")
@@ -38,7 +38,7 @@ def copy_calldata(to: int, source: int, size: int, memory: bytearray, gas: int, 
 
 
 def copy_code(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
-    gas = use(to, size, _COPY_WORD, memory, gas)
+    gas = pay_words(to, size, _COPY_WORD, memory, gas)
     if size:
         memory[to : to + size] = frame.raw[source : source + size].ljust(size, b"\0")
     return gas
@@ -48,14 +48,14 @@ def copy_return_data(to: int, source: int, size: int, memory: bytearray, gas: in
     data = frame.computation.return_data
     if source + size > len(data):
         raise OutOfBoundsRead(f"Return data has {len(data)} bytes, not {source + size}.")
-    gas = use(to, size, _COPY_WORD, memory, gas)
+    gas = pay_words(to, size, _COPY_WORD, memory, gas)
     if size:
         memory[to : to + size] = data[source : source + size]
     return gas
 
 
 def copy_memory(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
-    gas = use(max(to, source), size, _COPY_WORD, memory, gas)
+    gas = pay_words(max(to, source), size, _COPY_WORD, memory, gas)
     if size:
         memory[to : to + size] = memory[source : source + size]
     return gas

@@ -71,7 +71,7 @@ class Program(dict[int, Trace]):
 
     @cached_property
     def names(self) -> dict[str, Any]:
-        return {**NAMES, "D": self.destinations, "P": self.interpret}
+        return {**NAMES, "D": self.destinations}
 
     def __missing__(self, position: int) -> Trace:
         return partial(self._arrive, position)

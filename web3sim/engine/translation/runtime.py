@@ -14,7 +14,7 @@ from web3sim.engine.translation.memory import (
     copy_memory,
     copy_return_data,
     grow,
-    use,
+    pay_words,
 )
 from web3sim.engine.translation.symbols import MASK, SIGN, WORD
 
@@ -165,7 +165,7 @@ NAMES: dict[str, Any] = {
     "X": execute,
     "Q": push_value,
     "G": grow,
-    "H": use,
+    "H": pay_words,
     "CD": copy_calldata,
     "CC": copy_code,
     "CR": copy_return_data,

@@ -8,8 +8,8 @@ begins that has a trace, and, when it is long, at any jump back.
 
 Gas is charged per segment, which ends where the gas, or an effect, is visible (storage, logs, leaving).
 Within a segment it makes no difference which instruction runs out of gas: the halt takes everything. All
-other failures (stack bounds, bad jumps, unknown operations) are left to the library's own operations, which
-continue in front of the instruction.
+other failures (stack bounds, bad jumps, unknown operations) are left to the interpreter, which continues in
+front of the instruction.
 
 The functions have the signature `f(s, m, g, x)`: stack, memory, gas left, frame; they return the next
 position and the gas left.
@@ -119,7 +119,7 @@ class _Trace(Writer):
                 return self.end(f"X({position}, x, g)")
             else:
                 self.close_segment()
-                return self.leave_to_library(position, self.symbols, 0)
+                return self.leave_to_interpreter(position, self.symbols, 0)
         if position is not None:
             self.leave(position)
         return None
@@ -198,7 +198,7 @@ class _Trace(Writer):
         if target.constant is None:
             self.emit(f"if {target.text} in D:")
             self.return_to(self.flush(self.symbols), f"{target.text}, g", " ")
-        self.leave_to_library(position, before, price)
+        self.leave_to_interpreter(position, before, price)
         return None
 
     def _jump_if(self, position: int) -> int | None:
@@ -222,7 +222,7 @@ class _Trace(Writer):
             if target.constant is None:
                 self.emit(f" if {target.text} in D:")
                 self.return_to(self.flush(self.symbols), f"{target.text}, g", "  ")
-            self.leave_to_library(position, [*self.symbols, condition, target], price, " ")
+            self.leave_to_interpreter(position, [*self.symbols, condition, target], price, " ")
             self.return_to(self.flush(self.symbols), f"{position + 1}, g")
             return None
         if self.code.taken.get(position, backward):

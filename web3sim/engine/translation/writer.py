@@ -149,16 +149,16 @@ class Writer:
             self.loop = Loop(self.depth, frozenset(place for place, entry, now in places if now is not entry))
         self.return_to(self.flush(self.symbols), f"{position}, g")
 
-    def leave_to_library(self, position: int, symbols: list[Symbol], paid: int, indent: str = "") -> None:
-        """Let the library's loop run on from an instruction whose price has already been charged."""
-        self.return_to(self.flush(symbols), f"P({position}, s, m, g + {paid}, x)", indent)
+    def leave_to_interpreter(self, position: int, symbols: list[Symbol], paid: int, indent: str = "") -> None:
+        """Let the program interpret on from an instruction whose price has already been charged."""
+        self.return_to(self.flush(symbols), f"x.interpret({position}, s, m, g + {paid}, x)", indent)
 
     def source(self) -> str:
         lines = [line for text in self.lines for line in text.split("\n") if line]
         head = [" n = len(s)"] if self.depth or self.growth else []
         bounds = f"{self.depth} <= n <= {min(self.room, STACK_LIMIT - self.growth)}"
         if head:
-            head.append(f" if not {bounds}: return P({self.start}, s, m, g, x)")
+            head.append(f" if not {bounds}: return x.interpret({self.start}, s, m, g, x)")
         if not self.repeats:
             return "\n".join(["def f(s, m, g, x):", *head, *(" " + line for line in lines)])
         head += [f" i{place} = s[-{place}]" for place in range(1, self.depth + 1)]

@@ -19,7 +19,7 @@ def placeholder(index: int) -> int:
 
 
 def is_placeholder(number: int) -> bool:
-    """Return whether nothing is where a number stands for an address, or for none (0)."""
+    """Return whether a number is 0 or stands for an address without an account."""
     return _LAST_PLACEHOLDER <= number <= 0
 
 

@@ -20,7 +20,7 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations import prices
-from web3sim.operations.holdings import account_number, account_of, pay_fee, token_address
+from web3sim.operations.holdings import account_number, account_of, collect_fee, token_address
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
 from web3sim.operations.signatures import contract_key, message_id, signing_key
 from web3sim.operations.tokens.create import KEYS, create_token
@@ -81,7 +81,9 @@ def _take_fee(invocation: Invocation, price: int) -> None:
     fee = invocation.prices.tinybars(price)
     fee = max(fee + fee // 5 - CREATION_GAS * invocation.prices.gas, 0)
     refuse_if(call.value < fee, "INSUFFICIENT_TX_FEE")
-    pay_fee(ledger, invocation.sender().id, fee)
+    # By address: the sender may exist by the request's overrides alone.
+    ledger.journal.set_balance(call.sender, ledger.journal.get_balance(call.sender) - fee)
+    collect_fee(ledger, fee)
 
 
 def fungible_token(

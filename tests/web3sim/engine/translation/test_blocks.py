@@ -18,7 +18,8 @@ INSTRUCTIONS = Instructions.of(EngineComputation.opcodes)
         (b"", 0, (0, 1024), 0, 0, op.JUMPDEST, None),
         (code(1, 2, "ADD", "STOP"), 9, (0, 1022), 3, 5, None, None),
         (code("ADD", "SWAP2", "SLOAD"), 6, (4, 1024), 2, 2, None, None),
-        (code("JUMPDEST", "JUMPDEST", "POP", "JUMPDEST"), 4, (1, 1024), 1, 3, op.JUMPDEST, None),
+        (code("JUMPDEST", "JUMPDEST", "POP"), 2, (0, 1024), 0, 2, op.JUMPDEST, None),
+        (code("JUMPDEST", "POP", "JUMPDEST"), 3, (1, 1024), 1, 2, op.JUMPDEST, None),
         # The target of the jump is pushed by the block itself, and not by a function.
         (code("DUP1", 9, "JUMPI"), 16, (1, 1022), 1, 3, op.JUMPI, 9),
         (code("GAS", "JUMP"), 10, (0, 1023), 1, 1, op.JUMP, None),
@@ -33,9 +34,13 @@ def test_a_block_is_straight_code_about_the_stack(raw, price, bounds, functions,
     assert (block.end, block.ending, block.target) == (end, ending, target)
 
 
-def test_blocks_of_code_with_many_targets_do_not_overlap():
+PATHS = next(trap.code for trap in traps() if trap.name == "24 KiB of paths")
+ROWS = (bytes([op.JUMPDEST]) * 128 + bytes([op.PUSH0]) * 127 + bytes([op.STOP])) * 95
+
+
+@pytest.mark.parametrize("raw", [PATHS, ROWS], ids=["paths", "rows"])
+def test_blocks_of_code_with_many_targets_do_not_overlap(raw):
     """What they can weigh grows with the code, not with its square."""
-    raw = next(trap.code for trap in traps() if trap.name == "24 KiB of paths")
     targets = [position for position, byte in enumerate(raw) if byte == op.JUMPDEST]
 
     assert sum(len(block_at(raw, each, INSTRUCTIONS).functions) for each in targets) < len(raw)

@@ -1,6 +1,8 @@
 """Programs: translated after a few arrivals, within what their code may have; kept within what fits."""
 
+import gc
 import time
+import weakref
 
 import pytest
 
@@ -164,3 +166,17 @@ def test_programs_weigh_no_more_than_they_may():
     assert 0 < len(programs.entries) < 60
     assert programs.weight == sum(program.weight for program in programs.entries.values())
     assert programs.weight < 250_000
+
+
+def test_a_program_that_is_forgotten_is_freed_without_the_collector():
+    engine, raw = TranslatedEngine(arrivals=0), _counting(3)
+    programs = engine.computations[Profile.ETHEREUM].programs
+    _run(engine, raw)
+    program = weakref.ref(programs.of(raw))
+    gc.collect()
+    gc.disable()
+    try:
+        programs._forget()
+        assert program() is None
+    finally:
+        gc.enable()

@@ -15,8 +15,8 @@ from web3sim.engine.translation.source import CHARACTER_LIMIT, INSTRUCTION_LIMIT
 
 INSTRUCTIONS = Instructions.of(EngineComputation.opcodes)
 ATTRIBUTES = {
-    *("append", "bit_length", "checkpoint", "computation", "data", "digest", "message", "return_data"),
-    *("sender", "size", "storage_address", "to_bytes", "value"),
+    *("append", "bit_length", "checkpoint", "computation", "data", "digest", "interpret", "message"),
+    *("return_data", "sender", "size", "storage_address", "to_bytes", "value"),
 }
 
 
@@ -38,7 +38,6 @@ def test_generated_source_has_only_numbers_and_names_of_its_own(seed):
                 elif isinstance(node, ast.Name):
                     known = node.id in NAMES or node.id in {
                         "D",
-                        "P",
                         "f",
                         "g",
                         "len",
@@ -56,7 +55,7 @@ def test_generated_source_has_only_numbers_and_names_of_its_own(seed):
 def test_a_jump_to_a_known_place_is_part_of_the_trace():
     source = _sources(code(4, "JUMP", "STOP", "JUMPDEST", "CALLVALUE", 0, "MSTORE", "STOP"))[0]
 
-    assert "return" not in source.replace("return P(0, s, m, g, x)", "").replace("return -1, g", "")
+    assert "return" not in source.replace("return x.interpret(0, s, m, g, x)", "").replace("return -1, g", "")
     assert "x.message.value" in source
 
 
