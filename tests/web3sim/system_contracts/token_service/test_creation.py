@@ -8,10 +8,12 @@ from eth_abi.abi import decode, encode
 from mirror.core.values.hapi.messages import Key
 from mirror.core.values.hapi.result_codes import NAMES
 from tests.web3sim.state.states import current, journal, long_zero
-from tests.web3sim.system_contracts.calls import SERVICE, data_of, run, words
-from web3sim.engine.interface import CallResult, Halt, Status, SystemCall
+from tests.web3sim.system_contracts.calls import BLOCK, SERVICE, data_of, run, words
+from web3sim.engine import registry
+from web3sim.engine.interface import CallRequest, CallResult, Halt, Status, SystemCall
 from web3sim.operations.prices import WITHOUT_FILES
 from web3sim.state.overlay import Overlay
+from web3sim.state.overrides import OverriddenState, Override
 from web3sim.state.tables.rows import Relationship
 from web3sim.system_contracts.contracts import NetworkContracts
 from web3sim.system_contracts.signatures import parameters_of, selector_of
@@ -78,6 +80,19 @@ def test_a_token_is_created_for_whoever_pays(ledger):
     number, address = decode(("int64", "address"), result.output)
     assert (NAMES[number], address) == ("SUCCESS", f"0x{current().next_contract_address().hex()}")
     assert result.balances == {long_zero(CREATOR): 10**11 - FEE, long_zero(98): 5 + FEE}
+
+
+def test_a_sender_that_overrides_alone_have_pays(ledger):
+    sender = b"\x77" * 20
+    stored = current()
+    state = OverriddenState(stored, [Override(sender, balance=VALUE)])
+    arguments = (struct(), 100, 2)
+    data = selector_of(FUNGIBLE) + encode(parameters_of(FUNGIBLE), arguments)
+    request = CallRequest(sender, SERVICE, data, 1_000_000, VALUE)
+
+    result = registry.engine("pyevm").execute(request, BLOCK, state, NetworkContracts(stored))
+
+    assert code(result) == "SUCCESS"
 
 
 @pytest.mark.parametrize("version", ["V1", "V2", "V3"])
