@@ -78,7 +78,7 @@ class Api:
         try:
             return ApiHandler()
         finally:
-            restore()
+            restore.close()
 
     def get(self, url: str, **headers: str) -> Answer:
         """`headers` with underscores: `if_none_match="*"`."""

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,7 @@ def all_endpoints() -> Iterator[None]:
 
     restore = config.overridden(dict.fromkeys(switches().values(), True))
     yield
-    restore()
+    restore.close()
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def _patient_settings() -> Iterator[None]:
     """Let no answer depend on how busy the machine is."""
     restore = config.overridden(PATIENT_SETTINGS)
     yield
-    restore()
+    restore.close()
 
 
 @pytest.fixture(autouse=True)
@@ -215,7 +215,7 @@ def django_db_modify_db_settings(
         connections.databases["default"].update(cluster.connection_settings())
         connections["default"].settings_dict.update(cluster.connection_settings())
         yield
-        restore()
+        restore.close()
         return
     if config.value("db.url"):
         yield
@@ -284,9 +284,7 @@ def build(db: None) -> Build:
 
 
 @pytest.fixture
-def settings_of() -> Iterator[Callable[..., None]]:
+def settings_of() -> Iterator[Callable[..., object]]:
     """Yield a function that changes settings for the test: `settings_of({"rest.response.limit.max": 4})`."""
-    restore: list[Callable[[], None]] = []
-    yield lambda changes: restore.append(config.overridden(changes))
-    for undo in reversed(restore):
-        undo()
+    with ExitStack() as changed:
+        yield lambda changes: changed.push(config.overridden(changes))

@@ -50,7 +50,7 @@ class Replicated:
             self._copy()
             self._start(self.replica)
         finally:
-            restore()
+            restore.close()
         return self
 
     def can_copy(self) -> bool:
@@ -63,7 +63,7 @@ class Replicated:
         try:
             self._start(self.replica)
         finally:
-            restore()
+            restore.close()
 
     def stop(self) -> None:
         for server in (self.replica, self.primary):

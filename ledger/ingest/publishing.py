@@ -7,7 +7,7 @@ Redis does not answer is not published: that server reads it from the database w
 import re
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
@@ -23,24 +23,17 @@ REDIS = "importer.parser.record.entity.redis.uri"
 _TIMEOUT_SECONDS, _MOST_MESSAGES = 1.0, 1000
 
 
-class Publication(NamedTuple):
-    """A message, ready to be published."""
-
-    channel: str
-    value: bytes
-
-
-def publication(row: Sequence[Any]) -> Publication:
-    """Return what is published of a row of topic_message."""
+def publication(row: Sequence[Any]) -> tuple[str, bytes]:
+    """Return the channel and the value by which a row of topic_message is published."""
     # Imported here, as only loaders that publish need it.
     import msgpack
 
     columns = dict(zip(_keys(), row, strict=True))
     value = msgpack.packb({"@type": "TopicMessage"} | columns)
-    return Publication(f"topic.{columns['topicId']}", value)
+    return f"topic.{columns['topicId']}", value
 
 
-def publish(cursor: CursorWrapper, publications: Sequence[Publication]) -> None:
+def publish(cursor: CursorWrapper, publications: Sequence[tuple[str, bytes]]) -> None:
     """Publish messages once the transaction of the cursor is committed."""
     publisher = _publisher(config.value(REDIS))
     transaction.on_commit(partial(publisher.publish, publications), using=cursor.db.alias)
@@ -55,14 +48,14 @@ class _Publisher:
         self._client = redis.Redis.from_url(address, socket_timeout=seconds, socket_connect_timeout=seconds)
         self._circuit = Circuit("redis")
 
-    def publish(self, publications: Sequence[Publication]) -> None:
+    def publish(self, publications: Sequence[tuple[str, bytes]]) -> None:
         try:
             for first in range(0, len(publications), _MOST_MESSAGES):
                 if not self._circuit.closed():
                     return
                 with self._client.pipeline(transaction=False) as pipeline:
-                    for each in publications[first : first + _MOST_MESSAGES]:
-                        pipeline.publish(each.channel, each.value)
+                    for channel, value in publications[first : first + _MOST_MESSAGES]:
+                        pipeline.publish(channel, value)
                     pipeline.execute()
                 self._circuit.worked()
         # As in the response cache: a broken server makes its client raise anything.
@@ -77,5 +70,4 @@ def _publisher(address: str) -> _Publisher:
 
 @cache
 def _keys() -> tuple[str, ...]:
-    """Return the names of the columns in camel case."""
     return tuple(re.sub("_(.)", lambda match: match[1].upper(), name) for name in names_of(TopicMessage))

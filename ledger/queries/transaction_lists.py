@@ -241,8 +241,7 @@ class _Search:
         """Look at the rows of the side that comes farther, or at the times that both sides have."""
         reached = self._edges()
         if self._range is not None and None not in reached and self._counts:
-            most = self._counts[0]
-            accounts = accounts_within(self._range, entities=self._selection.entities, most=most)
+            accounts = accounts_within(self._range, entities=self._selection.entities, most=self._counts[0])
             self._counts.pop(0)
             if accounts == ():
                 return _Step([], None)

@@ -204,9 +204,8 @@ _TIMED = "uint256,uint256,uint64,bytes"
 _UNIQUE_INFO = "(int64,(TokenInfoV1,int64,address,int64,bytes,address))"
 _SIGN: Any = {"gas": costs(prices.SCHEDULE_SIGN), "writes": True, "limits": _check_exists}
 _DELETE: Any = {"gas": costs(prices.SCHEDULE_DELETE), "writes": True}
-_CALL: Any = {
-    "returns": _ADDRESS, "gas": costs(prices.SCHEDULE_CREATE_CALL), "writes": True, "schedules_calls": True,
-}  # fmt: skip
+_CALL: Any = {"returns": _ADDRESS, "gas": costs(prices.SCHEDULE_CREATE_CALL), "writes": True,
+              "schedules_calls": True}  # fmt: skip
 _INFO: Any = {"static": False, "refusal": Refusal.TEXT}
 
 _NATIVE: Any = {"returns": _ADDRESS, "gas": costs(prices.SCHEDULE_CREATE), "writes": True}

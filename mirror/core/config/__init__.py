@@ -87,18 +87,12 @@ def described(name: str) -> Setting:
     return _BY_NAME[name]
 
 
-class Overridden(ExitStack):
-    """Changed values, which the end of a block or a call restores."""
-
-    __call__ = ExitStack.close
-
-
-def overridden(changes: Mapping[str, Any]) -> Overridden:
-    """Change values of this process."""
+def overridden(changes: Mapping[str, Any]) -> ExitStack:
+    """Change values of this process, until the returned context ends or is closed."""
     unknown = changes.keys() - _BY_NAME.keys()
     if unknown:
         raise InvalidSetting(f"No setting is called {', '.join(sorted(unknown))}.")
-    restore = Overridden()
+    restore = ExitStack()
     restore.callback(_loaded().update, dict(_loaded()))
     _loaded().update(changes)
     return restore

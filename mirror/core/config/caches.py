@@ -3,30 +3,23 @@
 The database can give again everything that Redis holds, so nothing waits long for it.
 """
 
+import re
 from typing import Any
-from urllib.parse import urlsplit
 
 from mirror.core import config
 from mirror.core.config.setting import InvalidSetting
 
-_SCHEMES = ("redis://", "rediss://", "unix://")
+# With a user, a host, which may be an address of IPv6, and a port.
+_ADDRESS = re.compile(r"unix://|rediss?://([^@/]*@)?(\[[^]]*\]|[^:/?]*)(:\d{1,5})?([/?]|$)")
 
 
 def redis_address(name: str) -> str | None:
     """Return the address of a setting; None without one. Errors: InvalidSetting if it is not Redis's."""
     address: str | None = config.value(name)
-    if address is not None and not _is_of_redis(address):
+    if address is not None and not _ADDRESS.match(address):
         variable = config.described(name).variable
         raise InvalidSetting(f"{variable} is not the address of a Redis such as redis://host:6379/0.")
     return address
-
-
-def _is_of_redis(address: str) -> bool:
-    try:
-        _ = urlsplit(address).port
-    except ValueError:
-        return False
-    return address.startswith(_SCHEMES)
 
 
 def caches() -> dict[str, Any]:

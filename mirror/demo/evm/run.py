@@ -141,11 +141,9 @@ class Run:
         """
         world, done, at = self.network.world, self.execution, composed.consensus_timestamp
         # Where the node has not logged the units that moved, mirrors add a log to the call.
-        moves = [each.answer.moved for each in done.requests if not self.network.logs_transfers]
+        moves = [] if self.network.logs_transfers else [each.answer.moved for each in done.requests]
         logged = [
-            LogEntry(self.contract or 0, moved.topics, moved.amount.to_bytes(32, "big"))
-            for moved in moves
-            if moved
+            LogEntry(self.contract or 0, each.topics, each.amount.to_bytes(32)) for each in moves if each
         ]
         hash = ethereum.hash if ethereum else composed.hash
         result = Result(

@@ -106,8 +106,7 @@ def follow(publisher: Publisher, address: str, stopping: threading.Event) -> Non
 
 def of_node(address: str) -> ExitStack:
     """Let blocks come from one block node alone until the end of the context."""
-    ending = ExitStack()
-    restore = config.overridden(
+    return config.overridden(
         {
             "importer.block.nodes": (address,),
             "importer.block.sourceType": "BLOCK_NODE",
@@ -115,8 +114,6 @@ def of_node(address: str) -> ExitStack:
             "importer.block.autoDiscoveryEnabled": False,
         }
     )
-    ending.callback(restore)
-    return ending
 
 
 def files(

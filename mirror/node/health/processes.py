@@ -4,7 +4,7 @@ Processes with metrics have a file of counts, which names their role. Children o
 calls; those of the node's own PostgreSQL are found by its data folder.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -32,14 +32,12 @@ def of_node(counting: Iterable[files.Process], postgres_data: Path) -> list[Proc
     roles = {each.pid: each.role for each in counting}
     with suppress(OSError, ValueError):
         roles[int((postgres_data / "postmaster.pid").read_text().partition("\n")[0])] = DATABASE
-    for pid, role in list(roles.items()):
-        if role in (WEB_WORKER, DATABASE):
-            with suppress(psutil.Error):
-                for child in psutil.Process(pid).children(recursive=True):
-                    roles.setdefault(child.pid, CALL_PROCESS if role == WEB_WORKER else DATABASE)
+    # Not psutil's own children: it fails for a process of another user that it may not see.
+    parents = {each.pid: each.info["ppid"] for each in psutil.process_iter(["ppid"])}
+    roles |= {pid: role for pid in parents if pid not in roles and (role := _inherited(pid, roles, parents))}
     found = []
     for pid, role in sorted(roles.items()):
-        with suppress(psutil.NoSuchProcess):
+        with suppress(psutil.Error):
             process = psutil.Process(pid)
             with process.oneshot():
                 times, memory, open_files = process.cpu_times(), process.memory_info(), None
@@ -49,3 +47,11 @@ def of_node(counting: Iterable[files.Process], postgres_data: Path) -> list[Proc
                 open_files = process.num_fds()
             found.append(Process(role, pid, times.user + times.system, memory.rss, open_files))
     return found
+
+
+def _inherited(pid: int, roles: Mapping[int, str], parents: Mapping[int, int | None]) -> str | None:
+    """Return the role of a process below one with a role of its own."""
+    at = parents[pid]
+    while at and at not in roles:
+        at = parents.get(at)
+    return {WEB_WORKER: CALL_PROCESS, DATABASE: DATABASE}.get(roles[at]) if at else None

@@ -73,23 +73,23 @@ class Part(_Watched):
             self.deaths += 1
             self._died(f"{self.name} (process {process.pid})", exits.reason(process.exitcode))
 
-    def _start(self) -> None:
+    def _start(self) -> Process:
         context = multiprocessing.get_context("fork")
         process = context.Process(target=_run, args=(self.name, self._work), name=self.name)
         with signals.held():
             process.start()
             self._process = process
         self._began = time.monotonic()
+        return process
 
     def finish(self) -> int | None:
-        """Do the work, and return the exit code of its process, which leaves none of its memory here."""
+        """Run the part to its end, and return its exit code."""
         try:
-            self._start()
-            if self._process:
-                self._process.join()
+            process = self._start()
+            process.join()
         finally:
             self.stop()
-        return self._process.exitcode if self._process else None
+        return process.exitcode
 
     def stop(self) -> None:
         if process := self._process:

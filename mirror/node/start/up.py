@@ -143,25 +143,32 @@ def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = Fa
 
 
 def _load_demo(say: Say, maker: run.Maker | None, server: embedded.Server | None) -> None:
+    """Load the demo network in a process of its own, whose memory ends with it. Errors: OperatorError."""
     # The child process can't use a copied connection.
     connections.close_all()
     receiving, sending = multiprocessing.Pipe(duplex=False)
-    work = partial(_sending_error, sending, partial(run.load, maker=maker))
-    code = supervisor.Part("loader", partial(_counting, "loader", work, say), say).finish()
-    error: OperatorError | None = receiving.recv() if receiving.poll() else None
-    if code and not error:
-        error = OperatorError(f"The demo network could not be loaded: the loader {exits.reason(code)}.")
-    if error:
+    with receiving, sending:
+        work = partial(_sending_error, sending, partial(run.load, maker=maker))
+        code = supervisor.Part("loader", partial(_counting, "loader", work, say), say).finish()
+        error: OperatorError | None = receiving.recv() if receiving.poll() else None
+    if error or code:
         if server:
             server.check_disk()
-        raise error
+        cause = f"The demo network could not be loaded: the loader {exits.reason(code)}."
+        raise error or OperatorError(cause)
 
 
 def _sending_error(sending: Connection, work: Callable[[Say], None], say: Say) -> None:
     """Do the work, and send the error that an operator can cure, if one ends it."""
+    # So that a progress bar ends in order, too.
+    signals.stop_in_order()
     try:
         work(say)
-    except (OperatorError, StreamFileError, IngestError) as error:
+    except signals.Stop:
+        return
+    except OperatorError as error:
+        sending.send(error)
+    except (StreamFileError, IngestError) as error:
         sending.send(OperatorError(str(error)))
     except (Error, OSError) as error:
         if (message := failure.sentence(error)) is None:

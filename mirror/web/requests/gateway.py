@@ -18,7 +18,7 @@ from granian.server import mp
 
 from mirror.core import config, logs
 from mirror.core.db.availability import unresponsive
-from mirror.core.db.reading import budget, statements
+from mirror.core.db.reading import statements
 from mirror.core.db.replicas import watching
 from mirror.core.db.scheduling import repeated, request_scheduler
 from mirror.core.db.scheduling.connection_lease import Work
@@ -248,9 +248,8 @@ class Exchange:
         if self.environment["PATH_INFO"].endswith(_CALLS):
             # A call may wait as long for the start of its process.
             return float(2 * config.value("web3.requestTimeout") + _MARGIN_SECONDS)
-        # A slow request may wait for others as long as a statement.
-        statement: float = config.value("rest.db.statementTimeout")
-        return statement + (config.value(budget.SETTING) or statement) + _MARGIN_SECONDS
+        # A slow request may wait for others as long as a statement, and then be such a statement itself.
+        return float(2 * config.value("rest.db.statementTimeout") + _MARGIN_SECONDS)
 
     def __call__(self) -> None:
         if not self._claims:

@@ -73,7 +73,7 @@ def run() -> bool:
             nodes.stopping.set()
             publishing.join()
             source.close()
-            restore()
+            restore.close()
     print(f"{number} blocks came one after another, each once", flush=True)
     return right
 

@@ -91,7 +91,7 @@ def run(minutes: int, seed: int) -> bool:
             stopping.set()
             publishing.join()
             source.close()
-            restore()
+            restore.close()
     worst = sorted(behind, reverse=True)
     print(f"{len(behind)} blocks in {minutes} minutes (seed {seed}); bad: {dict(one.done + other.done)}")
     print(f"at most {worst[0]:.1f} s behind; more than 5 s: {sum(each > 5 for each in behind)} blocks")

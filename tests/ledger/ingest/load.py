@@ -67,7 +67,7 @@ def settings(**changes: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        restore()
+        restore.close()
 
 
 def load_in_any_batches(*blocks: Block) -> dict[str, list[str]]:

@@ -74,7 +74,7 @@ def test_other_filters_begin_a_range_after_the_first(tmp_path):
     try:
         Pipeline().run(files[2:])
     finally:
-        restore()
+        restore.close()
 
     chosen = {"importer.parser.include": "transaction=CRYPTOTRANSFER"}
     assert ranges("first_block", "last_block", "filters", "rests_on", "transactions") == [
@@ -116,7 +116,7 @@ def test_a_file_that_a_date_cuts_is_a_range_of_its_own_that_names_the_date(tmp_p
     try:
         Pipeline().run(files[:3])
     finally:
-        restore()
+        restore.close()
     Pipeline().run(files)
 
     assert ranges("first_block", "last_block", "filters", "rests_on") == [

@@ -162,7 +162,7 @@ def test_the_size_of_batches_makes_no_difference(tmp_path: Path) -> None:
     for size in (1, 7, 1000):
         restore = config.overridden({"importer.parser.record.batch.maxItems": size})
         load(tmp_path)
-        restore()
+        restore.close()
         results.append(contents())
         empty_tables()
 
@@ -304,7 +304,7 @@ def test_sidecars_that_are_not_wanted_are_listed_but_not_read(tmp_path: Path) ->
     try:
         load(tmp_path)
     finally:
-        restore()
+        restore.close()
 
     assert query("select id, count, size from sidecar_file") == [(1, None, None)]
 

@@ -26,10 +26,7 @@ _Places = tuple[int, int, int, int]
 
 
 def call(operation: int, terms: _Terms, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
-    """Run CALL, CALLCODE, DELEGATECALL or STATICCALL (the last two with the value 0).
-
-    Return 1 or 0, and the gas left.
-    """
+    """Run CALL, CALLCODE, DELEGATECALL or STATICCALL; return 1 or 0, and the gas left."""
     wanted, to, value = terms
     state, here, own = frame.state, frame.storage_address, frame.message
     # A frame must be able to pay for access to an account before anything else.

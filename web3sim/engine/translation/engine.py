@@ -25,7 +25,7 @@ class TranslatedComputation(EngineComputation):
             super().run_code()
         elif code := self.msg.code:
             program = (self.creations if self.msg.is_create else self.programs).of(code)
-            program.run(Frame(self, program.raw, program.instructions.functions, program.interpret))
+            program.run(Frame(self, program))
 
     # The library reads these dozens of times.
 

@@ -1,6 +1,5 @@
 """The frame that translated code runs in, and the way from there to the library's own operations."""
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from eth.exceptions import FullStack
@@ -54,18 +53,12 @@ class Frame:
         "storage_address", "data", "size", "static", "checkpoint", "shared", "interpret",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        computation: EngineComputation,
-        raw: bytes,
-        functions: Sequence[Any],
-        interpret: Callable[..., tuple[int, int]],
-    ):
+    def __init__(self, computation: EngineComputation, program: Any):
         message: Any = computation.msg
         self.computation, self.message = computation, message
-        self.raw, self.functions = raw, functions
-        # The program's, which its traces reach from here: by a name of theirs it would never be freed.
-        self.interpret = interpret
+        self.raw, self.functions = program.raw, program.instructions.functions
+        # Its traces reach it from here: by a name of theirs it would never be freed.
+        self.interpret = program.interpret
         self.meter = computation._gas_meter
         self.stack: list[int] = []
         self.memory = bytearray()

@@ -1,8 +1,8 @@
-"""The time that one answer may take, shared by its statements.
+"""The time budget of a list, of which each statement may take a quarter.
 
-A list that can't be read within it is read in windows (`mirror.core.db.sql.windowed_scan`), and its page may
-be short. A statement within `limited` ends as psycopg.errors.QueryCanceled there. Without any other one there
-is no answer, so if its share is too little, it is run again for as long as a statement may take.
+A list that takes longer is read in windows (`mirror.core.db.sql.windowed_scan`), and its page may be short:
+such statements run within `limited`, and end there as psycopg.errors.QueryCanceled. Any other statement is
+run again for as long as rest.db.statementTimeout allows, as its answer has no shorter form.
 """
 
 import threading
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from mirror.core import config
 
-#: The setting; 0 leases it off.
+#: The setting; 0 turns it off.
 SETTING = "rest.query.timeBudget"
 
 # The part of the budget that a statement may take: the same for all, as each change of it costs a statement.

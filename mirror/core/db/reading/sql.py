@@ -155,7 +155,9 @@ def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> lis
         return read(statement, values, timeout)
     except psycopg.errors.QueryCanceled:
         longest: float = config.value(timeout)
-        if timeout is not TIMEOUT or not budget.may_run_again(longest):
+        # In a transaction no statement can follow one that was canceled.
+        in_transaction = request_scheduler.own_connection().in_atomic_block
+        if timeout is not TIMEOUT or in_transaction or not budget.may_run_again(longest):
             raise
     with budget.limited(longest):
         return read(statement, values, timeout)

@@ -30,8 +30,6 @@ _CLASSES = {
     "block.stream.block_item": "BlockItem",
     "block.stream.block": "Block",
     "block.stream.block_proof": "BlockProof",
-    "block.stream.input.event_metadata": "EventHeader",
-    "block.stream.input.round_header": "RoundHeader",
     "block.stream.output.block_footer": "BlockFooter",
     "block.stream.output.block_header": "BlockHeader",
     "block.stream.output.state_changes": "StateChange StateChanges",
@@ -47,14 +45,13 @@ _CLASSES = {
     "services.auxiliary.tss.ledger_id_publication": "LedgerIdPublicationTransactionBody",
     "services.basic_types": (
         "AccountAmount AccountID ContractID CurrentAndNextFeeSchedule FileID HederaFunctionality "
-        "HookEntityId HookId Key KeyList NftTransfer NodeAddress NodeAddressBook PendingAirdropId "
+        "HookId Key KeyList NftTransfer NodeAddress NodeAddressBook PendingAirdropId "
         "ScheduleID SemanticVersion ServiceEndpoint ServicesConfigurationList SignatureMap SignaturePair "
-        "ThresholdKey TokenAssociation TokenBalance TokenBalances TokenID TokenTransferList TopicID "
+        "ThresholdKey TokenBalance TokenBalances TokenID TokenTransferList TopicID "
         "TransactionID TransferList"
     ),
     "services.contract_types": "ContractFunctionResult ContractLoginfo EvmTransactionResult",
     "services.crypto_create": "CryptoCreateTransactionBody",
-    "services.crypto_delete": "CryptoDeleteTransactionBody",
     "services.crypto_get_info": "CryptoGetInfoResponse",
     "services.crypto_transfer": "CryptoTransferTransactionBody",
     "services.crypto_update": "CryptoUpdateTransactionBody",
@@ -72,7 +69,7 @@ _CLASSES = {
     "services.transaction": "Transaction TransactionBody",
     "services.transaction_receipt": "TransactionReceipt",
     "services.transaction_record": "PendingAirdropRecord TransactionRecord",
-    "streams.account_balance_file": "AllAccountBalances SingleAccountBalances TokenUnitBalance",
+    "streams.account_balance_file": "AllAccountBalances SingleAccountBalances",
     "streams.contract_action": "ContractAction ContractActions",
     "streams.contract_bytecode": "ContractBytecode",
     "streams.contract_state_change": "ContractStateChange ContractStateChanges StorageChange",
@@ -81,11 +78,11 @@ _CLASSES = {
     "streams.sidecar_file": "SidecarFile TransactionSidecarRecord",
     "streams.signature_file": "SignatureFile SignatureObject",
 }
+# The names of classes that have another one here.
+_RENAMED = {"FeeExtra": "Extra"}
 _MODULES = {name: f"{SDK}.hapi.{module}_pb2" for module, names in _CLASSES.items() for name in names.split()}
 _TEXT, _MESSAGE = 9, 11  # field types of a descriptor: string, message
 _MAX_DEPTH = 100  # nesting the compiled classes accept
-# The names of classes that have another one here.
-_RENAMED = {"FeeExtra": "Extra"}
 
 
 def __getattr__(name: str) -> Any:

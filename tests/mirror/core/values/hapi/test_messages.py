@@ -1,4 +1,6 @@
+import ast
 import contextlib
+import re
 import subprocess
 import sys
 
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from mirror.core.values.hapi import messages, wire
 from mirror.core.values.hapi.messages import DecodeError, RecordStreamFile, TransactionBody, TransactionRecord
+from tests.node import ROOT
 
 MEMO = 6  # TransactionBody.memo
 
@@ -18,6 +21,30 @@ def test_the_sdk_around_the_message_classes_is_not_imported():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     assert loaded.strip() == ""
+
+
+@pytest.mark.parametrize("name", messages._MODULES)
+def test_every_class_is_found_where_it_is_said_to_be(name):
+    assert getattr(messages, name).DESCRIPTOR
+
+
+def test_only_known_classes_are_named_in_the_product():
+    """They are loaded when they are used, so that no import would find a wrong name out."""
+    known = {*messages._MODULES, *vars(messages)}
+    named = set()
+    for folder in ("mirror", "ledger", "contracts", "tokens", "network", "web3sim"):
+        for path in (ROOT / folder).rglob("*.py"):
+            text = path.read_text()
+            uses_module = re.search(r"^from mirror.core.values.hapi import .*\bmessages\b", text, re.M)
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.ImportFrom) and node.module == messages.__name__:
+                    named |= {alias.name for alias in node.names}
+                elif (
+                    uses_module and isinstance(node, ast.Attribute) and ast.unparse(node.value) == "messages"
+                ):
+                    named.add(node.attr)
+
+    assert named - known == set()
 
 
 @given(st.binary(max_size=50))
