@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tests.summary import OUTCOME
 
-MOST_UNSTABLE = 2
+MAX_UNSTABLE = 2
 # So many failures have a common cause, which one more run does not change.
-_MOST_RERUN = 20
+_MAX_RERUN = 20
 
 
 def main(arguments: list[str]) -> int:
@@ -28,12 +28,12 @@ def main(arguments: list[str]) -> int:
     failures: dict[str, str] = outcome.get("failures", {})
     if first.returncode != 1 or not failures:
         return first.returncode
-    if len(failures) > _MOST_RERUN:
-        print(f"{len(failures)} tests failed: more than {_MOST_RERUN} are not run once more.")
+    if len(failures) > _MAX_RERUN:
+        print(f"{len(failures)} tests failed: more than {_MAX_RERUN} are not run once more.")
         return 1
     unstable = [_is_unstable(name, output) for name, output in failures.items()]
-    if len(unstable) > MOST_UNSTABLE:
-        print(f"{len(unstable)} tests failed: a run with more than {MOST_UNSTABLE} unstable ones fails.")
+    if len(unstable) > MAX_UNSTABLE:
+        print(f"{len(unstable)} tests failed: a run with more than {MAX_UNSTABLE} unstable ones fails.")
         return 1
     return 0 if all(unstable) and outcome["skips_expected"] else 1
 

@@ -34,7 +34,7 @@ from tokens.models import (
     TokenTransfer,
 )
 
-_FEWEST_LETTERS = 3
+_MIN_LETTERS = 3
 
 
 @admin.register(Token)
@@ -64,7 +64,7 @@ class TokenAdmin(ReadOnlyAdmin):
         yield from self._of_name(text)
 
     def _of_name(self, text: str) -> Iterable[Q]:
-        if len(text) >= _FEWEST_LETTERS and "\0" not in text:
+        if len(text) >= _MIN_LETTERS and "\0" not in text:
             escaped = text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
             # Index: token__name, trigrams; it can't find fewer than three letters.
             yield Q(RawSQL("token.name ilike %s", (f"%{escaped}%",), output_field=BooleanField()))

@@ -6,7 +6,7 @@ from django.db import models
 from web3sim.limits.conditions import InvalidCondition, conditions_of
 
 #: Most requests per second of a filter.
-MOST_RATE = 10**9
+MAX_RATE = 10**9
 
 
 class ContractCallFilter(models.Model):
@@ -47,7 +47,7 @@ class ContractCallFilter(models.Model):
             conditions_of(self.conditions)
         except InvalidCondition as error:
             wrong["conditions"] = str(error)
-        most = MOST_RATE if self.action == self.Action.THROTTLE else 100
+        most = MAX_RATE if self.action == self.Action.THROTTLE else 100
         if self.rate is not None and not 0 <= self.rate <= most:
             wrong["rate"] = f"Choose a number from 0 to {most}."
         if self.limit is not None and self.limit < 0:

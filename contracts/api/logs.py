@@ -130,7 +130,7 @@ def log_rows(
         bounds,
         query,
         Selection(contract_id, topics_of(parameters)),
-        longest_block=nanoseconds("rest.query.maxRecordFileCloseInterval"),
+        max_block_ns=nanoseconds("rest.query.maxRecordFileCloseInterval"),
     )
 
 

@@ -46,20 +46,18 @@ class Selection(NamedTuple):
 
 
 def logs(
-    bounds: PairBounds, query: Query, selection: Selection, *, longest_block: int
+    bounds: PairBounds, query: Query, selection: Selection, *, max_block_ns: int
 ) -> tuple[list[Log], int | None]:
     """Return a page of logs by time and index, and the time after which to continue if it came to no end.
 
-    A block that ends more than `longest_block` nanoseconds after the page's last log is not shown.
+    A block that ends more than `max_block_ns` nanoseconds after the page's last log is not shown.
     """
     sides = _sides(selection)
     leading = sides[0]
     if any(selection.topics) and not bounds.first.equal:
         leading = _leading(bounds, query, sides)
     return walk(
-        lambda times: _read(
-            bounds.within(times), query, leading, sides, longest_block, selection.contract_id
-        ),
+        lambda times: _read(bounds.within(times), query, leading, sides, max_block_ns, selection.contract_id),
         bounds.first,
         query,
         ends=lambda: ends_of("contract_log", "consensus_timestamp"),
@@ -72,14 +70,14 @@ def _read(
     query: Query,
     leading: "_Side",
     sides: Sequence["_Side"],
-    longest_block: int,
+    max_block_ns: int,
     contract_id: int | None,
 ) -> list[Log]:
     # Indexes: of the entity, once for a list of one contract, and of the block the primary keys (id,
     # consensus_end).
     page = _page(bounds, query, leading, sides)
     if is_distributed():
-        return _distributed_logs(page, query, longest_block)
+        return _distributed_logs(page, query, max_block_ns)
     address, entity = "e.evm_address", "left join entity e on e.id = l.contract_id"
     values = page.values
     if contract_id is not None:
@@ -97,10 +95,10 @@ def _read(
         ) b on b.consensus_start <= l.consensus_timestamp and b.consensus_end <= l.last + %s
         order by l.consensus_timestamp {query.direction}, l.index {query.direction}
     """
-    return [Log._make(row) for row in fetch(statement, (*values, longest_block))]
+    return [Log._make(row) for row in fetch(statement, (*values, max_block_ns))]
 
 
-def _distributed_logs(page: Statement, query: Query, longest_block: int) -> list[Log]:
+def _distributed_logs(page: Statement, query: Query, max_block_ns: int) -> list[Log]:
     """Return a page's logs where tables are distributed: the logs first, then their contracts and blocks."""
     rows = fetch(
         f"""
@@ -113,7 +111,7 @@ def _distributed_logs(page: Statement, query: Query, longest_block: int) -> list
     )
     logs = [Log._make(row) for row in rows]
     addresses = related_rows.evm_addresses(log.contract_id for log in logs)
-    blocks = related_rows.blocks([log.consensus_timestamp for log in logs], longest_block)
+    blocks = related_rows.blocks([log.consensus_timestamp for log in logs], max_block_ns)
     complete = []
     for log in logs:
         number, digest, _ = blocks.get(log.consensus_timestamp, (None, None, None))
@@ -155,7 +153,7 @@ _ALL = _Side("", ())
 # Reading this many logs takes no time to speak of.
 _FEW = 200
 # Of a side with more alternatives the logs are not counted, as that takes long itself.
-_MOST_COUNTED = 10
+_MAX_COUNTED = 10
 
 
 def _sides(selection: Selection) -> list[_Side]:
@@ -179,7 +177,7 @@ def _leading(bounds: PairBounds, query: Query, sides: Sequence[_Side]) -> _Side:
     if len(sides) == 1:
         # Every row that the index has is one of the page.
         return able[0]
-    counted = [side for side in able if len(side.alternatives) <= _MOST_COUNTED]
+    counted = [side for side in able if len(side.alternatives) <= _MAX_COUNTED]
     if not counted:
         return min(able, key=lambda side: len(side.alternatives))
     farthest = "min" if query.descending else "max"

@@ -38,7 +38,7 @@ _ETHEREUM = RESULT_LENGTH + len(Block._fields)
 
 _DEFAULT_CHAIN_ID = 0x128
 # A page reads the first results of so many senders one by one.
-_MOST_SENDERS = 100
+_MAX_SENDERS = 100
 _RAN = Where((f"transaction_result <> {result_codes.WRONG_NONCE}",))
 
 
@@ -75,7 +75,7 @@ def full_results(selection: Selection, query: Query) -> tuple[list[Result], Nati
         return [], _native([]), None
     times, cut_at = bound(times, descending=query.descending)
     senders = _senders(selection)
-    longest_block = nanoseconds("rest.query.maxRecordFileCloseInterval")
+    max_block_ns = nanoseconds("rest.query.maxRecordFileCloseInterval")
 
     def read(part: Bounds) -> list[Result]:
         within, synthetic = _within(query, part), _synthetic_of(query, selection, part)
@@ -83,12 +83,12 @@ def full_results(selection: Selection, query: Query) -> tuple[list[Result], Nati
         all_of_contract = within.filter(of_contract)
         if is_distributed():
             return distributed.full_results(
-                all_of_contract, senders, part, synthetic, longest_block=longest_block
+                all_of_contract, senders, part, synthetic, max_block_ns=max_block_ns
             )
         page = _page(within, senders, of_contract)
         if synthetic is not None:
             page = _merged(page, all_of_contract, synthetic)
-        return _full_results(page, query, times=part, longest_block=longest_block)
+        return _full_results(page, query, times=part, max_block_ns=max_block_ns)
 
     rows, continue_at = _walk(read, times, query)
     if continue_at is None and len(rows) < query.limit:
@@ -171,7 +171,7 @@ def _senders(selection: Selection) -> Senders:
     # Indexes: contract_result__sender_timestamp (sender_id, consensus_timestamp), or
     # contract_result__id_sender_timestamp with the contract before.
     of_contract = _of_contract(selection)
-    values = different_values("contract_result", "sender_id", senders, _MOST_SENDERS, where=of_contract)
+    values = different_values("contract_result", "sender_id", senders, _MAX_SENDERS, where=of_contract)
     return senders if values is None else values
 
 
@@ -195,10 +195,10 @@ def _results(query: Query, senders: Senders, of_contract: Where) -> list[Result]
     return [Result(*row) for row in fetch(statement, part.values)]
 
 
-def _full_results(part: "_Part", query: Query, *, times: Bounds, longest_block: int) -> list[Result]:
+def _full_results(part: "_Part", query: Query, *, times: Bounds, max_block_ns: int) -> list[Result]:
     """Return a page of results of `times` with their blocks and Ethereum transactions.
 
-    A block that ends more than `longest_block` nanoseconds after the page's last result is not shown.
+    A block that ends more than `max_block_ns` nanoseconds after the page's last result is not shown.
     """
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
     # consensus_timestamp, consensus_end).
@@ -215,7 +215,7 @@ def _full_results(part: "_Part", query: Query, *, times: Bounds, longest_block: 
         ) b on b.consensus_start <= r.consensus_timestamp and b.consensus_end <= r.last + %s
         order by r.consensus_timestamp {query.direction}
     """
-    return [_full(row) for row in fetch(statement, (*part.values, longest_block))]
+    return [_full(row) for row in fetch(statement, (*part.values, max_block_ns))]
 
 
 def _full(row: Row) -> Result:

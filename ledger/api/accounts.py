@@ -10,7 +10,7 @@ from typing import Any, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import OfAccount
+from ledger.api.names.accounts import AccountView
 from ledger.api.transactions import (
     TransactionJson,
     TransactionsOfAccountParameters,
@@ -47,7 +47,7 @@ from mirror.core.values.json_types import (
 )
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
-_MOST_TOKENS = "rest.response.limit.tokenBalance.singleAccount"
+_MAX_TOKENS = "rest.response.limit.tokenBalance.singleAccount"
 
 
 # PARAMETERS
@@ -105,13 +105,13 @@ def account_at(account_id: int, comparisons: list[Comparison]) -> "AccountJson":
     window = balances.window(comparisons, now=now_ns())
     if window is None:
         return account_json(row)
-    balance = balances.balance_at(account_id, window, tokens=config.value(_MOST_TOKENS))
+    balance = balances.balance_at(account_id, window, tokens=config.value(_MAX_TOKENS))
     return account_json(row) | {"balance": balance_json(balance.balance, window.snapshot, balance.tokens)}
 
 
 def account_now(account_id: int) -> "AccountJson":
     """Return the account as it is now. Errors: NotFound."""
-    row = queries.account(ACCOUNT.columns, account_id, tokens=config.value(_MOST_TOKENS))
+    row = queries.account(ACCOUNT.columns, account_id, tokens=config.value(_MAX_TOKENS))
     if row is None:
         raise NotFound(detail=not_loaded.entity())
     *members, tokens = row
@@ -225,7 +225,7 @@ class Accounts(ReadView):
         return self.page("accounts", accounts, after=entity_id.bound(continue_at))
 
 
-class AccountOfIdOrAlias(OfAccount):
+class AccountOfIdOrAlias(AccountView):
     """Get an account with its balances and last transactions.
 
     With `timestamp` as it was at that time. `transactions=false` leaves the transactions out, which is

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import OfAccount
+from ledger.api.names.accounts import AccountView
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
@@ -47,7 +47,7 @@ CRYPTO_ALLOWANCE = Record(CryptoAllowanceJson)
 
 
 # VIEW
-class CryptoAllowances(OfAccount):
+class CryptoAllowances(AccountView):
     """List the hbar allowances that an account gave.
 
     Each says what the spender may still take, and what was granted.

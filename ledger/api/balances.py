@@ -38,7 +38,7 @@ _ACCOUNT = "account.id"
 _NAME = re.compile("(0x)?[0-9a-fA-F]{40}|[A-Z2-7]+")
 
 
-_MOST_TOKENS = "rest.response.limit.tokenBalance.multipleAccounts"
+_MAX_TOKENS = "rest.response.limit.tokenBalance.multipleAccounts"
 
 
 # PARAMETERS
@@ -106,7 +106,7 @@ def balances_now(
     """Return the time of the page's latest balance, the page, and where it continues if time ran out."""
     filters = Filters(accounts, parameters.account_balance, parameters.account_publickey)
     rows, continue_at = current.balances(
-        query.filter(compare("id", accounts)), filters, tokens=config.value(_MOST_TOKENS)
+        query.filter(compare("id", accounts)), filters, tokens=config.value(_MAX_TOKENS)
     )
     changed = [row.balance_timestamp for row in rows if row.balance_timestamp is not None]
     page = [balance_json(row.account_id, row.balance, row.tokens) for row in rows]
@@ -126,7 +126,7 @@ def balances_at(
         snapshots.Selection(accounts, parameters.account_balance, public_key),
         window,
         query,
-        tokens=config.value(_MOST_TOKENS),
+        tokens=config.value(_MAX_TOKENS),
     )
     return window.snapshot if rows else None, [balance_json(*row) for row in rows], continue_at
 

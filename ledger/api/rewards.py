@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import OfAccount
+from ledger.api.names.accounts import AccountView
 from ledger.queries import entities
 from mirror.core.db.partitions.reading import by_month, months_of
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
@@ -52,7 +52,7 @@ REWARD = Record(RewardJson, timestamp="consensus_timestamp")
 
 
 # VIEW
-class Rewards(OfAccount):
+class Rewards(AccountView):
     """List the staking rewards that were paid to an account.
 
     Newest first, in tinybars.

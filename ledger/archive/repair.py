@@ -30,7 +30,7 @@ from ledger.stream.source.download import Layout, PathType
 from ledger.stream.source.stream_file import StreamFile, VerifiedFile
 from mirror.core.metrics import ingest
 
-_MOST_AT_ONCE = 1_000
+_MAX_AT_ONCE = 1_000
 _SECONDS_OF_A_BLOCK = 5.0
 
 # Index: the primary keys (consensus_end).
@@ -100,7 +100,7 @@ def repair(
     """
     with connection.cursor() as cursor:
         cursor.execute(_DROPPED)
-        cursor.execute(_MISSING, [VERSION, after, _MOST_AT_ONCE])
+        cursor.execute(_MISSING, [VERSION, after, _MAX_AT_ONCE])
         rows = [_Missing(*row) for row in cursor.fetchall()]
     archived = 0
     with ExitStack() as stack:
@@ -123,7 +123,7 @@ def repair(
                 cursor.execute(_ARCHIVED, [row.consensus_end])
             ingest.ARCHIVED.add()
             archived += 1
-    reached = rows[-1].consensus_end if len(rows) == _MOST_AT_ONCE else 0
+    reached = rows[-1].consensus_end if len(rows) == _MAX_AT_ONCE else 0
     return ArchiveRepair(archived, len(rows) - archived, reached)
 
 

@@ -28,7 +28,7 @@ _PARTS = ".parts"
 # A part of a file that is older than this was left by a process that was killed.
 _SECONDS_OF_A_PART = 3_600
 # The database is mostly on the same disk, and fails once that is full.
-_LEAST_FREE_BYTES = 1 << 30
+_MIN_FREE_BYTES = 1 << 30
 # Attempts to move a file into a folder that retention removes meanwhile.
 _TRIES = 10
 
@@ -280,9 +280,9 @@ class FolderArchive(ArchiveStore):
 
     def _require_room(self) -> None:
         disk = os.statvfs(self._folder)
-        if disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES:
+        if disk.f_bavail * disk.f_frsize < _MIN_FREE_BYTES:
             raise ArchiveUnavailable(
-                f"less than {byte_size(_LEAST_FREE_BYTES)} are free, which the database may need"
+                f"less than {byte_size(_MIN_FREE_BYTES)} are free, which the database may need"
             )
 
     def _write(self, target: Path, data: bytes) -> None:

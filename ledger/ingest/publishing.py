@@ -20,7 +20,7 @@ from mirror.core.rest.cache.circuit_breaker import Circuit
 REDIS = "importer.parser.record.entity.redis.uri"
 
 # The loader waits no longer for Redis, and sends it so many messages at a time.
-_TIMEOUT_SECONDS, _MOST_MESSAGES = 1.0, 1000
+_TIMEOUT_SECONDS, _MAX_MESSAGES = 1.0, 1000
 
 
 def publication(row: Sequence[Any]) -> tuple[str, bytes]:
@@ -50,11 +50,11 @@ class _Publisher:
 
     def publish(self, publications: Sequence[tuple[str, bytes]]) -> None:
         try:
-            for first in range(0, len(publications), _MOST_MESSAGES):
+            for first in range(0, len(publications), _MAX_MESSAGES):
                 if not self._circuit.closed():
                     return
                 with self._client.pipeline(transaction=False) as pipeline:
-                    for channel, value in publications[first : first + _MOST_MESSAGES]:
+                    for channel, value in publications[first : first + _MAX_MESSAGES]:
                         pipeline.publish(channel, value)
                     pipeline.execute()
                 self._circuit.worked()

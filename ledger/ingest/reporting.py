@@ -30,7 +30,7 @@ from mirror.models import LoaderState
 log = logs.logger(__name__)
 
 SECONDS_BETWEEN_WRITES = 1.0
-SECONDS_WITHOUT_NEWS = 30.0
+HEARTBEAT_SECONDS = 30.0
 # A server that does not answer for so long is silent.
 _WRITE_SECONDS = 5.0
 # Rates are over the last minute.
@@ -186,7 +186,7 @@ class Reporting:
             while not ending:
                 with self._news:
                     if not self._changed:
-                        self._news.wait_for(lambda: self._changed, SECONDS_WITHOUT_NEWS)
+                        self._news.wait_for(lambda: self._changed, HEARTBEAT_SECONDS)
                     values, ending, self._changed = self._snapshot(), self._ending, False
                 self._write_until = time.monotonic() + _WRITE_SECONDS
                 _write(values)

@@ -12,7 +12,7 @@ from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 # A page reads the first schedules of so many creators one by one.
-_MOST_CREATORS = 100
+_MAX_CREATORS = 100
 
 # Per row of `s`. Indexes: the primary key of entity; transaction_signature__entity_id (entity_id,
 # consensus_timestamp). PostgreSQL's base64 has a newline after every 76 characters, as the API has.
@@ -64,7 +64,7 @@ def page(
         creators = list(within.equal_within - within.unequal) if len(within.equal) == 1 else []
     elif within.lower is not None or within.upper is not None:
         # Index: schedule__creator_schedule (creator_account_id, schedule_id). None if they are many.
-        creators = different_values("schedule", "creator_account_id", within, _MOST_CREATORS)
+        creators = different_values("schedule", "creator_account_id", within, _MAX_CREATORS)
     others = Where() if creators is not None else within.where("creator_account_id")
     return walk(
         lambda window: _schedules(query.filter(others), window, creators),

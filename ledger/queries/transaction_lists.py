@@ -51,7 +51,7 @@ _FEW_PROBES = 1024
 
 # A range with at most so many accounts is read account by account. Counting the larger number takes longer,
 # so that is for a later step.
-_MOST_ACCOUNTS = (200, 1024)
+_MAX_ACCOUNTS = (200, 1024)
 
 
 def transactions(selection: Selection, query: Query) -> tuple[list[FullTransaction], int | None]:
@@ -87,7 +87,7 @@ def _transactions(
 ) -> tuple[list[FullTransaction], int | None]:
     if is_distributed() and isinstance(accounts, Bounds) and names_few(accounts):
         # Reading the few of them that exist is cheap compared with a step.
-        known = accounts_within(accounts, entities=selection.entities, most=_MOST_ACCOUNTS[0])
+        known = accounts_within(accounts, entities=selection.entities, most=_MAX_ACCOUNTS[0])
         if known == ():
             return [], None
         accounts = accounts if known is None else known
@@ -196,7 +196,7 @@ class _Search:
         self._plan = sides_of(selection, accounts)
         # A range whose accounts are not known, and how many to count in the next steps.
         self._range = accounts if isinstance(accounts, Bounds) else None
-        self._counts = list(_MOST_ACCOUNTS)
+        self._counts = list(_MAX_ACCOUNTS)
         self._rest = selection.timestamps
         self._rows: list[FullTransaction] = []
         self._number = max(_FEW_OF_MACHINES if is_distributed() else _FEW, 2 * query.limit)

@@ -16,7 +16,7 @@ TRANSACTION = "transaction t"
 NOTHING = Where()
 
 # A step looks at so many rows of each value at least: to find where they end costs as much as reading a few.
-_LEAST_OF_EACH = 8
+_MIN_OF_EACH = 8
 
 # Before all times.
 _FIRST = 0
@@ -120,7 +120,7 @@ class Stream:
         """Return a statement of the time of the row after so many, of each stream that has one."""
         where = self.where + self.within(window)
         if self.each is not None:
-            number = max(_LEAST_OF_EACH, number >> (len(self.each) - 1).bit_length())
+            number = max(_MIN_OF_EACH, number >> (len(self.each) - 1).bit_length())
         text = f"""
             select {self.time} as at from {self.table} {where.sql}
             order by {self.order(window)} offset {number:d} limit 1

@@ -52,7 +52,7 @@ _MORE_COLUMNS = """,
     t.inner_transactions
 """
 
-_MOST_OF_A_HASH = 25
+_MAX_OF_A_HASH = 25
 
 
 class FullTransaction(NamedTuple):
@@ -153,7 +153,7 @@ def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
                 select consensus_timestamp, payer_account_id, hash || coalesce(hash_suffix, '') as digest
                 from transaction_hash
                 where mod(get_byte(hash, 0), 32) = %s and substring(hash from 1 for 32) = %s
-                order by consensus_timestamp limit {_MOST_OF_A_HASH}
+                order by consensus_timestamp limit {_MAX_OF_A_HASH}
             ) candidate
             where digest = %s
         ),
@@ -179,7 +179,7 @@ def _distributed_transactions_of_hash(digest: bytes, query: Query, times: Bounds
         f"""
         select consensus_timestamp, payer_account_id, hash || coalesce(hash_suffix, '') from transaction_hash
         where mod(get_byte(hash, 0), 32) = %s and substring(hash from 1 for 32) = %s and hash = any(%s)
-        order by consensus_timestamp limit {_MOST_OF_A_HASH}
+        order by consensus_timestamp limit {_MAX_OF_A_HASH}
         """,
         (digest[0] % 32, digest[:32], [digest[:32], digest]),
     )

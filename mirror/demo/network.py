@@ -52,7 +52,7 @@ _BUSY = (0, 3, 7, 150)
 # Only accounts with at least this much left pay it.
 _LEFT_OVER = 200 * HBAR
 # The largest number of bytes besides the body, and of signatures, that a transaction offers to pay for.
-_ENVELOPE, _MOST_SIGNATURES = 1_000, 8
+_ENVELOPE, _MAX_SIGNATURES = 1_000, 8
 
 
 # The share of what would be refused that is submitted nevertheless: people make mistakes, but not often.
@@ -317,7 +317,7 @@ class Network:
             if message.high_volume:
                 price, record.high_volume_pricing_multiplier = dear, dear.multiplier
         if not message.transactionFee:
-            most = price.tinybars(message.ByteSize() + _ENVELOPE, _MOST_SIGNATURES)
+            most = price.tinybars(message.ByteSize() + _ENVELOPE, _MAX_SIGNATURES)
             message.transactionFee = 2 * most
         return price.tinybars
 

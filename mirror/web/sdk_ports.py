@@ -16,7 +16,7 @@ from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes import signals
 from mirror.web import server
-from mirror.web.requests.connections import limit_answers
+from mirror.web.requests.connections import set_tcp_user_timeout
 
 _PIECE_BYTES = 1 << 16
 
@@ -78,7 +78,7 @@ async def _serve() -> None:
         raise OperatorError(f"The ports of SDKs can't be listened on: {error.strerror}.") from error
     for each in listening:
         for bound in each.sockets:
-            limit_answers(bound)
+            set_tcp_user_timeout(bound)
     await asyncio.gather(*(each.serve_forever() for each in listening))
 
 

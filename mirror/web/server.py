@@ -31,8 +31,8 @@ from mirror.core.rest import users
 from mirror.node.start import reader_role
 from mirror.web.pages import assets
 from mirror.web.requests import rate_limits
-from mirror.web.requests.bodies import MOST_READERS
-from mirror.web.requests.connections import limit_answers
+from mirror.web.requests.bodies import MAX_READERS
+from mirror.web.requests.connections import set_tcp_user_timeout
 
 _STOP_SECONDS = 5
 # Connections that wait while no web server takes them; the kernel may allow fewer (somaxconn).
@@ -121,7 +121,7 @@ def _unbound(host: str, error: OSError) -> OperatorError:
 
 def listen(listening: socket.socket) -> None:
     """Let clients connect, before the web server starts."""
-    limit_answers(listening)
+    set_tcp_user_timeout(listening)
     listening.listen(_BACKLOG)
 
 
@@ -145,7 +145,7 @@ def serve(listening: socket.socket) -> None:
         interface=Interfaces.WSGI,
         workers=config.value("web.workers"),
         # They only read bodies, and hand requests over to the threads of the gateway.
-        blocking_threads=_READY_THREADS + MOST_READERS,
+        blocking_threads=_READY_THREADS + MAX_READERS,
         blocking_threads_idle_timeout=_IDLE_SECONDS,
         websockets=False,
         http1_settings=HTTP1Settings(

@@ -10,7 +10,7 @@ from granian.server.mp import MPServer
 
 from mirror.core import logs
 from mirror.core.processes import exits
-from mirror.core.processes.backoff import Pauses
+from mirror.core.processes.backoff import Backoff
 
 log = logs.logger("mirror.web")
 
@@ -21,7 +21,7 @@ class Server(MPServer):
     def __init__(self, application: str, *, listening: socket.socket, **options: Any) -> None:
         super().__init__(application, **options)
         self._listening = listening
-        self._pauses: dict[int, Pauses] = {}
+        self._pauses: dict[int, Backoff] = {}
 
     def _init_shared_socket(self) -> None:
         holder: Any = SocketHolder
@@ -49,7 +49,7 @@ class Server(MPServer):
             worker = self.wrks[number]
             process = f"web worker {number + 1} (process {worker.inner.pid})"
             why = exits.reason(worker.inner.exitcode)
-            pauses = self._pauses.setdefault(number, Pauses())
+            pauses = self._pauses.setdefault(number, Backoff())
             pause = max(pause, pauses.after(time.monotonic() - worker.birth))
             exits.record(process, why)
             log.error("process_died", process=process, reason=why, pause_s=round(pause))

@@ -34,7 +34,7 @@ from mirror.core.values.hapi.messages import (
 from mirror.core.values.json_types import Int64, Timestamp
 from network.api.exchange_rate import no_file
 from network.fees.estimate import Estimate, Part
-from network.fees.high_volume import MOST_BUSY, ONCE
+from network.fees.high_volume import MAX_UTILIZATION, ONCE
 from network.fees.usage import UnknownType, named_ids
 from network.queries import simple_fees
 
@@ -58,7 +58,7 @@ class FeeParameters(spring.ParameterSet):
 class ThrottleParameter(spring.Parameter):
     """The utilization of the network by high volumes, in ten-thousandths."""
 
-    schema = {"type": "integer", "minimum": 0, "maximum": MOST_BUSY}
+    schema = {"type": "integer", "minimum": 0, "maximum": MAX_UTILIZATION}
     many: ClassVar[bool] = False
 
     def __init__(self) -> None:
@@ -77,8 +77,8 @@ class ThrottleParameter(spring.Parameter):
     def violations(self, value: int) -> list[str]:
         if value < 0:
             return ["highVolumeThrottle must be greater than or equal to 0"]
-        if value > MOST_BUSY:
-            return [f"highVolumeThrottle must be less than or equal to {MOST_BUSY}"]
+        if value > MAX_UTILIZATION:
+            return [f"highVolumeThrottle must be less than or equal to {MAX_UTILIZATION}"]
         return []
 
 

@@ -23,7 +23,7 @@ from mirror.core.values.timestamp import spring_staking_period_json
 from network.queries import address_books
 
 _DEFAULT_ADDRESS_BOOK = 102
-_MOST_NODE_IDS = 100
+_MAX_NODE_IDS = 100
 
 
 # PARAMETERS
@@ -47,7 +47,7 @@ class NodeParameters(spring.StrictParameterSet):
         "file.id", operators=ONLY_EQ, help="Address book: the file 0.0.101 or 0.0.102."
     )
     limit = spring.CappedLimit("rest.network.nodes.limit.default", "rest.network.nodes.limit.max")
-    node_id = spring.StrictId("node.id", variable="nodeId", most=_MOST_NODE_IDS, help="Node id.")
+    node_id = spring.StrictId("node.id", variable="nodeId", most=_MAX_NODE_IDS, help="Node id.")
     order = spring.Order()
 
 

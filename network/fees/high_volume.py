@@ -8,7 +8,7 @@ from typing import Any
 
 #: The multiplier of a fee that stays as it is.
 ONCE = 1000
-MOST_BUSY = 10_000
+MAX_UTILIZATION = 10_000
 
 #: The entries that may have such a price.
 FUNCTIONALITIES = frozenset(
@@ -29,7 +29,7 @@ def multiplier(rates: Any, busy: int) -> int:
             for point in rates.pricing_curve.piecewise_linear.points
         ]
     else:
-        points = [(0, ONCE), (MOST_BUSY, most)]
+        points = [(0, ONCE), (MAX_UTILIZATION, most)]
     return min(max(_on_curve(points, busy), ONCE), most)
 
 

@@ -33,7 +33,7 @@ from tests.node import BLOCKS, LiveNode, children
 from tests.waiting import PATIENT_ENVIRONMENT
 
 PATIENCE_SECONDS = 240
-_MOST_LAG_SECONDS = 20
+_MAX_LAG_SECONDS = 20
 # Processes are stopped for so long that the node falls behind.
 _STOPPED_SECONDS, _SILENT_SECONDS = 40.0, 60.0
 # So long after a fault has ended, no probe may report anything else.
@@ -69,7 +69,7 @@ def main() -> None:
         live = ("--live", *(("--block-node",) if options.block_node else ()))
         # The limits of tests are those of slow machines.
         limits = dict.fromkeys(PATIENT_ENVIRONMENT, "")
-        limits["SVC_MIRROR_HEALTH_MAXLAG"] = f"{_MOST_LAG_SECONDS}s"
+        limits["SVC_MIRROR_HEALTH_MAXLAG"] = f"{_MAX_LAG_SECONDS}s"
         node.start("up", *live, **limits)
         node.wait_for(lambda: node.last() > BLOCKS + 1 and node.calls() and node.simulator())
         if options.silent:

@@ -13,7 +13,7 @@ from tests.browser.site import NARROW, OVERFLOW, WIDE, Faults, Site
 if TYPE_CHECKING:
     from playwright.sync_api import Response
 
-MOST_BYTES = 200_000
+MAX_BYTES = 200_000
 #: Pages of each kind, for what takes long to look at.
 KINDS = (
     "/",
@@ -51,7 +51,7 @@ _REACHABLE = """() => {
         element => element.checkVisibility(seen) && !element.disabled && element.tabIndex >= 0).length;
 }"""
 # What comes later in a page is reached in the same way.
-_MOST_STOPS = 30
+_MAX_STOPS = 30
 
 
 def open_every_page(site: Site, faults: Faults) -> None:
@@ -124,7 +124,7 @@ def open_each_kind_for_the_first_time(site: Site, faults: Faults) -> None:
             page.wait_for_load_state("networkidle")
             size = sum(answer.request.sizes()["responseBodySize"] for answer in answers)
             print(f"{path}: {size / 1000:.0f} kB, loaded in {found['loaded']:.0f} ms")
-            if size > MOST_BYTES:
+            if size > MAX_BYTES:
                 faults.add(path, "transfers", size, "bytes")
 
 
@@ -133,7 +133,7 @@ def reach_everything_by_keyboard(site: Site, faults: Faults) -> None:
     for path in KINDS:
         with site.opened() as page:
             site.visit(page, path)
-            stops = min(page.evaluate(_REACHABLE), _MOST_STOPS)
+            stops = min(page.evaluate(_REACHABLE), _MAX_STOPS)
             for number in range(stops):
                 page.keyboard.press("Tab")
                 focus = page.evaluate(_FOCUS)

@@ -5,10 +5,10 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule, ExchangeRateSet, NodeAddressBook
 from mirror.demo.actions.network.files import FEE_SCHEDULE, NODE_DETAILS
-from mirror.demo.actions.network.periods import LEAST_STAKE, MOST_STAKE, counted
+from mirror.demo.actions.network.periods import MAX_STAKE, MIN_STAKE, counted
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.fees import EXCHANGE_RATES
-from mirror.demo.world.staking import MOST_REWARD_RATE
+from mirror.demo.world.staking import MAX_REWARD_RATE
 from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_DAY, NANOS_PER_SECOND, at, entity, since
 from tests.e2e.life import Life
@@ -24,7 +24,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
     expected = {
         "stake_total": sum(one.rewarded + one.not_rewarded for one in stakes),
         "staking_period": staking_period(world),
-        "staking_reward_rate": sum(one.rewarded for one in stakes) // HBAR * MOST_REWARD_RATE,
+        "staking_reward_rate": sum(one.rewarded for one in stakes) // HBAR * MAX_REWARD_RATE,
     }
     same({name: shown[name] for name in expected}, expected, "/network/stake")
     same(rest.get("network/exchangerate"), exchange_rate(world), "/network/exchangerate")
@@ -61,9 +61,9 @@ def nodes(world: World) -> list[dict[str, Any]]:
                 "grpc_proxy_endpoint": known
                 and known.proxy
                 and {"domain_name": known.proxy[0], "ip_address_v4": "", "port": known.proxy[1]},
-                "max_stake": stake and MOST_STAKE,
+                "max_stake": stake and MAX_STAKE,
                 "memo": node.memo.decode(),
-                "min_stake": stake and LEAST_STAKE,
+                "min_stake": stake and MIN_STAKE,
                 "node_id": node.nodeId,
                 "node_account_id": entity(known.account if known else node.nodeAccountId.accountNum),
                 "node_cert_hash": f"0x{node.nodeCertHash.decode()}",

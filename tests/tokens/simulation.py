@@ -14,7 +14,7 @@ from tests.tokens.compose import ALL_SERIALS, KEY, TokenStream, serials, token, 
 PEOPLE = range(1001, 1006)
 FAILED = 7
 LATEST = 3  # half of all actions are on the latest tokens, so that they change often within a batch
-MOST_TOKENS, FEWEST_LIVING = 7, 3
+MAX_TOKENS, MIN_LIVING = 7, 3
 
 
 @dataclass
@@ -134,7 +134,7 @@ class Simulation:
 
     def create(self) -> bool:
         number = 5000 + len(self.tokens)
-        if len(self.tokens) == MOST_TOKENS:
+        if len(self.tokens) == MAX_TOKENS:
             return False
         treasury, fungible = self.choose.choice(PEOPLE), self.choose.random() < 0.5
         supply = self.choose.randint(0, 100) if fungible else 0
@@ -380,7 +380,7 @@ class Simulation:
     def finish(self) -> bool:
         """Delete a token, or let it expire, which has no transaction; only dissociations follow."""
         t = self.token()
-        if not t or sum(not each.over for each in self.tokens.values()) <= FEWEST_LIVING:
+        if not t or sum(not each.over for each in self.tokens.values()) <= MIN_LIVING:
             return False
         if t.fungible and self.choose.random() < 0.5:
             t.over = "expired"

@@ -23,7 +23,7 @@ from tests.web3sim.rows import ANSWERS, ENDLESS, contract, hex_address, network
 FEW, LOOPS, MUCH = 5201, 5202, 5203
 # With so much gas no loop ends by itself.
 GAS = 10**13
-WITHOUT_END = {"SVC_MIRROR_WEB3_EVM_MAXGASLIMIT": str(GAS), "SVC_MIRROR_WEB3_THROTTLE_GASUNIT": str(GAS)}
+UNBOUNDED = {"SVC_MIRROR_WEB3_EVM_MAXGASLIMIT": str(GAS), "SVC_MIRROR_WEB3_THROTTLE_GASUNIT": str(GAS)}
 # A call this long is none of the few others that its process may have answered.
 WORKING_TICKS = 50
 

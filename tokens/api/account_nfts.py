@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import OfAccount
+from ledger.api.names.accounts import AccountView
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
 from mirror.core.db.sql.pair_bounds import PairBounds, among_pairs, page_of_pairs
@@ -116,7 +116,7 @@ NftsJson = page_of("Nfts", nfts=NftJson)
 
 
 # VIEW
-class AccountNfts(OfAccount):
+class AccountNfts(AccountView):
     """List the NFTs of an account.
 
     Newest tokens first; `token.id` and `serialnumber` narrow the list.

@@ -11,7 +11,7 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import OfAccount, SpringOfAccount, spring_account_id
+from ledger.api.names.accounts import AccountView, SpringOfAccount, spring_account_id
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
 from mirror.core.db.sql.pair_bounds import PairBounds, page_of_pairs
 from mirror.core.db.sql.query import Query
@@ -89,7 +89,7 @@ NFT_ALLOWANCE = Record(NftAllowanceJson, spring=True)
 
 
 # VIEWS
-class TokenAllowances(OfAccount):
+class TokenAllowances(AccountView):
     """List the allowances for fungible tokens that an account gave.
 
     Each says what the spender may still take, and what was granted.

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import OfAccount
+from ledger.api.names.accounts import AccountView
 from ledger.queries import entities
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
@@ -103,7 +103,7 @@ RELATIONSHIP = Record(
 
 
 # VIEW
-class Relationships(OfAccount):
+class Relationships(AccountView):
     """List the tokens of an account with their balances.
 
     Each with its frozen and KYC status; also those associated with nothing held.

@@ -36,7 +36,7 @@ from mirror.core.values.keys import key_json
 from tokens.queries import tokens as queries
 from tokens.queries.tokens import ListedToken, Selection
 
-_SHORTEST_NAME, _LONGEST_NAME = 3, 100  # bytes
+_MIN_NAME, _MAX_NAME = 3, 100  # bytes
 _NON_FUNGIBLE = "NON_FUNGIBLE_UNIQUE"
 # In the order of comparisons.
 _TYPES = ("FUNGIBLE_COMMON", _NON_FUNGIBLE)
@@ -48,7 +48,7 @@ _HOLDS |= {name: getattr(operator, name) for name in ("eq", "ne", "gt", "lt")}
 class NameParameter(Parameter[list[str]]):
     """A part of a name, read as a pattern for ILIKE, where % and _ stand for any text and any character."""
 
-    schema = {"type": "string", "minLength": _SHORTEST_NAME, "maxLength": _LONGEST_NAME}
+    schema = {"type": "string", "minLength": _MIN_NAME, "maxLength": _MAX_NAME}
 
     def __init__(self) -> None:
         super().__init__(
@@ -59,7 +59,7 @@ class NameParameter(Parameter[list[str]]):
         )
 
     def read(self, text: str) -> str:
-        if not _SHORTEST_NAME <= len(text.encode()) <= _LONGEST_NAME:
+        if not _MIN_NAME <= len(text.encode()) <= _MAX_NAME:
             raise InvalidValue(text)
         return "%" + text.replace("\\", "\\\\") + "%"
 

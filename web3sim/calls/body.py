@@ -15,21 +15,21 @@ from web3sim.calls.overrides import OverrideText
 from web3sim.state.blocks import LATEST, BlockSelector, InvalidBlock, parse_block
 
 DEFAULT_GAS = 15_000_000
-LEAST_GAS = 21_000
-_MOST_DATA_DIGITS = 1_048_576
+MIN_GAS = 21_000
+_MAX_DATA_DIGITS = 1_048_576
 # So that data with too many digits is named as such.
-LONGEST_DOCUMENT = 2 * _MOST_DATA_DIGITS
+MAX_DOCUMENT = 2 * _MAX_DATA_DIGITS
 
 _ADDRESS = re.compile(r"(?:0x)?[0-9a-fA-F]{40}")
 _HEX = re.compile(r"(?:0[xX])?[0-9a-fA-F]*")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
-_OVERRIDES = LongList(overrides.MEMBER, overrides.MOST_TOKENS)
+_OVERRIDES = LongList(overrides.MEMBER, overrides.MAX_TOKENS)
 _TEXTS_OF_NOTHING = ("", "null")
 
 # How deployment code begins as compilers write it.
 _CODE_BEGINNINGS = ("60806040", "60606040")
 _CODECOPY, _RETURN = "39", "f3"
-_LEAST_CODE_LENGTH = 14
+_MIN_CODE_LENGTH = 14
 
 
 class InvalidBody(Exception):
@@ -72,7 +72,7 @@ def read(body: bytes) -> CallBody:
         raise InvalidBody("Required request body is missing")
     fields: dict[str, Any] = {}
     try:
-        for name, value in read_object(body, LONGEST_DOCUMENT, _OVERRIDES):
+        for name, value in read_object(body, MAX_DOCUMENT, _OVERRIDES):
             if name == "block":
                 fields["block"] = text = _text(name, value)
                 fields["at"] = parse_block(text)
@@ -149,12 +149,12 @@ def _boolean(name: str, value: Value) -> bool:
 
 def _violations(call: CallBody) -> Iterator[str]:
     """Yield a sentence for each rule that the fields break by themselves or together."""
-    if call.data is not None and not (_HEX.fullmatch(call.data) and len(call.data) <= _MOST_DATA_DIGITS):
+    if call.data is not None and not (_HEX.fullmatch(call.data) and len(call.data) <= _MAX_DATA_DIGITS):
         yield "data field invalid hexadecimal string"
     if call.sender is not None and not _ADDRESS.fullmatch(call.sender):
         yield "from field invalid hexadecimal string"
-    if call.gas < LEAST_GAS:
-        yield f"gas field must be greater than or equal to {LEAST_GAS}"
+    if call.gas < MIN_GAS:
+        yield f"gas field must be greater than or equal to {MIN_GAS}"
     if call.gas_price < 0:
         yield "gasPrice field must be greater than or equal to 0"
     if call.state_overrides:
@@ -173,7 +173,7 @@ def _violations(call: CallBody) -> Iterator[str]:
 def is_deployment_code(data: str) -> bool:
     """Return whether hex looks like the code that deploys a contract: begin, copy the code, return it."""
     data = data.lower()
-    if len(data) < _LEAST_CODE_LENGTH:
+    if len(data) < _MIN_CODE_LENGTH:
         return False
     begins = [at for beginning in _CODE_BEGINNINGS if (at := data.find(beginning)) >= 0]
     if not begins:

@@ -11,11 +11,11 @@ from web3sim.calls.json_text import Members, Number, UnreadableJson, Value
 from web3sim.state.overrides import Override
 
 MEMBER = "state_overrides"
-MOST_OVERRIDES = 100
-MOST_SLOTS = 100
+MAX_OVERRIDES = 100
+MAX_SLOTS = 100
 #: Names, values and brackets of the largest list: each override has two brackets, an address, a balance, a
 #: code, a nonce and one list, each slot two brackets, a key and a value.
-MOST_TOKENS = 2 + MOST_OVERRIDES * (2 + 4 * 2 + 3 + MOST_SLOTS * 6)
+MAX_TOKENS = 2 + MAX_OVERRIDES * (2 + 4 * 2 + 3 + MAX_SLOTS * 6)
 
 _ADDRESS = re.compile(r"(?:0x)?([0-9a-fA-F]{40})")
 _NUMBER = re.compile(r"(?:0x)?([0-9a-fA-F]{1,16})")
@@ -86,8 +86,8 @@ def _text(value: Value, name: str) -> str | None:
 
 def violations(overrides: Sequence[OverrideText]) -> Iterator[str]:
     """Yield a sentence for each rule that is broken."""
-    if len(overrides) > MOST_OVERRIDES:
-        yield f"{MEMBER} field must have at most {MOST_OVERRIDES} items"
+    if len(overrides) > MAX_OVERRIDES:
+        yield f"{MEMBER} field must have at most {MAX_OVERRIDES} items"
         return
     for index, each in enumerate(overrides):
         field = f"{MEMBER}[{index}]"
@@ -109,8 +109,8 @@ _PATTERNS = {"address": _ADDRESS, "balance": _NUMBER, "code": _BYTES, "nonce": _
 def _violations_of_slots(slots: Slots | None, field: str) -> Iterator[str]:
     if slots is None:
         return
-    if len(slots) > MOST_SLOTS:
-        yield f"{field} field must have at most {MOST_SLOTS} items"
+    if len(slots) > MAX_SLOTS:
+        yield f"{field} field must have at most {MAX_SLOTS} items"
     for place, name in enumerate(("key", "value")):
         if not all(_WORD.fullmatch(slot[place] or "") for slot in slots):
             yield f"{field}.{name} field invalid hexadecimal string"

@@ -4,7 +4,7 @@ from eth.vm.message import Message
 from eth_typing import Address
 
 
-class KnownMessage(Message):
+class UncheckedMessage(Message):
     """A message to an account; the code of another one may answer it.
 
     `data`, which is set later, may be a view of the caller's memory, which doesn't change before the message

@@ -28,7 +28,7 @@ from web3sim.engine.ledger.computation import LedgerComputation
 from web3sim.engine.ledger.intrinsic_gas import floor_gas, intrinsic_gas
 from web3sim.engine.ledger.older_versions import computation_of
 from web3sim.engine.ledger.prague import VERSIONS, prague
-from web3sim.engine.messages import KnownMessage
+from web3sim.engine.messages import UncheckedMessage
 from web3sim.engine.state import EngineState
 from web3sim.engine.versions import V050, V070, EvmVersion
 
@@ -88,7 +88,7 @@ def _first_message(request: CallRequest, state: EngineState, gas: int) -> Messag
         state.accounts.begin(sender, (*warm, to), request.sender_balance)
         state.opening = "CALL"
         code = state.accounts.get_code(to)
-        message = KnownMessage(gas, to, sender, request.value, code, to)
+        message = UncheckedMessage(gas, to, sender, request.value, code, to)
         message.data, message.is_static = request.data, request.static
         return message
     nonce = state.accounts.begin(sender, warm, request.sender_balance)

@@ -21,7 +21,7 @@ from web3sim.calls.body import CallBody
 from web3sim.limits.buckets import Buckets
 from web3sim.limits.conditions import FIELDS, Condition, InvalidCondition, condition, conditions_of
 from web3sim.limits.throttle import REQUESTS_EXCEEDED, Throttled
-from web3sim.models import MOST_RATE, ContractCallFilter
+from web3sim.models import MAX_RATE, ContractCallFilter
 
 log = logs.logger("mirror.web3")
 
@@ -115,7 +115,7 @@ def _configured(name: str, members: Any) -> RequestFilter:
     limit, rate = members.get("limit"), members.get("rate", 100)
     if limit is not None and not (_is_number(limit) and limit >= 0):
         raise InvalidCondition(f"“limit” must be a number of requests, not {limit!r}")
-    most = MOST_RATE if action == "THROTTLE" else 100
+    most = MAX_RATE if action == "THROTTLE" else 100
     if not (_is_number(rate) and 0 <= rate <= most):
         raise InvalidCondition(f"“rate” must be a whole number from 0 to {most}, not {rate!r}")
     return RequestFilter(name, action, tuple(conditions), limit, rate)

@@ -24,7 +24,7 @@ from web3sim.operations.tokens.update import needs_admin_key, update_token
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Schedule, Token
 
-_MOST_GAS = 15_000_000
+_MAX_GAS = 15_000_000
 #: A key that no signature satisfies.
 _NO_KEY = Key()
 
@@ -75,7 +75,7 @@ def execute(ledger: Overlay, schedule: Schedule, message: Any, now: int) -> Sche
 
 def _call(ledger: Overlay, schedule: Schedule, body: Any) -> ScheduledCall | None:
     to = body.contractID.evm_address or ledger.address_of(entity_id.of_contract(body.contractID))
-    if body.gas > _MOST_GAS or body.amount < 0 or len(to) != len(ZERO_ADDRESS):
+    if body.gas > _MAX_GAS or body.amount < 0 or len(to) != len(ZERO_ADDRESS):
         return None
     payer = ledger.address_of(schedule.payer_account_id)
     return ScheduledCall(payer, to, body.amount, body.functionParameters, body.gas)

@@ -18,7 +18,7 @@ FROZEN, KYC_REVOKED = 1, 2
 # The number of the account that fees go to.
 _FEE_COLLECTOR_NUM = 98
 #: Spenders that an account may grant something: hbar, units, or all serials of a token.
-MOST_ALLOWANCES = 100
+MAX_ALLOWANCES = 100
 #: The numbers of the accounts that pay rewards; they have no keys.
 REWARD_ACCOUNTS = (800, 801)
 #: For an account that takes all tokens by itself.
@@ -207,7 +207,7 @@ def collect_fee(ledger: Overlay, tinybars: int) -> None:
 
 def check_allowances(ledger: Overlay, owner: int) -> None:
     """Errors: Refused, if an owner has granted too much."""
-    refuse_if(ledger.allowances(owner) > MOST_ALLOWANCES, "MAX_ALLOWANCES_EXCEEDED")
+    refuse_if(ledger.allowances(owner) > MAX_ALLOWANCES, "MAX_ALLOWANCES_EXCEEDED")
 
 
 def move_serial(ledger: Overlay, token: Token, serial_number: int, receiver: int) -> None:

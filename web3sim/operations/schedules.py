@@ -15,7 +15,7 @@ from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Entity, Schedule
 
 #: How far ahead a schedule may expire, and how far without a word on it.
-MOST_LIFE_SECONDS, USUAL_LIFE_SECONDS = 5_356_800, 1_800
+MAX_LIFE_SECONDS, USUAL_LIFE_SECONDS = 5_356_800, 1_800
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
 
 def check_expiry(expires: int, now: int) -> None:
     refuse_if(expires <= now, "SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME")
-    refuse_if(expires > now + MOST_LIFE_SECONDS, "SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE")
+    refuse_if(expires > now + MAX_LIFE_SECONDS, "SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE")
 
 
 def has_capacity(expires: int, now: int) -> bool:
     """Return whether a call could be scheduled, of any gas; what others have scheduled is not counted."""
-    return now < expires <= now + MOST_LIFE_SECONDS
+    return now < expires <= now + MAX_LIFE_SECONDS
 
 
 def schedule_at(ledger: Overlay, address: bytes, code: str = "INVALID_SCHEDULE_ID") -> Schedule:

@@ -31,7 +31,7 @@ log = logs.logger("mirror.web3")
 # The pause after a process that could not be started.
 _RETRY_SECONDS = 1.0
 # Threads of each pool that give up their connection lease while they wait.
-_MOST_WITHOUT_LEASE = 32
+_MAX_WITHOUT_LEASE = 32
 
 
 class Pool:
@@ -49,7 +49,7 @@ class Pool:
         # Why the last one could not be started.
         self._failure = ""
         self._closed = threading.Event()
-        self._without_lease = threading.BoundedSemaphore(_MOST_WITHOUT_LEASE)
+        self._without_lease = threading.BoundedSemaphore(_MAX_WITHOUT_LEASE)
         # A condition for each waiting thread, in order of arrival.
         self._waiting: deque[threading.Condition] = deque()
         # The first process ends with the thread that has started it.
@@ -82,7 +82,7 @@ class Pool:
 
     @contextmanager
     def _lease_released(self) -> Iterator[None]:
-        """Give up this thread's connection lease, unless _MOST_WITHOUT_LEASE threads have done so."""
+        """Give up this thread's connection lease, unless _MAX_WITHOUT_LEASE threads have done so."""
         if not self._without_lease.acquire(blocking=False):
             yield
             return

@@ -21,7 +21,7 @@ from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import sql
 from mirror.core.db.replicas import reading
 from mirror.core.processes import exits
-from mirror.core.processes.backoff import Pauses
+from mirror.core.processes.backoff import Backoff
 from web3sim.processes import channel
 from web3sim.processes.channel import Inbox, receive
 
@@ -31,7 +31,7 @@ log = logs.logger("mirror.web3")
 _LONG_PROCESSOR_SECONDS, _LONG_SECONDS = 0.25, 2.0
 #: The interval of checks for that.
 CHECK_SECONDS = 0.25
-_NICENESS_OF_LONG, _MOST_NICENESS = 10, 19
+_NICENESS_OF_LONG, _MAX_NICENESS = 10, 19
 # How long after its deadline a call may still answer.
 _GRACE_SECONDS = 1.0
 _END_SECONDS = 1.0
@@ -111,7 +111,7 @@ class WorkerProcess:
         self._slowed = True
         with suppress(OSError):
             # The whole node may run at a lower priority already.
-            niceness = min(os.getpriority(os.PRIO_PROCESS, self.pid) + _NICENESS_OF_LONG, _MOST_NICENESS)
+            niceness = min(os.getpriority(os.PRIO_PROCESS, self.pid) + _NICENESS_OF_LONG, _MAX_NICENESS)
             for thread in Path(f"/proc/{self.pid}/task").iterdir():
                 if thread.name != str(self.pid):
                     os.setpriority(os.PRIO_PROCESS, int(thread.name), niceness)
@@ -145,7 +145,7 @@ class Starter:
         self._lock = threading.Lock()
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        self._pauses = Pauses()
+        self._pauses = Backoff()
         self._began = self._due = 0.0
 
     def worker(self, stopping: threading.Event) -> WorkerProcess:

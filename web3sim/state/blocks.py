@@ -27,7 +27,7 @@ _HASH = re.compile(r"0[xX]([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 _COINBASE_NUM = 98
 
 _HASHES_AT_ONCE = 256
-_MOST_READS_OF_HASHES = 100
+_MAX_READS_OF_HASHES = 100
 
 _COLUMNS = "index, hash, consensus_start, consensus_end"
 
@@ -157,8 +157,8 @@ class BlockHashes:
 
     def _read(self, first: int) -> bytes:
         self._reads += 1
-        if self._reads > _MOST_READS_OF_HASHES:
-            blocks = _MOST_READS_OF_HASHES * _HASHES_AT_ONCE
+        if self._reads > _MAX_READS_OF_HASHES:
+            blocks = _MAX_READS_OF_HASHES * _HASHES_AT_ONCE
             raise NotSupported(f"A call may read the hashes of up to {blocks:,} blocks")
         stored = block_hashes(first, first + _HASHES_AT_ONCE - 1, self._reading)
         hashes = b"".join(stored.get(first + place, NO_HASH) for place in range(_HASHES_AT_ONCE))

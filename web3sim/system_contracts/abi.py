@@ -21,7 +21,7 @@ WORD = 32
 SELECTOR_LENGTH = 4
 ERROR_SELECTOR = bytes.fromhex("08c379a0")  # Error(string)
 _ADDRESS_LENGTH = 20
-_MOST_READINGS = 8
+_MAX_READINGS = 8
 # The offset of the only argument.
 _WORD_32 = WORD.to_bytes(WORD, "big")
 
@@ -114,7 +114,7 @@ class _Stream(ContextFramesBytesIO):
 
     def __init__(self, arguments: bytes) -> None:
         super().__init__(arguments)  # type: ignore[no-untyped-call]
-        self._left = _MOST_READINGS * len(arguments)
+        self._left = _MAX_READINGS * len(arguments)
         self.furthest = 0
 
     def read(self, size: int | None = -1, /) -> bytes:

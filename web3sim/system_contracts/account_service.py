@@ -28,7 +28,7 @@ from web3sim.system_contracts.functions import Function, Invocation, by_selector
 
 #: Of one signature.
 _VERIFICATION_GAS = 3_000
-_MOST_ECDSA_LENGTH = SIGNATURE_LENGTH + 8
+_MAX_ECDSA_LENGTH = SIGNATURE_LENGTH + 8
 _DIGEST_LENGTH = 32
 
 # ADDRESSES
@@ -92,7 +92,7 @@ def _set_unlimited(invocation: Invocation, target: bytes, unlimited: bool) -> No
 
 def _is_authorized_raw(invocation: Invocation, address: bytes, message: bytes, signature: bytes) -> bool:
     """The length of the signature decides: ED25519 without a recovery id, else ECDSA of a hash."""
-    is_ecdsa = SIGNATURE_LENGTH < len(signature) <= _MOST_ECDSA_LENGTH
+    is_ecdsa = SIGNATURE_LENGTH < len(signature) <= _MAX_ECDSA_LENGTH
     refuse_if(not is_ecdsa and len(signature) != SIGNATURE_LENGTH, "INVALID_TRANSACTION_BODY")
     refuse_if(invocation.call.gas < _VERIFICATION_GAS, "INSUFFICIENT_GAS")
     is_digest = len(message) == _DIGEST_LENGTH

@@ -24,7 +24,7 @@ def results(query: Query, senders: Senders) -> list[Result]:
 
 
 def full_results(
-    query: Query, senders: Senders, times: Bounds, synthetic: Query | None, *, longest_block: int
+    query: Query, senders: Senders, times: Bounds, synthetic: Query | None, *, max_block_ns: int
 ) -> list[Result]:
     """Return the same with their blocks and Ethereum transactions, and synthetic results among them."""
     results = _page(query, senders)
@@ -32,7 +32,7 @@ def full_results(
         results += _synthetic(query, synthetic, results)
         results.sort(key=lambda result: result.consensus_timestamp, reverse=query.descending)
         results = results[: query.limit]
-    return _with_the_rest(_with_addresses(results), times, longest_block)
+    return _with_the_rest(_with_addresses(results), times, max_block_ns)
 
 
 def _page(query: Query, senders: Senders) -> list[Result]:
@@ -101,11 +101,11 @@ def _with_addresses(results: Sequence[Result]) -> list[Result]:
     return [result._replace(evm_address=addresses.get(result.contract_id)) for result in results]
 
 
-def _with_the_rest(results: Sequence[Result], times: Bounds, longest_block: int) -> list[Result]:
+def _with_the_rest(results: Sequence[Result], times: Bounds, max_block_ns: int) -> list[Result]:
     """Return results with their Ethereum transactions and blocks."""
     keys = [(result.consensus_timestamp, result.payer_account_id) for result in results]
     transactions = related_rows.ethereum_transactions(keys, times)
-    blocks = related_rows.blocks([at for at, _ in keys], longest_block)
+    blocks = related_rows.blocks([at for at, _ in keys], max_block_ns)
     return [
         _full(result, blocks.get(result.consensus_timestamp), transactions.get(result.consensus_timestamp))
         for result in results

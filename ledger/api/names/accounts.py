@@ -76,7 +76,7 @@ def only(ids: Sequence[int]) -> int | None:
     return ids[0] if ids else None
 
 
-class OfAccount(ReadView):
+class AccountView(ReadView):
     """A classic endpoint below an account, looked up before the query is read.
 
     Its path part is `{idOrAliasOrEvmAddress}`; `read` gets `account_id`.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from ledger.ingest.balances.start import LONGEST_FILE, Start
+from ledger.ingest.balances.start import MAX_FILE, Start
 from ledger.ingest.loaded_ranges import begins_network
 from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.balance.balance_file import BalanceFile
@@ -71,7 +71,7 @@ def from_folders(paths: Iterable[Path], files: Iterable[StreamFile], trust: Trus
     quorum = trust.quorum() if trust else None
     older, reason = False, ""
     for local in find_balance_files(path for path in paths if path.is_dir()):
-        if local.instant < record.consensus_start - 1 - LONGEST_FILE:
+        if local.instant < record.consensus_start - 1 - MAX_FILE:
             older = True
             continue
         try:

@@ -32,7 +32,7 @@ _COLUMNS = (
 )
 
 # A file that holds transactions from both before and after the balances begins at most so long before them.
-LONGEST_FILE = 60 * NANOS_PER_SECOND
+MAX_FILE = 60 * NANOS_PER_SECOND
 
 _SNAPSHOT = """
     insert into account_balance (account_id, balance, consensus_timestamp)

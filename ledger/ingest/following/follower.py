@@ -31,7 +31,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
 
-LONGEST_PAUSE = 30.0
+MAX_PAUSE = 30.0
 # A file may appear so long after its time: at the end of the time to follow, wait for it.
 _SECONDS_OF_GRACE = 120
 
@@ -39,9 +39,9 @@ _WAITING_SECONDS = 1.0
 # Waiting for a block is divided into waits of this length, so that the loader may be stopped.
 _LOOK_SECONDS = 0.5
 # Another source may have the block, and there is a new one every other second.
-_LONGEST_PAUSE_OF_BLOCKS = 2.0
+_MAX_PAUSE_OF_BLOCKS = 2.0
 # Far more than the time between the first and the last transaction of any record file (ns).
-_LONGEST_FILE = 3_600 * NANOS_PER_SECOND
+_MAX_FILE = 3_600 * NANOS_PER_SECOND
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Follower(StreamFollower):
         span: Span | None = None,
     ) -> None:
         frequency: float = config.value("importer.downloader.record.frequency")
-        super().__init__(trust, report, stopping, RetryState(frequency, LONGEST_PAUSE, report))
+        super().__init__(trust, report, stopping, RetryState(frequency, MAX_PAUSE, report))
         self._download = download
         self._span = span or Span()
         self._prefetched: int = config.value("importer.downloader.batchSize")
@@ -153,7 +153,7 @@ class Follower(StreamFollower):
 
     def _before(self, start: int) -> str:
         """Return after which name to list so that the last file that begins before a time comes first."""
-        after, quorum = names.parse(names.record_name(start - _LONGEST_FILE)).after, self._trust.quorum()
+        after, quorum = names.parse(names.record_name(start - _MAX_FILE)).after, self._trust.quorum()
         before = [names.parse(names.record_name(start - 1)).after]
         while files := self._download.listing(quorum, after).files:
             before += [file.name for file in files if file.instant < start]
@@ -271,7 +271,7 @@ class BlockFollower(StreamFollower):
         sidecars: bool = True,
     ) -> None:
         self._frequency: float = config.value("importer.block.frequency")
-        retry = RetryState(self._frequency, _LONGEST_PAUSE_OF_BLOCKS, report)
+        retry = RetryState(self._frequency, _MAX_PAUSE_OF_BLOCKS, report)
         super().__init__(trust, report, stopping, retry)
         self._source, self._until, self._sidecars = source, until, sidecars
         self._last: Position | None = None

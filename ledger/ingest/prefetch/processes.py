@@ -31,11 +31,11 @@ PROCESSES = "importer.parser.processes"
 
 # Files are handed over in portions, as small ones take less time to read than to hand over.
 _PORTION_BYTES, _PORTION_FILES = 100_000, 32
-_MOST_PREFETCHED_BYTES = 8_000_000
+_MAX_PREFETCHED_BYTES = 8_000_000
 # One that a reader reads and one that waits for it.
 _PORTIONS_PER_READER = 2
 # Smaller folders are read before another process is of use.
-_LEAST_BYTES = 1_000_000
+_MIN_BYTES = 1_000_000
 _STOP_SECONDS = 5.0
 _NICENESS = 5
 
@@ -135,7 +135,7 @@ class Readers:
         """Return whether to prefetch one more portion: rows take many times the memory of their files."""
         return (
             len(pending) < self._most_portions
-            and sum(portion.size for portion in pending) < _MOST_PREFETCHED_BYTES
+            and sum(portion.size for portion in pending) < _MAX_PREFETCHED_BYTES
         )
 
     def _hand_out(self, portion: _Portion) -> None:
@@ -235,7 +235,7 @@ class _ReaderProcess:
 def readers_for(total_bytes: int) -> Iterator[Readers | None]:
     """Start readers if files of this size are worth it; call it before the process has other threads."""
     count = config.value(PROCESSES) or len(os.sched_getaffinity(0))
-    if count < 2 or total_bytes < _LEAST_BYTES:
+    if count < 2 or total_bytes < _MIN_BYTES:
         yield None
         return
     with Readers(count) as readers:

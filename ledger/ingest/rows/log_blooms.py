@@ -22,8 +22,8 @@ def complete_blooms(batch: Batch, file: RecordFile) -> None:
     incomplete = [
         result
         for item in file.items
-        if item.from_block and item.result_kind is not None
-        for result in (getattr(item.record, item.result_kind),)
+        if item.from_block and item.result_field is not None
+        for result in (getattr(item.record, item.result_field),)
         if any(not log.bloom for log in result.logInfo)
     ]
     if not incomplete:

@@ -137,7 +137,7 @@ class Verification:
         self._last: Position | None = None
         self._group: list[_ReadFile] = []
         self._stopping = False
-        self._loaded = loaded_ranges.NOBODY_KNOWS
+        self._loaded = loaded_ranges.UNKNOWN
         # Whether the file before was not loaded either.
         self._outside = False
 

@@ -30,7 +30,7 @@ def printable(text: str) -> str:
 
 
 _MOST = (1 << 63) - 1
-_MOST_NESTED = 16
+_MAX_NESTED = 16
 # A text that nothing ends is one up to the end: so everything is looked at once.
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|[\[\]{}]', re.DOTALL)
 FORM = "The form of the document"
@@ -51,7 +51,7 @@ def parsed(data: bytes) -> object:
         depth += found[0] in ("[", "{")
         depth -= found[0] in ("]", "}")
         # Parsing what is nested deeply may end the process.
-        if depth > _MOST_NESTED:
+        if depth > _MAX_NESTED:
             raise NotProved(FORM, "it is nested more deeply than a proof")
     try:
         value: object = json.loads(text, object_pairs_hook=_once)

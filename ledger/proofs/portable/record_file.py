@@ -34,7 +34,7 @@ _STATED, _CHAIN, _SIGNATURES, _BOOK, _STAKES = (
 _NAME = "1970-01-01T00_00_00Z.rcd"
 _RATIO = Fraction(1, 3)
 _HEAD_LENGTHS = {V5: 20, V6: 16}
-_MOST_BYTES = 1 << 31
+_MAX_BYTES = 1 << 31
 
 
 class _Record(NamedTuple):
@@ -144,8 +144,8 @@ def _item(stream_object: bytes, hapi_version: tuple[int, ...]) -> RecordItem:
     reader = Reader(_NAME, stream_object)
     reader.expect(reader.uint64, RECORD_CLASS_ID, "class id of the transaction", "transaction")
     reader.expect(reader.int32, RECORD_CLASS_VERSION, "class version of the transaction", "transaction")
-    record = reader.blob("record", _MOST_BYTES)
-    transaction = reader.blob("transaction", _MOST_BYTES)
+    record = reader.blob("record", _MAX_BYTES)
+    transaction = reader.blob("transaction", _MAX_BYTES)
     reader.finish()
     major, minor, patch = hapi_version
     return RecordItem(

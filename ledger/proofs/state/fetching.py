@@ -19,10 +19,10 @@ from ledger.stream.signature.address_book import AddressBookNode
 from mirror.core.db.scheduling import request_scheduler
 
 # Of one process.
-MOST_PROOFS, _MOST_WAITING, MOST_DOWNLOADS = 8, 64, 32
+MAX_PROOFS, _MAX_WAITING, MAX_DOWNLOADS = 8, 64, 32
 
-_proofs = threading.BoundedSemaphore(MOST_PROOFS)
-_waiting = threading.BoundedSemaphore(_MOST_WAITING)
+_proofs = threading.BoundedSemaphore(MAX_PROOFS)
+_waiting = threading.BoundedSemaphore(_MAX_WAITING)
 
 Result = TypeVar("Result")
 
@@ -110,4 +110,4 @@ def _content(done: Future[bytes]) -> bytes | None:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(MOST_DOWNLOADS, thread_name_prefix="proof")
+    return ThreadPoolExecutor(MAX_DOWNLOADS, thread_name_prefix="proof")

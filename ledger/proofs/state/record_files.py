@@ -35,7 +35,7 @@ from mirror.core.values.hashes import sha384
 log = logs.logger(__name__)
 
 # Real ones have less than a thousand bytes.
-_MOST_OF_SIGNATURE = 64 * 1024
+_MAX_OF_SIGNATURE = 64 * 1024
 
 _ITEMS = RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
 _TRANSACTION = RecordStreamItem.TRANSACTION_FIELD_NUMBER
@@ -111,7 +111,7 @@ def _published(file: StoredFile, books: StoredBook, deadline: float) -> _Proved:
     """Return the file and its signatures as nodes have published them. Errors: NotFetched."""
     buckets = locations.record_file_buckets()
     name = names.signature_name(_published_name(file))
-    contents = fetching.from_all(buckets, books.nodes, name, deadline, most=_MOST_OF_SIGNATURE)
+    contents = fetching.from_all(buckets, books.nodes, name, deadline, most=_MAX_OF_SIGNATURE)
     signed = _signed(name, contents, books)
     if file.content is not None and (stored := _checked(file.name, file.content, signed)):
         return stored

@@ -18,10 +18,10 @@ from mirror.core.db.sql.query import Query
 Key = tuple[int, int]  # consensus timestamp and payer
 
 # So many values have a statement each, which an index has in the order of time. More have one together.
-_MOST_APART = 4
+_MAX_APART = 4
 
 # So many blocks are looked at for the number of their transactions.
-_MOST_BLOCKS = 1000
+_MAX_BLOCKS = 1000
 
 
 def page(side: Side, window: Window, query: Query) -> list[FullTransaction]:
@@ -76,14 +76,14 @@ def _edge_by_blocks(window: Window, number: int) -> int | None:
     rows = fetch(
         f"""
         select consensus_start, consensus_end, count from record_file {where.sql}
-        order by consensus_end {window.direction} limit {_MOST_BLOCKS:d}
+        order by consensus_end {window.direction} limit {_MAX_BLOCKS:d}
         """,
         where.values,
     )
     seen = 0
     for place, (start, end, count) in enumerate(rows, 1):
         seen += count or 0
-        if seen >= number or place == _MOST_BLOCKS:
+        if seen >= number or place == _MAX_BLOCKS:
             if window.direction == "desc":
                 return int(start) if bounds.lower is None else max(start, bounds.lower)
             return int(end) if bounds.upper is None else min(end, bounds.upper)
@@ -162,7 +162,7 @@ def _parts(stream: Stream) -> list[Stream]:
     values = stream.each
     if values is None:
         return [stream]
-    if len(values) <= _MOST_APART:
+    if len(values) <= _MAX_APART:
         return [
             replace(stream, where=_named(stream.where, text), value=_named(stream.value, text), each=None)
             for text in (f"{value:d}" for value in values)

@@ -35,7 +35,7 @@ _VERSION_2 = re.compile(rb"# version:2", re.IGNORECASE)
 _TIME = re.compile(rb"(?:#\s*)?timestamp:\s*(\S+)\s*", re.IGNORECASE)
 _COLUMNS = re.compile(rb"shard", re.IGNORECASE)
 _NUMBER = re.compile(rb"[0-9]{1,19}")
-_MOST_FIELDS = 5
+_MAX_FIELDS = 5
 _MOST = (1 << 63) - 1
 
 _TIME_FIELD = AllAccountBalances.CONSENSUSTIMESTAMP_FIELD_NUMBER
@@ -82,14 +82,14 @@ class BalanceFile:
             position = end + 1
 
     def _of_line(self, values: list[bytes], position: int) -> Holding:
-        if not 4 <= len(values) <= (_MOST_FIELDS if self.version == 2 else 4):
+        if not 4 <= len(values) <= (_MAX_FIELDS if self.version == 2 else 4):
             raise self._failure(
                 position, f"the line has {len(values)} values, not shard, realm, number, balance"
             )
         if not all(_NUMBER.fullmatch(value) for value in values[:4]):
             raise self._failure(position, "the line has something else than whole numbers from 0 on")
         shard, realm, num, balance = map(int, values[:4])
-        tokens = self._tokens(values[4], position) if len(values) == _MOST_FIELDS else ()
+        tokens = self._tokens(values[4], position) if len(values) == _MAX_FIELDS else ()
         return self._holding(position, (shard, realm, num), balance, tokens)
 
     def _tokens(self, text: bytes, position: int) -> Sequence[Any]:

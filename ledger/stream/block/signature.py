@@ -22,7 +22,7 @@ from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 RECORD_FILE = "signed_record_file_proof"
 
 _LEDGER_ID_PUBLICATION = NUMBERS["LEDGERIDPUBLICATION"]
-_PATHS, _LEAST_SIBLINGS = 3, 4
+_PATHS, _MIN_SIBLINGS = 3, 4
 _TIME, _WAY, _ROOT = range(_PATHS)
 
 
@@ -70,7 +70,7 @@ def signed_root(proof: Any, root: bytes) -> bytes:
         )
     if way.WhichOneof("content") != "hash" or way.hash != root:
         raise WrongSignature(f"its proof is one of another block: not of the root hash {root.hex()}")
-    if len(way.siblings) < _LEAST_SIBLINGS:
+    if len(way.siblings) < _MIN_SIBLINGS:
         raise WrongSignature(
             f"the way of its proof has {len(way.siblings)} hashes, which is no way to a block"
         )

@@ -39,11 +39,11 @@ class RecordItem:
     `congestion_pricing_multiplier` is None unless it is from a block.
     `transaction_type` is 0 when it is unknown. `sidecar_records` are TransactionSidecarRecord messages.
     `ethereum` is the Ethereum transaction that the item wraps, set by its handler. `executed_hook` is the
-    hook that it called, by owner (encoded) and number, if its block contains it. `hook_call` is the last call
-    of a hook before this item among the children of its parent. `account_nonces` are the nonces of accounts
-    (encoded) after a transaction that delegates, if its block contains them. `result_kind` is the record's
-    field with the result of a contract; code that adds such a result sets it too. `scheduled`: the item
-    executed a schedule. Times are ns; `payer_account_id` is encoded.
+    hook that it called, by owner (encoded) and number, if its block contains it. `preceding_hook_call` is the
+    last call of a hook before this item among the children of its parent. `account_nonces` are the nonces of
+    accounts (encoded) after a transaction that delegates, if its block contains them. `result_field` is the
+    record's field with the result of a contract; code that adds such a result sets it too. `scheduled`: the
+    item executed a schedule. Times are ns; `payer_account_id` is encoded.
     """
 
     __slots__ = (
@@ -60,7 +60,7 @@ class RecordItem:
         "ethereum",
         "executed_hook",
         "hapi_version",
-        "hook_call",
+        "preceding_hook_call",
         "index",
         "nonce",
         "parent",
@@ -68,7 +68,7 @@ class RecordItem:
         "payer_account_id",
         "record",
         "result",
-        "result_kind",
+        "result_field",
         "scheduled",
         "sidecar_records",
         "successful",
@@ -124,19 +124,21 @@ class RecordItem:
     def _read_record(self, previous: "RecordItem | None") -> None:
         record = self.record
         self.scheduled: bool = record.HasField("scheduleRef")
-        self.result_kind: str | None = record.WhichOneof("body")
+        self.result_field: str | None = record.WhichOneof("body")
         self.consensus_timestamp = timestamp.of(record.consensusTimestamp)
         if not self.consensus_timestamp and not record.HasField("consensusTimestamp"):
             raise InvalidItem("its record has no consensus timestamp")
         self.parent_consensus_timestamp: int | None = None
         self.parent: RecordItem | None = None
-        self.hook_call: RecordItem | None = None
+        self.preceding_hook_call: RecordItem | None = None
         if record.HasField("parent_consensus_timestamp"):
             self.parent_consensus_timestamp = timestamp.of(record.parent_consensus_timestamp)
             if previous is not None:
                 self.parent = _parent(previous, self.parent_consensus_timestamp)
                 if previous.parent_consensus_timestamp == self.parent_consensus_timestamp:
-                    self.hook_call = previous if previous.calls_hook else previous.hook_call
+                    self.preceding_hook_call = (
+                        previous if previous.calls_hook else previous.preceding_hook_call
+                    )
         self.result: int = self._status
         self.successful: bool = self.result in result_codes.SUCCESS and (
             self.parent is None or self.parent.successful
@@ -198,7 +200,7 @@ class RecordItem:
     @property
     def ran_contract(self) -> bool:
         """Return whether the record has the result of a contract call or creation, be it an empty one."""
-        return self.result_kind is not None
+        return self.result_field is not None
 
     @property
     def contract_parent(self) -> "RecordItem | None":
@@ -208,14 +210,14 @@ class RecordItem:
         """
         if self.parent_consensus_timestamp is None or self.calls_hook:
             return None
-        if self.hook_call is not None and self.ran_contract:
-            return self.hook_call
+        if self.preceding_hook_call is not None and self.ran_contract:
+            return self.preceding_hook_call
         return self.parent if self.parent is not None and self.parent.ran_contract else None
 
     @property
     def spender_account_id(self) -> int:
         """Return the spender of the allowances that the item uses up: who called, or else the payer."""
-        kind = self.result_kind
+        kind = self.result_field
         if kind is None:
             return self.payer_account_id
         return entity_id.of_account(getattr(self.record, kind).sender_id) or self.payer_account_id
@@ -260,7 +262,7 @@ class RecordItem:
     @property
     def function_result(self) -> Any | None:
         """The record's ContractFunctionResult; None when it has none or an empty one."""
-        kind = self.result_kind
+        kind = self.result_field
         if kind is None:
             return None
         result = getattr(self.record, kind)
@@ -276,7 +278,7 @@ class RecordItem:
         try:
             return TransactionBody.FromString(body_bytes)
         except DecodeError:
-            return self._parse_body_with_odd_text(body_bytes)
+            return self._parse_body_with_invalid_text(body_bytes)
 
     def _signed_transaction(self) -> Any:
         """Return what has the bytes of the body and the signatures: in older transactions themselves."""
@@ -287,7 +289,7 @@ class RecordItem:
         except DecodeError as error:
             raise InvalidItem(f"its signed transaction cannot be parsed ({error})") from error
 
-    def _parse_body_with_odd_text(self, body_bytes: bytes) -> Any:
+    def _parse_body_with_invalid_text(self, body_bytes: bytes) -> Any:
         try:
             body = messages.parse(TransactionBody, body_bytes)
             self._memo_bytes = wire.last_bytes(body_bytes, _MEMO)

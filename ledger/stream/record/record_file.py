@@ -111,7 +111,7 @@ class RecordFile:
         """Sum up the gas of top level items that ran a contract, and unite the log blooms of all items."""
         gas_used, bloom, ran = 0, 0, False
         for item in self.items:
-            kind = item.result_kind
+            kind = item.result_field
             if kind is None:
                 continue
             result = getattr(item.record, kind)

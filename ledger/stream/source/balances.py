@@ -14,8 +14,8 @@ from ledger.stream.source.download import Download, Layout, Published
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
 # Nodes write balance files every 15 minutes. If the first of these periods has none, the second is searched.
-LONGEST_BEFORE = 31 * NANOS_PER_DAY
-_WINDOWS = (NANOS_PER_DAY, LONGEST_BEFORE)
+MAX_LOOKBACK = 31 * NANOS_PER_DAY
+_WINDOWS = (NANOS_PER_DAY, MAX_LOOKBACK)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from ledger.stream.errors import StreamFileError
 LASTS_SECONDS = 600
 #: An answer that takes longer is slow.
 SLOW_SECONDS = 2.0
-_MOST, _MOST_SHOWN, _MOST_CHARACTERS = 1000, 10, 200
+_MOST, _MAX_SHOWN, _MAX_CHARACTERS = 1000, 10, 200
 
 
 class _Incident(NamedTuple):
@@ -27,7 +27,7 @@ _incidents: deque[_Incident] = deque(maxlen=_MOST)
 
 
 def note(cause: str) -> None:
-    _incidents.append(_Incident(time.time(), cause[:_MOST_CHARACTERS]))
+    _incidents.append(_Incident(time.time(), cause[:_MAX_CHARACTERS]))
 
 
 def note_error(what: str, error: StreamFileError) -> None:
@@ -56,5 +56,5 @@ def recent() -> dict[str, object] | None:
     """Return the count of the incidents, and time (seconds) and cause of the last ones; None without any."""
     since = time.time() - LASTS_SECONDS
     incidents = [each for each in list(_incidents) if each.at > since]
-    last = [{"at": int(each.at), "cause": each.cause} for each in incidents[: -_MOST_SHOWN - 1 : -1]]
+    last = [{"at": int(each.at), "cause": each.cause} for each in incidents[: -_MAX_SHOWN - 1 : -1]]
     return {"count": len(incidents), "last": last} if incidents else None

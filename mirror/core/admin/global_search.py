@@ -13,10 +13,10 @@ from django.contrib.admin.sites import AdminSite
 
 from mirror.core.admin.addresses import list_address, row_address
 
-MOST_CHARACTERS = 200
+MAX_CHARACTERS = 200
 # Of what one condition finds.
-_MOST_ROWS = 5
-_FEWEST_LETTERS = 3
+_MAX_ROWS = 5
+_MIN_LETTERS = 3
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class SearchMatch:
 
 def find(site: AdminSite, text: str) -> list[SearchMatch]:
     """Return what the text may stand for: rows, in the order of the tables' registration, then tables."""
-    text = text.strip()[:MOST_CHARACTERS]
+    text = text.strip()[:MAX_CHARACTERS]
     if not text:
         return []
     pages: list[Any] = [page for page in site._registry.values() if hasattr(page, "search_everywhere")]
@@ -41,16 +41,16 @@ def find(site: AdminSite, text: str) -> list[SearchMatch]:
 def _rows(page: Any, text: str) -> Iterator[SearchMatch]:
     for condition in page.search_everywhere(text):
         latest = page.model._default_manager.filter(condition).order_by(*page.ordering)
-        rows = list(latest.only(*page.read_columns, *page.summary_columns)[: _MOST_ROWS + 1])
-        for row in rows[:_MOST_ROWS]:
+        rows = list(latest.only(*page.read_columns, *page.summary_columns)[: _MAX_ROWS + 1])
+        for row in rows[:_MAX_ROWS]:
             yield SearchMatch(page.row_title(row), page.row_summary(row), row_address(row))
-        if len(rows) > _MOST_ROWS:
+        if len(rows) > _MAX_ROWS:
             address = f"{list_address(page.model)}?{urlencode({'q': text})}"
             yield SearchMatch(f"All {page.label.lower()}", f"that match {text}", address)
 
 
 def _tables(site: AdminSite, text: str) -> Iterator[SearchMatch]:
-    if len(text) < _FEWEST_LETTERS:
+    if len(text) < _MIN_LETTERS:
         return
     for model, page in site._registry.items():
         label = str(getattr(page, "label", ""))

@@ -73,7 +73,7 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
 
     def search(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Search all tables: as a page, or as the lines of the search that opens over any page."""
-        text = request.GET.get("s", "")[: global_search.MOST_CHARACTERS]
+        text = request.GET.get("s", "")[: global_search.MAX_CHARACTERS]
         context = {"results": global_search.find(self, text), "text": text}
         if "extended" in request.GET:
             return render(request, "unfold/helpers/command_results.html", context)

@@ -25,7 +25,7 @@ HEADER = "Mirror-Loaded"
 # How long a process relies on what it has read.
 _SECONDS = 1.0
 # The header names so many intervals, the newest.
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 
 #: The filter of ranges that were loaded from a snapshot of some entities; all others are settings.
 SNAPSHOT_ENTITIES = "snapshot.entities"
@@ -113,7 +113,7 @@ class Loaded:
         """
         if not self.intervals:
             return None
-        named = self.intervals[-_MOST_NAMED:]
+        named = self.intervals[-_MAX_NAMED:]
         ranges = [f"{each.first_block}-{each.last_block}" for each in named[:-1]]
         parts = [f"blocks={','.join([*ranges, f'{named[-1].first_block}-'])}"]
         if more := len(self.intervals) - len(named):
@@ -135,7 +135,7 @@ class Loaded:
         return before is not None and at <= before.end
 
 
-NOBODY_KNOWS = Loaded()
+UNKNOWN = Loaded()
 
 
 class _Cached(NamedTuple):
@@ -143,7 +143,7 @@ class _Cached(NamedTuple):
     until: float
 
 
-_NOTHING = _Cached(NOBODY_KNOWS, 0.0)
+_NOTHING = _Cached(UNKNOWN, 0.0)
 _cached = _NOTHING
 _lock = Lock()
 
@@ -195,7 +195,7 @@ def _loaded(row: Any) -> Loaded:
     """Return the intervals: a range that goes on after the one before is a part of the same."""
     ranges, dropped, is_incomplete = row
     if is_incomplete:
-        return NOBODY_KNOWS
+        return UNKNOWN
     intervals: list[Interval] = []
     for start, end, first_block, last_block, signed, filters, rests_on, basis in json.loads(ranges):
         each = Interval(start, end, first_block, last_block, signed, tuple(filters), rests_on, basis)

@@ -25,7 +25,7 @@ KEYS = ("method", "path", "status", "ms", "rows", "bytes", "client", "request_id
 _STANDARD_ERROR = 2
 # Of the tasks at the end of a process.
 _LAST = -100
-_SECONDS_BETWEEN_WRITES, _MOST_LINES = 0.25, 100_000
+_SECONDS_BETWEEN_WRITES, _MAX_LINES = 0.25, 100_000
 _VALUES = " ".join(f"{key}=%s" for key in (*KEYS, "logger"))
 _TEXT = f"%s {LEVEL:{LEVEL_WIDTH}} {EVENT:{EVENT_WIDTH}} {_VALUES}\n"
 
@@ -34,7 +34,7 @@ class AccessLog:
     def __init__(self) -> None:
         self._make = _object if config.value("logging.format") == "json" else _text
         # If they can't be written, the oldest make room.
-        self._waiting: deque[tuple[float, tuple[Any, ...]]] = deque(maxlen=_MOST_LINES)
+        self._waiting: deque[tuple[float, tuple[Any, ...]]] = deque(maxlen=_MAX_LINES)
         self._lock = threading.Lock()
         self._is_written = False
 

@@ -41,7 +41,7 @@ _PASSWORD_AS_PARAMETER = re.compile(r"password *= *('(?:\\.|[^'])*'|[^\s&']+)")
 # Settings that may be the address of a server. The rest of it is no secret.
 _ADDRESSES = frozenset({"db.url", "db.reader", "db.read", "rest.redis.uri"})
 # A secret that is shorter may be a part of any word.
-_SHORTEST_SECRET = 4
+_MIN_SECRET = 4
 
 
 def configure(_: object = None) -> None:
@@ -115,7 +115,7 @@ def _secrets() -> tuple[str, ...]:
         if setting.secret:
             text = str(config.value(setting.name) or "")
             found.update(_passwords(text) if setting.name in _ADDRESSES else (text,))
-    return tuple(sorted((each for each in found if len(each) >= _SHORTEST_SECRET), key=len, reverse=True))
+    return tuple(sorted((each for each in found if len(each) >= _MIN_SECRET), key=len, reverse=True))
 
 
 def _passwords(address: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ UP = Gauge("mirror_database_up", "1 while the database answers, else 0.")
 BYTES = Gauge("mirror_database_bytes", "Size of the database.")
 ROWS = Gauge("mirror_database_rows", "Rows of each table, as PostgreSQL estimates.", ("table",))
 CONNECTIONS = Gauge("mirror_database_connections", "Sessions of the database, by state.", ("state",))
-MOST_CONNECTIONS = Gauge("mirror_database_connections_max", "Sessions that PostgreSQL allows.")
+MAX_CONNECTIONS = Gauge("mirror_database_connections_max", "Sessions that PostgreSQL allows.")
 OUTAGES = Counter("mirror_database_outages_total", "Times at which the database went away.")
 CONFLICTS = Counter("mirror_replica_conflicts_total", "Statements that a replica cancelled, as they "
                     "conflicted with changes of its primary.", ("replica",))  # fmt: skip

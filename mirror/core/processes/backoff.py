@@ -5,7 +5,7 @@ _FIRST, _LONGEST = 1.0, 60.0
 _YOUNG_SECONDS = 10.0
 
 
-class Pauses:
+class Backoff:
     """The pauses of one process: none at first, then growing while it dies young."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from mirror.core.processes.file_lock import locked
 
-_MOST_LINES = 200
+_MAX_LINES = 200
 # How long a process waits for others that write.
 _LOCK_SECONDS = 1.0
 
@@ -36,7 +36,7 @@ def record(process: str, why: str) -> None:
         if not locked(file, _LOCK_SECONDS):
             return
         file.seek(0)
-        lines = [*file.read().splitlines()[1 - _MOST_LINES :], line]
+        lines = [*file.read().splitlines()[1 - _MAX_LINES :], line]
         file.truncate(0)
         file.write("".join(f"{line}\n" for line in lines))
 

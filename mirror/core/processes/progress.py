@@ -22,7 +22,7 @@ from mirror.core.values.human_readable import byte_size, duration
 
 SECONDS_BETWEEN_LINES = 5
 # The time left is unknown before this share is done.
-LEAST_SHARE = 0.1
+MIN_SHARE = 0.1
 
 
 class Done(Protocol):
@@ -38,7 +38,7 @@ class Done(Protocol):
 
 def time_left(done: int, total: int, seconds: float) -> str:
     """Return a clause about the time left, from the `seconds` so far; empty before a tenth is done."""
-    if done < total * LEAST_SHARE:
+    if done < total * MIN_SHARE:
         return ""
     return f", about {duration(round(seconds / done * (total - done)))} left" if done else ""
 
@@ -97,7 +97,7 @@ class Display:
 
 class _TimeLeft(TimeRemainingColumn):
     def render(self, task: Task) -> Text:
-        return super().render(task) if task.percentage >= 100 * LEAST_SHARE else Text("")
+        return super().render(task) if task.percentage >= 100 * MIN_SHARE else Text("")
 
 
 class FileDisplay(Display):

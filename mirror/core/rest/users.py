@@ -17,7 +17,7 @@ from mirror.core.config.setting import InvalidSetting
 SETTING = "rest.users"
 
 #: The key in the META of a user's request for the largest number of rows of a page.
-MOST_ROWS = "mirror.most_rows"
+MAX_ROWS = "mirror.most_rows"
 
 _MEMBERS = {"limit", "password", "username"}
 

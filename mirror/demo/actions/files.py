@@ -9,7 +9,7 @@ from mirror.demo.network import Network, NotPossible, required, weighted
 from mirror.demo.streams.plain import serialized
 from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
 
-_MOST_FILES = 60
+_MAX_FILES = 60
 _GOODS = ("Apples", "Bread", "Coffee", "Dates", "Eggs", "Figs", "Honey", "Olives", "Rice", "Tea", "Walnuts")
 _PLACES = ("Accra", "Bergen", "Cusco", "Dhaka", "Edirne", "Fukuoka", "Ghent", "Havana")
 
@@ -17,7 +17,7 @@ _PLACES = ("Accra", "Bergen", "Cusco", "Dhaka", "Edirne", "Fukuoka", "Ghent", "H
 def create(network: Network) -> None:
     """Create a price list or a log of temperatures."""
     owner = network.person()
-    if owner.key is None or len(_living(network)) >= _MOST_FILES:
+    if owner.key is None or len(_living(network)) >= _MAX_FILES:
         raise NotPossible
     created = File(network.new_number(), network.now, owner.number, key_list(owner.key))
     place = network.choose.choice(_PLACES)

@@ -18,7 +18,7 @@ from mirror.demo.world.schedules import Schedule
 from mirror.demo.world.tokens import Token
 
 _USUAL_LIFE = 30 * 60 * NANOS_PER_SECOND
-_MOST_OPEN = 30
+_MAX_OPEN = 30
 _MEMOS = ("Rent for {}", "Salaries, {}", "Gift for {}", "Share of {}", "Deposit for {}")
 _OCCASIONS = ("March", "the flat", "the wedding", "the boat", "the choir", "the workshop")
 
@@ -29,13 +29,13 @@ def create(network: Network) -> None:
     body: dict[str, Any]
     if kind == "mint":
         creator, token = both(_find_signer(network), traders.find_token(network, _can_be_minted))
-        require(len(_open(network)) < _MOST_OPEN)
+        require(len(_open(network)) < _MAX_OPEN)
         amount = max(1, token.initial_supply // network.choose.randrange(20, 400))
         body = {"tokenMint": {"token": token.number, "amount": amount}}
         _schedule(network, creator, body, payer=creator.number, required=[creator.number, token.treasury])
         return
     creator = required(_find_signer(network))
-    require(len(_open(network)) < _MOST_OPEN)
+    require(len(_open(network)) < _MAX_OPEN)
     if kind == "message":
         topic = network.pick([topic for topic in network.world.topics.values() if topic.is_free])
         message = text(network, topic.subject, topic.sequence_number + 1)

@@ -11,7 +11,7 @@ from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.messages import assessed_fee, units
 from mirror.demo.world.topics import RUNNING_HASH_VERSION, Message, Topic
 
-_MOST_TOPICS, _FEWEST_TOPICS = 24, 4
+_MAX_TOPICS, _MIN_TOPICS = 24, 4
 _CHUNK = 1_024
 _IN_TOKENS = 0.7  # share of the fees in tokens, where the owner has some
 
@@ -45,7 +45,7 @@ _SUBJECTS = (
 def create(network: Network) -> None:
     """Create a topic: open to all, for the owner alone, or for a fee."""
     owner = network.person(settled=True)
-    if owner.key is None or len(_living(network)) >= _MOST_TOPICS:
+    if owner.key is None or len(_living(network)) >= _MAX_TOPICS:
         raise NotPossible
     number, subject = network.new_number(), network.choose.randrange(len(_SUBJECTS))
     topic = Topic(number, network.now, owner.number, subject, _memo(network, subject))
@@ -176,7 +176,7 @@ def update(network: Network) -> None:
 
 def delete(network: Network) -> None:
     """Delete a topic. Its messages stay."""
-    require(len(_living(network)) > _FEWEST_TOPICS)
+    require(len(_living(network)) > _MIN_TOPICS)
     topic = network.pick(_changeable(network))
     topic.deleted, topic.changed = True, network.now
     network.submit("consensusDeleteTopic", {"topicID": topic.number}, payer=topic.owner)

@@ -41,7 +41,7 @@ def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:
     network, _ = publisher.resume()
     with BlockNodeServer(config.value("demo.blockNodePort"), folder=publisher.blocks) as server:
         if not publisher.writes_blocks:
-            go_over(publisher, network)
+            switch_to_blocks(publisher, network)
             say("The demo network goes over from record files to blocks.")
         address = f"127.0.0.1:{server.port}"
         say(
@@ -57,7 +57,7 @@ def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:
                 producing.result()
 
 
-def go_over(publisher: Publisher, network: Network) -> None:
+def switch_to_blocks(publisher: Publisher, network: Network) -> None:
     """Publish the last record file, which names the ledger that signs the blocks after it."""
     network.ledger = block_signer().identity
     network.upgrade(BLOCKS_VERSION)
@@ -101,7 +101,7 @@ def follow(publisher: Publisher, address: str, stopping: threading.Event) -> Non
             pipeline.run(missing)
 
     with of_node(address):
-        outage.outlast(run, stopping)
+        outage.retry_during_outage(run, stopping)
 
 
 def of_node(address: str) -> ExitStack:

@@ -88,4 +88,4 @@ def _live(say: Say, stopping: threading.Event) -> None:
             pipeline.run(files(pipeline))
 
     say(f"The demo network is live: a block every {BLOCK_SECONDS} seconds.")
-    outage.outlast(run, stopping)
+    outage.retry_during_outage(run, stopping)

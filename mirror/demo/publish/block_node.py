@@ -10,7 +10,7 @@ from typing import Any, Self
 import grpc
 
 from ledger.stream.block import names
-from ledger.stream.source.block_node.answers import WITHOUT_END
+from ledger.stream.source.block_node.answers import UNBOUNDED
 from ledger.stream.source.block_node.api_pb2 import (
     BlockEnd,
     BlockItemSet,
@@ -112,8 +112,8 @@ class BlockNodeServer:
 
     def status(self, request: Any, context: Any) -> ServerStatusResponse:
         with self._changed:
-            first = min(self._blocks, default=WITHOUT_END)
-            last = max(self._blocks, default=WITHOUT_END)
+            first = min(self._blocks, default=UNBOUNDED)
+            last = max(self._blocks, default=UNBOUNDED)
             return ServerStatusResponse(first_available_block=first, last_available_block=last)
 
     def subscribe(self, request: Any, context: Any) -> Iterator[SubscribeStreamResponse]:
@@ -121,7 +121,7 @@ class BlockNodeServer:
             yield SubscribeStreamResponse(status=SubscribeStreamResponse.ERROR)
             return
         number = request.start_block_number
-        while request.end_block_number == WITHOUT_END or number <= request.end_block_number:
+        while request.end_block_number == UNBOUNDED or number <= request.end_block_number:
             block = self._wait_for(number, context)
             if block is None:
                 if context.is_active() and not self._stopping.is_set():

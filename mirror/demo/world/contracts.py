@@ -7,7 +7,7 @@ is an `Account` of the world.
 from collections import Counter
 from dataclasses import dataclass, field
 
-MOST_HOOKS_OF_ONE = 3
+MAX_HOOKS_OF_ONE = 3
 
 
 @dataclass(slots=True)
@@ -132,7 +132,7 @@ class Contracts:
         self.living[contract.kind].remove(contract.number)
 
     def hooks_of(self, owner: int) -> list[Hook]:
-        hooks = (self.hooks.get((owner, hook_id)) for hook_id in range(1, MOST_HOOKS_OF_ONE + 1))
+        hooks = (self.hooks.get((owner, hook_id)) for hook_id in range(1, MAX_HOOKS_OF_ONE + 1))
         return [hook for hook in hooks if hook is not None and not hook.deleted]
 
     def of(self, kind: str) -> list[Contract]:

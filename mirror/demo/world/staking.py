@@ -11,7 +11,7 @@ from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.demo.world.accounts import HBAR, Account
 
 # Tinybars a day for each hbar: 2.5 % a year.
-MOST_REWARD_RATE = 6_849
+MAX_REWARD_RATE = 6_849
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from mirror.demo.world.system import System
 from mirror.demo.world.tokens import Tokens
 from mirror.demo.world.topics import Topic
 
-_MOST_CLOSED = 500
+_MAX_CLOSED = 500
 
 
 @dataclass
@@ -34,7 +34,7 @@ class World:
     accounts: dict[int, Account] = field(default_factory=dict)
     people: list[int] = field(default_factory=list)
     hollow: list[int] = field(default_factory=list)
-    closed: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_CLOSED))
+    closed: deque[int] = field(default_factory=lambda: deque(maxlen=_MAX_CLOSED))
     named: int = 0
     bound: set[int] = field(default_factory=set)
     tokens: Tokens = field(default_factory=Tokens)

@@ -23,8 +23,8 @@ from mirror.management.command import NodeCommand, WrongUse, argument, whole
 from network import bundled
 
 _BLOCKS, _TPS, _SEED = 400, 25, 1
-_MOST_TPS, _MOST_HOURS, _MOST_MINUTES = 10_000, 100_000, 100_000
-_MOST_PORT = 65_535
+_MAX_TPS, _MAX_HOURS, _MAX_MINUTES = 10_000, 100_000, 100_000
+_MAX_PORT = 65_535
 _SETTINGS = f"SVC_MIRROR_NETWORK={bundled.SIMULATED} SVC_MIRROR_DATA=data/{bundled.SIMULATED}"
 _INGEST = ".venv/bin/python manage.py ingest"
 _FIELDS = TransactionBody.DESCRIPTOR.fields_by_name
@@ -70,12 +70,12 @@ class Command(NodeCommand):
         argument("--out DIR", "a new or an empty folder"),
         argument("--blocks", "number of blocks (default %(default)s)", type=whole(1), default=_BLOCKS),
         argument("--tps", "transactions per second; a block is two seconds long (default %(default)s)",
-                 type=_up_to(_MOST_TPS), default=_TPS),
+                 type=_up_to(_MAX_TPS), default=_TPS),
         argument("--seed", "a whole number from 0 on (default %(default)s)", type=whole(0), default=_SEED),
         argument("--hours", "spread the blocks over this many hours; by default each begins where the last "
-                 "one ends", type=_up_to(_MOST_HOURS), default=0),
+                 "one ends", type=_up_to(_MAX_HOURS), default=0),
         argument("--balances MINUTES", "also write a signed balance file every so many minutes of the "
-                 "network's time", type=_up_to(_MOST_MINUTES), default=0),
+                 "network's time", type=_up_to(_MAX_MINUTES), default=0),
         argument("--blocks-stream", "write blocks (HIP-1056) instead of record files, signed by all nodes "
                  "together"),
         argument("--blocks-from NUMBER", "go over from record files to blocks at this one; with the value of "
@@ -83,7 +83,7 @@ class Command(NodeCommand):
         argument("--serve-blocks DIR", "make nothing, but serve the blocks of a folder as a block node does, "
                  "until Ctrl-C"),
         argument("--port", "with --serve-blocks, the port of 127.0.0.1; by default any that is free, which "
-                 "is said", type=whole(0, _MOST_PORT, f"a port, a whole number up to {_MOST_PORT}"),
+                 "is said", type=whole(0, _MAX_PORT, f"a port, a whole number up to {_MAX_PORT}"),
                  default=0),
     )  # fmt: skip
 

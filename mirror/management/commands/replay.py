@@ -19,7 +19,7 @@ from web3sim.past.replay.comparison import Replayed
 from web3sim.past.replay.run import Range, Totals
 from web3sim.state.database import DatabaseUnavailable
 
-_LONGEST_TEXT = 300
+_MAX_TEXT = 300
 
 
 class Command(NodeCommand):
@@ -128,7 +128,7 @@ def _mismatch(replayed: Replayed) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
 
 
 def _table(totals: Totals) -> list[str]:

@@ -27,9 +27,9 @@ HOURS = 3
 #: Types and failures are counted in so many of the latest transactions.
 LATEST_TRANSACTIONS = 5000
 # Blocks come every two seconds; those of a network that makes more of them fill a shorter time.
-_MOST_BLOCKS, _POINTS = 10_000, 60
-_MOST_TYPES = 8
-_MOST_INCIDENTS, _DEATHS_SECONDS = 5, 7 * 86_400
+_MAX_BLOCKS, _POINTS = 10_000, 60
+_MAX_TYPES = 8
+_MAX_INCIDENTS, _DEATHS_SECONDS = 5, 7 * 86_400
 
 # Index: the primary key (consensus_end).
 _BLOCKS = """
@@ -109,7 +109,7 @@ def charts(status: Status) -> Iterator[Chart]:
 
 def _of_blocks(last: int) -> Iterator[Chart]:
     step = HOURS * 3600 // _POINTS * NANOS_PER_SECOND
-    parameters = {"first": last - _POINTS * step, "last": last, "step": step, "most": _MOST_BLOCKS}
+    parameters = {"first": last - _POINTS * step, "last": last, "step": step, "most": _MAX_BLOCKS}
     rows = {ago: (count, seconds) for ago, count, seconds in statements.rows(_BLOCKS, parameters)}
     steps = range(max(rows), -1, -1)
     labels = [_time((last - steps_ago * step) / NANOS_PER_SECOND) for steps_ago in steps]
@@ -135,7 +135,7 @@ def _of_transactions() -> Iterator[Chart]:
     if not rows:
         return
     total, failed = sum(count for _, count, _ in rows), sum(failures for *_, failures in rows)
-    shown = rows[:_MOST_TYPES]
+    shown = rows[:_MAX_TYPES]
     yield Chart(
         "Types of transactions, and failures",
         f"Of the latest {_counted(total, 'transaction')}, {failed:,} failed ({failed / total:.1%}).",
@@ -199,10 +199,10 @@ def incidents(status: Status) -> Iterator[Incident]:
             f"The block node {node['name']} is set aside: {node['last_failure']}",
             f"In {duration(seconds)} it is asked again like the others.",
         )
-    for death in islice(exits.recent(_DEATHS_SECONDS), _MOST_INCIDENTS):
+    for death in islice(exits.recent(_DEATHS_SECONDS), _MAX_INCIDENTS):
         ago = duration(round(max(time.time() - death.at, 0)))
         yield Incident(f"{ago} ago", f"The {death.process} {death.why}", "It is started again.")
-    for row in status.skipped_transaction[:_MOST_INCIDENTS]:
+    for row in status.skipped_transaction[:_MAX_INCIDENTS]:
         name, at = transaction_types.name(row["type"]), timestamp.text(row["consensus_timestamp"])
         yield Incident(
             str(at),

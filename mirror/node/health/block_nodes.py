@@ -8,7 +8,7 @@ from mirror.core.values.human_readable import duration
 Reported = Mapping[str, Any]
 
 # The sentence names so many nodes; the JSON has all.
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 def sentences(source: Reported | None, now: float) -> str:
@@ -17,8 +17,8 @@ def sentences(source: Reported | None, now: float) -> str:
         return ""
     why = f": {source['why']}" if source["why"] else ""
     used = any(node["used"] for node in source["nodes"])
-    nodes = "; ".join(_node(node, now, used=used) for node in source["nodes"][:_MOST_NAMED])
-    others = len(source["nodes"]) - _MOST_NAMED
+    nodes = "; ".join(_node(node, now, used=used) for node in source["nodes"][:_MAX_NAMED])
+    others = len(source["nodes"]) - _MAX_NAMED
     more = f"; and {others} more" if others > 0 else ""
     known = f" Block nodes, the preferred one first: {nodes}{more}." if nodes else ""
     return f"Blocks come from {source['now']}{why}.{known}"

@@ -28,7 +28,7 @@ from mirror.node.health.status import Status
 #: A health check is answered within two seconds.
 PATIENCE_SECONDS = 1.5
 # The time limit of the primary, where no replica has answered in time.
-_LEAST_SECONDS = 0.1
+_MIN_SECONDS = 0.1
 # A result is cached for so long, since there may be many requests for it.
 _HOLDS_SECONDS = 1.0
 
@@ -72,7 +72,7 @@ def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None =
         began = time.monotonic()
         if (health := _by_replica(seconds)) is not None:
             return health
-        seconds = max(round(seconds - (time.monotonic() - began), 1), _LEAST_SECONDS)
+        seconds = max(round(seconds - (time.monotonic() - began), 1), _MIN_SECONDS)
     try:
         return bounded_query.ask(read or of_database, seconds)
     except bounded_query.NoAnswer as error:

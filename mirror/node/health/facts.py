@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from mirror.core.db.loaded_ranges import NOBODY_KNOWS, Loaded
+from mirror.core.db.loaded_ranges import UNKNOWN, Loaded
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
@@ -25,7 +25,7 @@ ENDING_SECONDS = 5
 # A node this far behind its stream still counts as up to date.
 UP_TO_DATE_SECONDS = 60
 #: Missing files are counted up to this number: status is read often, and an archive may be away for weeks.
-MOST_COUNTED = 10_000
+MAX_COUNTED = 10_000
 
 
 class State(StrEnum):
@@ -82,8 +82,8 @@ class MissingArchiveFile:
         if not self.files:
             return ""
         files = "A file is" if self.files == 1 else f"{self.files:,} files are"
-        if self.files > MOST_COUNTED:
-            files = f"More than {MOST_COUNTED:,} files are"
+        if self.files > MAX_COUNTED:
+            files = f"More than {MAX_COUNTED:,} files are"
         for_long = duration(max(now - (self.since or now), 0))
         return (
             f"{files} missing in the kept files, for {for_long}, from {self.first} on: {self.reason}. "
@@ -107,7 +107,7 @@ class Facts:
     standby: bool = False
     # What differs from the newest balance file that was compared, in words.
     difference: str = ""
-    loaded: Loaded = NOBODY_KNOWS
+    loaded: Loaded = UNKNOWN
     archive_failure: MissingArchiveFile = MissingArchiveFile()
 
     @property

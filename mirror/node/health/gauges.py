@@ -48,7 +48,7 @@ _COMPARED = """
         select max(consensus_timestamp) as at, count(distinct consensus_timestamp) as files
         from reconciliation_job
     ) j"""
-_MOST_SESSIONS = "select current_setting('max_connections')::int"
+_MAX_SESSIONS = "select current_setting('max_connections')::int"
 
 
 class Readings:
@@ -65,7 +65,7 @@ class Readings:
 
         def of_database() -> Health:
             health = checks.of_database()
-            sessions[:] = [(database.MOST_CONNECTIONS, (), statements.value(_MOST_SESSIONS))]
+            sessions[:] = [(database.MAX_CONNECTIONS, (), statements.value(_MAX_SESSIONS))]
             rows = statements.rows(_SESSIONS)
             sessions.extend((database.CONNECTIONS, (state,), count) for state, count in rows)
             return health

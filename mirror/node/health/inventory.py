@@ -33,9 +33,9 @@ from mirror.node.health.status import Status, process_of
 from mirror.operations.retention import plan
 
 # With less left than either of these, the disk is about to stop the node.
-LEAST_FREE_SHARE, LEAST_FREE_BYTES = 0.05, 2 * 1024**3
+MIN_FREE_SHARE, MIN_FREE_BYTES = 0.05, 2 * 1024**3
 # The latest deaths of the node's processes are listed for so long.
-_MOST_DEATHS, _DEATHS_SECONDS = 5, 7 * 86_400
+_MAX_DEATHS, _DEATHS_SECONDS = 5, 7 * 86_400
 _TINYBARS = 100_000_000
 
 # The activity of a loader, by its last report.
@@ -138,7 +138,7 @@ class Disk:
 
     @property
     def short(self) -> bool:
-        return self.free < LEAST_FREE_BYTES or self.free < self.total * LEAST_FREE_SHARE
+        return self.free < MIN_FREE_BYTES or self.free < self.total * MIN_FREE_SHARE
 
     @property
     def text(self) -> str:
@@ -269,7 +269,7 @@ def read(status: Status) -> Inventory:
             "Django": django.__version__,
         },
         reasons=checks.reasons(status),
-        deaths=list(itertools.islice(recent(_DEATHS_SECONDS), _MOST_DEATHS)),
+        deaths=list(itertools.islice(recent(_DEATHS_SECONDS), _MAX_DEATHS)),
         accounts=dict(statements.rows(_NODES, [book_file])),
         retention=plan.sentence(),
         archive=archive_sentence(follows_blocks=status.block_source is not None),

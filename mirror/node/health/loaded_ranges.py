@@ -11,7 +11,7 @@ from mirror.models import LoadedRange
 RestsOn = LoadedRange.RestsOn
 
 # So many intervals and gaps are named.
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 def loaded_text(loaded: Loaded) -> str:
@@ -71,7 +71,7 @@ def loaded_json(loaded: Loaded) -> dict[str, Any]:
 
 def _blocks(loaded: Loaded) -> str:
     intervals = loaded.intervals
-    if len(intervals) > _MOST_NAMED:
+    if len(intervals) > _MAX_NAMED:
         return f"blocks {intervals[0].first_block} to {intervals[-1].last_block}, not all of them"
     named = [f"{each.first_block} to {each.last_block}" for each in intervals]
     return f"blocks {' and '.join(named)}"
@@ -102,7 +102,7 @@ def _gaps(loaded: Loaded) -> list[str]:
     gaps = loaded.gaps
     if not gaps:
         return []
-    named = [gap_text(*gap) for gap in gaps[-_MOST_NAMED:]]
+    named = [gap_text(*gap) for gap in gaps[-_MAX_NAMED:]]
     if more := len(gaps) - len(named):
         named.insert(0, f"{more} earlier {'gap' if more == 1 else 'gaps'}")
     return [f"missing: {', '.join(named)}"]

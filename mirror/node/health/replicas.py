@@ -15,7 +15,7 @@ from mirror.core.db.reading import bounded_query
 from mirror.core.db.replicas import block_requirement, servers, watching
 from mirror.core.db.replicas.servers import Server
 from mirror.core.db.replicas.shared_state import NO_BLOCK, State
-from mirror.core.db.replicas.watching import MOST_LAG, ServerState
+from mirror.core.db.replicas.watching import MAX_LAG, ServerState
 from mirror.core.values.human_readable import duration
 
 _PATIENCE_SECONDS = 2.5
@@ -93,7 +93,7 @@ def _queried(of_servers: list[Server]) -> list[Replica]:
 def _replica(server: Server, answer: ServerState | str, newest: int) -> Replica:
     if isinstance(answer, str):
         return Replica(server.name, State.AWAY, reason=answer)
-    is_late = newest > answer.block and answer.unreplayed_seconds > config.value(MOST_LAG)
+    is_late = newest > answer.block and answer.unreplayed_seconds > config.value(MAX_LAG)
     state = State.BEHIND if is_late else State.WELL
     return _lagging(server, state, answer.block, answer.unreplayed_seconds, newest)
 
@@ -133,11 +133,11 @@ def reason() -> str | None:
     # A replica without a primary receives nothing.
     age = watching.UNREPLAYED if primary_is_away() else watching.UNREPLAYED_OR_CUT_OFF
     seconds = statements.value(f"select {age}")
-    if seconds is None or seconds <= config.value(MOST_LAG):
+    if seconds is None or seconds <= config.value(MAX_LAG):
         return None
     return f"The database is a replica, which is {_too_far(seconds)}"
 
 
 def _too_far(seconds: float) -> str:
-    most = duration(round(config.value(MOST_LAG)))
-    return f"{duration(round(seconds))} behind: {MOST_LAG} allows {most}."
+    most = duration(round(config.value(MAX_LAG)))
+    return f"{duration(round(seconds))} behind: {MAX_LAG} allows {most}."

@@ -25,7 +25,7 @@ from mirror.operations.upgrade import remaining
 
 # A clock so far behind the last block is wrong.
 _CLOCK_SECONDS = 60
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 # A faster stream has a long pause in it.
 _FASTEST = 100_000
 
@@ -208,7 +208,7 @@ class Status(Facts):
         named = [
             f"{transaction_types.name(row['type'])} at {timestamp.text(row['consensus_timestamp'])} "
             f"in {row['file']}"
-            for row in self.skipped_transaction[:_MOST_NAMED]
+            for row in self.skipped_transaction[:_MAX_NAMED]
         ]
         count, more = len(self.skipped_transaction), len(self.skipped_transaction) - len(named)
         are, their = ("transactions were", "their") if count > 1 else ("transaction was", "its")
@@ -260,7 +260,7 @@ def read() -> Status:
     """Return the status now. Errors: DatabaseError, also while the tables are not made yet."""
     row = statements.row(_LAST_BLOCK)
     running, standby, difference, skipped_transactions, archive_failure = statements.row(
-        _FACTS, [LOADER_LOCK, facts.MOST_COUNTED + 1]
+        _FACTS, [LOADER_LOCK, facts.MAX_COUNTED + 1]
     )
     missing = MissingArchiveFile()
     if archive_failure and archived_kinds():

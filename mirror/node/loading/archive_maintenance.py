@@ -25,7 +25,7 @@ log = logs.logger(__name__)
 
 Say = Callable[[str], None]
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 600.0
+_FIRST_PAUSE, _MAX_PAUSE = 30.0, 600.0
 
 
 class ArchiveMaintainer:
@@ -52,7 +52,7 @@ class ArchiveMaintainer:
         pause = _FIRST_PAUSE
         while not self._stopping.wait(pause):
             try:
-                is_incomplete = outage.outlast(self.maintain, self._stopping)
+                is_incomplete = outage.retry_during_outage(self.maintain, self._stopping)
             except (ArchiveUnavailable, OperatorError, StreamFileError, *outage.ERRORS) as error:
                 log.warning("archive_files_ignored", reason=str(error))
                 is_incomplete = True
@@ -63,7 +63,7 @@ class ArchiveMaintainer:
                 # The database may close an idle connection.
                 with suppress(*outage.ERRORS):
                     connection.close()
-            pause = min(pause * 2, _LONGEST_PAUSE) if is_incomplete else _FIRST_PAUSE
+            pause = min(pause * 2, _MAX_PAUSE) if is_incomplete else _FIRST_PAUSE
 
     def maintain(self) -> bool:
         """Repair and delete once; return whether all files that are still missing were tried.

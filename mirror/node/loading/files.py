@@ -68,7 +68,7 @@ def import_files(
                 done = pipeline.committed
                 raise
 
-    outage.outlast(
+    outage.retry_during_outage(
         lambda: retry_after_swap(attempt, stopping), stopping, server.start_again if server else None
     )
     return done

@@ -49,7 +49,7 @@ log = logs.logger(__name__)
 Say = Callable[[str], None]
 
 NOW = "now"
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_FIRST_PAUSE, _MAX_PAUSE = 1.0, 60.0
 
 
 class InvalidTime(OperatorError):
@@ -75,7 +75,7 @@ def follow(
     """
     run = _Run(say, stopping, location, start, until)
     try:
-        finished = outage.outlast(
+        finished = outage.retry_during_outage(
             lambda: retry_after_swap(run.follow, stopping), stopping, server.start_again if server else None
         )
     except (StreamFileError, IngestError) as error:
@@ -243,13 +243,13 @@ def follow_until_stopped(say: Say) -> None:
         except Exception as error:
             log.exception("loader_failed")
             reason = f"{type(error).__name__}: {error}."
-        if time.monotonic() - began > _LONGEST_PAUSE:
+        if time.monotonic() - began > _MAX_PAUSE:
             pause = _FIRST_PAUSE
         say(f"Loading stopped: {reason} It starts again in {pause:.0f} s.")
         connection.close()
         if stopping.wait(pause):
             return
-        pause = min(pause * 2, _LONGEST_PAUSE)
+        pause = min(pause * 2, _MAX_PAUSE)
 
 
 def _loaded() -> bool:

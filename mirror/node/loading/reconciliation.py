@@ -31,7 +31,7 @@ log = logs.logger(__name__)
 Say = Callable[[str], None]
 
 _SETTING = "importer.balances.reconcile"
-_LONGEST_PAUSE = 300.0
+_MAX_PAUSE = 300.0
 _CANCEL_SECONDS = 0.5
 # A file may state millions of balances.
 _WITHOUT_LIMIT = "set statement_timeout = 0"
@@ -54,12 +54,12 @@ class Comparing:
             except Exception:
                 log.exception("comparing_balances_failed")
                 compared = None
-            pause = first if compared else max(first, min(pause * 2, _LONGEST_PAUSE))
+            pause = first if compared else max(first, min(pause * 2, _MAX_PAUSE))
 
     def compare(self) -> Compared | None:
         """Compare the newest file, if there is one; say what differs, or, once, why it can't be compared."""
         try:
-            compared = outage.outlast(self._compare, self._stopping)
+            compared = outage.retry_during_outage(self._compare, self._stopping)
         except NotComparable as problem:
             log.info("balances_not_compared", reason=str(problem))
             return None

@@ -12,7 +12,7 @@ from ledger.ingest.hash_chain import Position
 from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.record.names import shortest_time
 from ledger.stream.signature.quorum import NoAddressBook
-from ledger.stream.source.balances import LONGEST_BEFORE
+from ledger.stream.source.balances import MAX_LOOKBACK
 from ledger.stream.source.local import FileOnDisk
 from mirror.models import LoadedRange
 from network import bundled
@@ -81,7 +81,7 @@ def resting_on_balances() -> LoadedRange | None:
 def effective(start: int) -> int:
     """Return the start (ns) in force for a configured one: that of the balance file before it, if loaded."""
     first = resting_on_balances()
-    if first and first.consensus_start <= start <= first.consensus_start + LONGEST_BEFORE:
+    if first and first.consensus_start <= start <= first.consensus_start + MAX_LOOKBACK:
         return int(first.consensus_start)
     return start
 

@@ -25,7 +25,7 @@ NOTE = "postgres-is-in"
 PORT = 5432
 
 # A socket's path has 107 usable bytes in Linux (sun_path). PostgreSQL appends its file name to the folder.
-_LONGEST_SOCKET_FOLDER = 107 - len(f"/.s.PGSQL.{PORT}")
+_MAX_SOCKET_FOLDER = 107 - len(f"/.s.PGSQL.{PORT}")
 
 
 class PlaceError(OperatorError):
@@ -157,7 +157,7 @@ def _outside(data_folder: Path) -> Path:
 def _socket_folder(home: Path) -> Path:
     """Return `home`/socket, or a short folder in /tmp if that path is too long for a socket."""
     folder = home / "socket"
-    if len(os.fsencode(folder)) <= _LONGEST_SOCKET_FOLDER:
+    if len(os.fsencode(folder)) <= _MAX_SOCKET_FOLDER:
         return folder
     return Path("/tmp") / f"ledger-mirror-{_digest(home)}"
 

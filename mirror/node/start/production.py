@@ -16,7 +16,7 @@ from mirror.core.config import reverse_proxies
 from mirror.core.config.errors import OperatorError
 from mirror.node.admin import access
 
-_LEAST_CHARACTERS, _LEAST_DIFFERENT = 50, 5
+_MIN_CHARACTERS, _MIN_DIFFERENT = 50, 5
 
 
 class Unsafe(OperatorError):
@@ -60,9 +60,9 @@ def problems() -> Iterator[str]:
         if ip_network(text).prefixlen == 0:
             yield f"{proxies} trusts all addresses ({text}): list those of your proxies."
     key = config.value("web.secretKey")
-    if key and (len(key) < _LEAST_CHARACTERS or len(set(key)) < _LEAST_DIFFERENT):
+    if key and (len(key) < _MIN_CHARACTERS or len(set(key)) < _MIN_DIFFERENT):
         yield (
-            f"{_variable('web.secretKey')} is easily guessed: give it {_LEAST_CHARACTERS} random characters, "
+            f"{_variable('web.secretKey')} is easily guessed: give it {_MIN_CHARACTERS} random characters, "
             "or leave it out, and the node makes one."
         )
     for path in (access.session_key_file(settings.DATA_DIR), access.password_file(settings.DATA_DIR)):

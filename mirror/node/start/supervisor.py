@@ -15,7 +15,7 @@ from multiprocessing.context import ForkProcess as Process
 from mirror.core import logs
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes import exits, process_table, signals
-from mirror.core.processes.backoff import Pauses
+from mirror.core.processes.backoff import Backoff
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.server import Server
 
@@ -36,7 +36,7 @@ class _Watched:
     def __init__(self, name: str, say: Say) -> None:
         self.name = name
         self._say = say
-        self._pauses = Pauses()
+        self._pauses = Backoff()
         self._began = self._due = time.monotonic()
 
     def check(self) -> None:

@@ -15,7 +15,7 @@ _APPS_LEFT_OUT, _LEFT_OUT = {"axes", "sessions"}, {"archive_location", "loader_s
 # 128 MB each: what is lost if a backup is killed, and what a session reads at a time.
 PIECE_PAGES = 16_384
 # After so many transactions their numbers wrap around.
-_MOST_TRANSACTIONS = 1 << 30
+_MAX_TRANSACTIONS = 1 << 30
 
 # A table, and its partitions if it has any.
 _LEAVES = """
@@ -76,7 +76,7 @@ class Piece(NamedTuple):
         that was deleted is missing in the count. `now` is the oldest running transaction.
         """
         same = (self.filenode, self.table) == (file.filenode, file.table)
-        if self.query or not same or now - file.since > _MOST_TRANSACTIONS:
+        if self.query or not same or now - file.since > _MAX_TRANSACTIONS:
             return False
         row = own.execute(
             f"select count(*), count(*) filter (where age(xmin) <= age('{file.since % 2**32}'::xid)) "

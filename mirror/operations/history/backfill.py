@@ -46,7 +46,7 @@ _LOCK_MILLISECONDS = 300
 _RETRY_SECONDS = 0.5
 # After so many tries the loader may go on for a while, and for longer each time.
 _TRIES = 10
-_FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
+_FIRST_PAUSE, _MAX_PAUSE = 5.0, 300.0
 # The session that has locked a table, or a partition of one, for the longest time.
 _BLOCKER = """
     select a.pid, a.application_name, (extract(epoch from now() - a.xact_start) / 60)::int
@@ -120,7 +120,7 @@ def run(work: Run, server: Server | None = None) -> bool:
             work.display(state.expected_files(work.plan, work.source) - state.loaded_files()) as display,
         ):
             again = server.start_again if server else None
-            return bool(outage.outlast(lambda: _run(work, display.show), work.stopping, again))
+            return bool(outage.retry_during_outage(lambda: _run(work, display.show), work.stopping, again))
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error
 
@@ -177,7 +177,7 @@ def _finish(work: Run, show: Show) -> bool:
                 work.say(f"Waiting for {_blocker()} to let go of a table; the loader goes on meanwhile.")
                 is_said = True
             work.stopping.wait(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            pause = min(2 * pause, _MAX_PAUSE)
         else:
             return False
     plans.drop(REPLACED)

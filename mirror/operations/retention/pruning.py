@@ -43,7 +43,7 @@ def prune_continuously(say: Say, stopping: threading.Event) -> None:
     while not stopping.is_set():
         pause = config.value("importer.retention.frequency")
         try:
-            outage.outlast(lambda: _prune(say), stopping)
+            outage.retry_during_outage(lambda: _prune(say), stopping)
         except OperatorError as error:
             say(f"Retention: {error}")
             pause = min(pause, _RETRY_SECONDS)

@@ -10,7 +10,7 @@ from mirror.models import UPGRADE_LOCK
 
 COMMAND = "`manage.py upgrade`"
 # The time left is unknown before this share is done.
-_LEAST_SHARE = 0.02
+_MIN_SHARE = 0.02
 
 _COLUMNS = "name, newest, oldest, position, rows, seconds, started is not null, finished is not null"
 
@@ -39,7 +39,7 @@ class Remaining:
     @property
     def seconds_left(self) -> float | None:
         share = self.share
-        return self.seconds / share * (1 - share) if share >= _LEAST_SHARE else None
+        return self.seconds / share * (1 - share) if share >= _MIN_SHARE else None
 
     @property
     def time_left(self) -> str:

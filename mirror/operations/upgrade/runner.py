@@ -28,7 +28,7 @@ Show = Callable[[Remaining], None]
 
 # The size of a piece is chosen so that it takes this long; then the database is left to others for as long.
 _PIECE_SECONDS = 0.1
-_FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 20, 200, 5000
+_MIN_ROWS, _FIRST_ROWS, _MAX_ROWS = 20, 200, 5000
 # Less than deadlock_timeout: in a deadlock this process gives way, not a loader.
 _LOCK_MILLISECONDS = 500
 _RETRY_SECONDS = 1.0
@@ -44,7 +44,7 @@ def run(show: Show, stopping: threading.Event, start_again: Callable[[], None] |
     While another process runs them, or while the database is away, this one waits. `start_again` starts a
     server that has died.
     """
-    return bool(outage.outlast(lambda: _run(show, stopping), stopping, start_again))
+    return bool(outage.retry_during_outage(lambda: _run(show, stopping), stopping, start_again))
 
 
 def _run(show: Show, stopping: threading.Event) -> bool:
@@ -131,11 +131,11 @@ def _next_piece(backfill: Backfill, rows: int, stopping: threading.Event) -> int
         if not isinstance(error.__cause__, _BUSY):
             raise
         stopping.wait(_RETRY_SECONDS)
-        return max(rows // 2, _FEWEST_ROWS)
+        return max(rows // 2, _MIN_ROWS)
     took = time.monotonic() - began
     stopping.wait(took)
     factor = min(max(_PIECE_SECONDS / took, 0.5), 2)
-    return min(max(round(rows * factor), _FEWEST_ROWS), _MOST_ROWS)
+    return min(max(round(rows * factor), _MIN_ROWS), _MAX_ROWS)
 
 
 def _change_piece(cursor: CursorWrapper, backfill: Backfill, rows: int, began: float) -> None:

@@ -26,7 +26,7 @@ _LOOK_SECONDS, _AWAY_SECONDS = 1.0, 0.5
 # A replica has what is notified a little later.
 _REPLICA_LOOK_SECONDS = 0.1
 # Messages of a topic that are read at a time: more are read at once after them.
-_MOST_MESSAGES = 200
+_MAX_MESSAGES = 200
 
 
 class Subscriber(Protocol):
@@ -118,7 +118,7 @@ class Follower:
             sql.fetch_one("select 1")
             return False
         new: dict[int, list[Delivery]] = defaultdict(list)
-        for message in queries.messages_after(positions, _MOST_MESSAGES):
+        for message in queries.messages_after(positions, _MAX_MESSAGES):
             new[message.topic_id].append(delivery(message))
         handed: list[tuple[list[Subscriber], list[Delivery]]] = []
         with self._lock:
@@ -128,7 +128,7 @@ class Follower:
                     handed.append((list(topic.subscribers), deliveries))
         if handed:
             self._loop.call_soon_threadsafe(_hand_over, handed)
-        return any(len(deliveries) == _MOST_MESSAGES for deliveries in new.values())
+        return any(len(deliveries) == _MAX_MESSAGES for deliveries in new.values())
 
     def _set_well(self, is_well: bool) -> None:
         if is_well != self._is_well:

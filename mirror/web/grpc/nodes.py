@@ -19,12 +19,12 @@ _COLUMNS = """
     e.description, coalesce(s.stake, 0), coalesce(a.endpoints, '[]')
 """
 # More than any network has.
-_MOST_NODES = 100_000
+_MAX_NODES = 100_000
 
 
 def encoded_nodes(file_id: int) -> list[bytes]:
     """Return all nodes by id, each as a NodeAddress. Errors: Refusal, psycopg.Error."""
-    rows = address_books.nodes(file_id, _COLUMNS, Query(limit=_MOST_NODES))
+    rows = address_books.nodes(file_id, _COLUMNS, Query(limit=_MAX_NODES))
     if not rows and not address_books.exists(file_id):
         raise not_found(file_id)
     return [_node(row).SerializeToString() for row in rows]

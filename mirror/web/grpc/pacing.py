@@ -7,14 +7,14 @@ subscription, and clients that reconnect after a restart would wait long until t
 import asyncio
 from collections import deque
 
-_MOST_MESSAGES = 32
+_MAX_MESSAGES = 32
 
 
 class Pacer:
     """Lets messages be sent, in the order in which they wait."""
 
     def __init__(self) -> None:
-        self._left = _MOST_MESSAGES
+        self._left = _MAX_MESSAGES
         self._is_due = False
         self._waiting: deque[asyncio.Future[None]] = deque()
 
@@ -33,7 +33,7 @@ class Pacer:
 
     def _begin(self) -> None:
         """Begin the next iteration."""
-        self._left = _MOST_MESSAGES
+        self._left = _MAX_MESSAGES
         while self._left and self._waiting:
             waiting = self._waiting.popleft()
             # Its call may have ended meanwhile.

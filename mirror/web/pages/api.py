@@ -17,7 +17,7 @@ from mirror.web.pages import answer
 Schema = Mapping[str, Any]
 
 # An object in itself, as keys are, is shown so often; more choices than these are no help.
-_DEEPEST, _MOST_CHOICES = 6, 12
+_DEEPEST, _MAX_CHOICES = 6, 12
 
 
 _MAX_AGE_SECONDS = 60
@@ -124,6 +124,6 @@ def shape(schema: Schema, indent: str = "", deep: int = 0) -> str:
             f"{inner}{name}: {shape(each, inner, deep + 1)}" for name, each in schema["properties"].items()
         )
         return "{{\n{}\n{}}}".format("\n".join(members), indent)
-    if "enum" in schema and len(schema["enum"]) <= _MOST_CHOICES:
+    if "enum" in schema and len(schema["enum"]) <= _MAX_CHOICES:
         return " or ".join("null" if each is None else json.dumps(each) for each in schema["enum"])
     return " or ".join(kind) if isinstance(kind, list) else str(kind)

@@ -26,7 +26,7 @@ _TYPES = {
 }
 _COMPRESSIBLE = (".css", ".js")
 _MAX_AGE = 3600
-_MOST_FILES = 32
+_MAX_FILES = 32
 
 
 @require_safe
@@ -50,7 +50,7 @@ def asset(request: HttpRequest, folder: str, path: str) -> HttpResponseBase:
     return get_conditional_response(request, etag=tag, response=response) or response
 
 
-@lru_cache(_MOST_FILES)
+@lru_cache(_MAX_FILES)
 def _body(file: Path, encoding: str | None) -> bytes:
     content = file.read_bytes()
     if encoding == "br":

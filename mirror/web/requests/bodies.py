@@ -18,7 +18,7 @@ log = logs.logger("mirror.web")
 
 _LOOK_SECONDS = 0.5
 #: The most bodies that a process waits for at a time.
-MOST_READERS = 200
+MAX_READERS = 200
 
 
 class _Unread:
@@ -34,13 +34,13 @@ class _Unread:
 
 
 class Readers:
-    """The threads that read a body: at most MOST_READERS of them, none for longer than `seconds`.
+    """The threads that read a body: at most MAX_READERS of them, none for longer than `seconds`.
 
     Granian gives a body to no other thread than the one that it has called.
     """
 
     def __init__(self, seconds: float) -> None:
-        self._free = threading.BoundedSemaphore(MOST_READERS)
+        self._free = threading.BoundedSemaphore(MAX_READERS)
         self._seconds = seconds
         self._largest = config.value("rest.request.maxBodySize") << 10
         # Thread -> the time it began, and the address of its client.

@@ -70,7 +70,7 @@ def _connection(each: socket.socket) -> Connection:
     return Connection(name, port, now - since_sent / 1000, now - since_received / 1000, state, *segments)
 
 
-def limit_answers(listening: socket.socket) -> None:
+def set_tcp_user_timeout(listening: socket.socket) -> None:
     """Have the kernel close connections of clients that take nothing of their answers for a while.
 
     A connection inherits this when it is made, so it is set before the socket listens.

@@ -30,7 +30,7 @@ from mirror.web.requests.bodies import Readers
 from mirror.web.requests.connections import Disconnections, Headers
 from mirror.web.requests.expected_cost import Expected, names
 from mirror.web.requests.observer import ENVIRONMENT_ID, REQUEST_ID, UNKNOWN, Observer, Times
-from mirror.web.requests.paths import LIVENESS, is_about_the_node, is_of_api, needs_no_database
+from mirror.web.requests.paths import LIVENESS, is_monitoring_path, is_of_api, needs_no_database
 from mirror.web.requests.rate_limits import Limiter
 from mirror.web.requests.request_history import Minutes
 
@@ -43,7 +43,7 @@ Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 _SWITCH_SECONDS = 0.0005
 # Requests about the node are answered without leases, on connections of their own: so many at once, and
 # so many running or waiting.
-_THREADS_ABOUT_THE_NODE, _MOST_ABOUT_THE_NODE = 2, 100
+_THREADS_ABOUT_THE_NODE, _MAX_ABOUT_THE_NODE = 2, 100
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 # Of deadlines. Shorter limits come first: of statements, of calls, of a silent database.
 _LOOK_SECONDS, _MARGIN_SECONDS = 0.5, 5.0
@@ -156,7 +156,7 @@ class Gateway:
     def _apart(self, environment: dict[str, Any]) -> "_SeparateThreads | None":
         """Return the threads that answer a request without a lease."""
         path: str = environment["PATH_INFO"]
-        if is_about_the_node(path):
+        if is_monitoring_path(path):
             return self._alive if path == LIVENESS else self._about_the_node
         is_preflight = environment["REQUEST_METHOD"] == "OPTIONS" and is_of_api(path)
         if needs_no_database(path) or is_preflight or self.observer.route(path) == UNKNOWN:
@@ -185,7 +185,7 @@ class _SeparateThreads:
     """Threads for requests that need no lease."""
 
     def __init__(self, threads: int) -> None:
-        self._places = threading.BoundedSemaphore(_MOST_ABOUT_THE_NODE)
+        self._places = threading.BoundedSemaphore(_MAX_ABOUT_THE_NODE)
         self._threads = ThreadPoolExecutor(threads, "about the node", request_scheduler.need_none)
 
     def submit(self, exchange: "Exchange") -> bool:

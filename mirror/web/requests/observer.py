@@ -34,9 +34,9 @@ _API = f"/{PREFIX}"
 _PAGES = frozenset({"admin", "docs", "health"})
 _FILES = frozenset({"/", "/metrics", "/robots.txt", "/favicon.ico", "/favicon.svg"})
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
-_MOST_NAMES = 4000
+_MAX_NAMES = 4000
 # No longer path is remembered: anybody may send thousands of them.
-_LONGEST_NAMED = 200
+_MAX_NAMED = 200
 
 
 class Times(NamedTuple):
@@ -128,9 +128,9 @@ class Observer:
         name = self._names.get(path)
         if name is None:
             name = self._found(path)
-            if len(path) > _LONGEST_NAMED:
+            if len(path) > _MAX_NAMED:
                 return name
-            if len(self._names) >= _MOST_NAMES:
+            if len(self._names) >= _MAX_NAMES:
                 self._names.clear()
             self._names[path] = name
         return name

@@ -19,7 +19,7 @@ def is_of_api(path: str) -> bool:
     return path[: len(_API)].lower() == _API
 
 
-def is_about_the_node(path: str) -> bool:
+def is_monitoring_path(path: str) -> bool:
     """Return whether a path is for monitoring."""
     return path in _ABOUT_THE_NODE
 

@@ -31,7 +31,7 @@ _CLIENTS = 1 << 16
 _SIZE = _RECORD.size * _CLIENTS
 # Who has a network of its own has as many addresses as it likes.
 _NETWORK_BITS = 64
-_MOST_KEYS = 20_000
+_MAX_KEYS = 20_000
 
 
 class Verdict(NamedTuple):
@@ -118,7 +118,7 @@ class Limiter:
         return self.limits.take(client)
 
 
-@lru_cache(maxsize=_MOST_KEYS)
+@lru_cache(maxsize=_MAX_KEYS)
 def _key(client: str) -> int:
     try:
         address = ip_address(client)

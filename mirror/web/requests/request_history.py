@@ -27,7 +27,7 @@ log = logs.logger("mirror.web")
 _SECONDS, _KEPT_DAYS = 60, 14
 _PATIENCE_SECONDS = 10.0
 # An outage of up to an hour leaves no gap.
-_MOST_UNWRITTEN = 60
+_MAX_UNWRITTEN = 60
 _API = "/api/"
 _REFUSED = frozenset({"429", "503"})
 
@@ -95,7 +95,7 @@ class Minutes:
         self._counts = Counts.read()
         # When the minute at hand ends.
         self._ends = 0.0
-        self._unwritten: deque[Row] = deque(maxlen=_MOST_UNWRITTEN)
+        self._unwritten: deque[Row] = deque(maxlen=_MAX_UNWRITTEN)
 
     def record(self) -> float:
         """Write a row at the end of each minute; a repeated check."""

@@ -20,22 +20,22 @@ from mirror.core.db.reading.statements import Noted, Statement
 
 log = logs.logger("mirror.web")
 
-MOST_PLANS_PER_MINUTE = 5
+MAX_PLANS_PER_MINUTE = 5
 _PLAN_SECONDS = 0.5
-_MOST_STATEMENTS = 3
-_MOST_CHARACTERS = 4000
+_MAX_STATEMENTS = 3
+_MAX_CHARACTERS = 4000
 # As many wait for their line; those that come then have none.
-_MOST_WAITING = 100
+_MAX_WAITING = 100
 
 
 class SlowRequests:
     """Writes the lines of a process."""
 
     def __init__(self) -> None:
-        self._waiting: queue.Queue[tuple[Sequence[Noted], dict[str, Any]]] = queue.Queue(_MOST_WAITING)
+        self._waiting: queue.Queue[tuple[Sequence[Noted], dict[str, Any]]] = queue.Queue(_MAX_WAITING)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._planned: deque[float] = deque(maxlen=MOST_PLANS_PER_MINUTE)
+        self._planned: deque[float] = deque(maxlen=MAX_PLANS_PER_MINUTE)
 
     def tell(self, noted: Sequence[Noted], **keys: Any) -> None:
         """Have the line of a request with these statements written."""
@@ -71,18 +71,18 @@ class SlowRequests:
             client=keys["client"],
             statement_count=len(statements),
             statement_ms=milliseconds(sum(each.seconds for each in statements)),
-            statements=[_shown(each) for each in statements[:_MOST_STATEMENTS]],
+            statements=[_shown(each) for each in statements[:_MAX_STATEMENTS]],
             plan=self._plan(statements[0]) if statements else None,
         )
 
     def _plan(self, statement: Statement) -> str | None:
         now = time.monotonic()
-        is_full = len(self._planned) == MOST_PLANS_PER_MINUTE
+        is_full = len(self._planned) == MAX_PLANS_PER_MINUTE
         if statement.values is None or (is_full and now - self._planned[0] < 60):
             return None
         self._planned.append(now)
         try:
-            return plans.plan(statement.text, statement.values, seconds=_PLAN_SECONDS)[:_MOST_CHARACTERS]
+            return plans.plan(statement.text, statement.values, seconds=_PLAN_SECONDS)[:_MAX_CHARACTERS]
         except bounded_query.NoAnswer as error:
             return f"not known: {error}"
         except outage.ERRORS as error:
@@ -94,8 +94,8 @@ def _shown(statement: Statement) -> dict[str, Any]:
     if statement.rows is not None:
         shown["rows"] = statement.rows
     if statement.values is not None:
-        shown["parameters"] = ", ".join(plans.literals(statement.values))[:_MOST_CHARACTERS]
-    shown["sql"] = inspect.cleandoc(statement.text)[:_MOST_CHARACTERS]
+        shown["parameters"] = ", ".join(plans.literals(statement.values))[:_MAX_CHARACTERS]
+    shown["sql"] = inspect.cleandoc(statement.text)[:_MAX_CHARACTERS]
     return shown
 
 

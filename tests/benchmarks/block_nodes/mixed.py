@@ -23,7 +23,7 @@ from tests.ledger.stream.block.blocks import BlockStream
 _NODES, _OTHERS = ThresholdSigner({0: 10}, "the network"), ThresholdSigner({0: 10}, "another network")
 _BAD = ("is silent", "stalls within a block", "ends within a block", "fails", "forges", "hides its blocks")
 _SECONDS_BETWEEN_BLOCKS = 2.0
-_MOST_BEHIND, _LONGEST_PAUSE = 10.0, 2.0
+_MAX_BEHIND, _MAX_PAUSE = 10.0, 2.0
 _MINUTE = 60.0
 
 
@@ -96,7 +96,7 @@ def run(minutes: int, seed: int) -> bool:
     print(f"{len(behind)} blocks in {minutes} minutes (seed {seed}); bad: {dict(one.done + other.done)}")
     print(f"at most {worst[0]:.1f} s behind; more than 5 s: {sum(each > 5 for each in behind)} blocks")
     print(f"median {worst[len(worst) // 2]:.2f} s, 99 % within {worst[len(worst) // 100]:.1f} s", flush=True)
-    return worst[0] <= _MOST_BEHIND
+    return worst[0] <= _MAX_BEHIND
 
 
 def _publish(servers: list[Mixed], published: dict[int, float], stopping: threading.Event) -> None:
@@ -117,7 +117,7 @@ def _follow(
 ) -> list[float]:
     """Return for each block how long after its publication it was verified (s)."""
     quorum = Quorum.of([], {}, ConsensusMode.STAKE, Fraction(1, 3), _NODES.identity)
-    retries = RetryState(config.value("importer.block.frequency"), _LONGEST_PAUSE, None)
+    retries = RetryState(config.value("importer.block.frequency"), _MAX_PAUSE, None)
     behind: list[float] = []
     began, minute = time.monotonic(), -1
     while (now := time.monotonic() - began) < minutes * _MINUTE or len(behind) < len(published):

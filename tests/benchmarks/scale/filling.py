@@ -30,7 +30,7 @@ _RECKLESS = {
     "checkpoint_timeout": "1h",
 }
 _SESSION = "set work_mem = '192MB'; set maintenance_work_mem = '512MB'; set timezone = 'UTC'; set jit = off"
-_MOST_LANES = 4
+_MAX_LANES = 4
 _PLANS = ("planned", "minted", "moved", "nft_transfers", "run")
 
 # Constraints and indexes of the growing tables, by what makes them again. Those of a divided table stand for
@@ -92,7 +92,7 @@ class _Lanes:
 
     def run(self, steps: list[tuple[str, str]]) -> None:
         """Run statements by their titles; return when all are done. Errors: psycopg.Error of the first."""
-        with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_LANES)) as threads:
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, _MAX_LANES)) as threads:
             for done in [threads.submit(self._step, *step) for step in steps]:
                 done.result()
 

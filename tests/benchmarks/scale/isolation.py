@@ -21,7 +21,7 @@ from tests.benchmarks.scale.values import values
 from tests.node import free_port
 
 #: Their 99th percentile next to slow ones may be this many times that of an idle server.
-MOST_TIMES = 2.0
+MAX_TIMES = 2.0
 _SLOW_CLIENTS, _SLOWEST, _SHORT_CLIENTS = 8, 40, 2
 _SHORT = (
     "block-number",
@@ -72,8 +72,8 @@ def measure(where: str, seconds: float, tell: Callable[[str], None]) -> bool:
             pressing.join()
             tell(f"next to {_SLOW_CLIENTS} threads of slow ones: {busy}")
     times = busy.percentile(99) / idle.percentile(99)
-    tell(f"p99 next to slow ones is {times:.1f} times that of an idle server (at most {MOST_TIMES}).")
-    return times <= MOST_TIMES
+    tell(f"p99 next to slow ones is {times:.1f} times that of an idle server (at most {MAX_TIMES}).")
+    return times <= MAX_TIMES
 
 
 def filled(some: list[cases.Case], named: dict[str, str]) -> list[str]:

@@ -285,7 +285,7 @@ def test_a_place_that_fails_or_never_answers_ends_with_an_error(
 def test_only_so_many_proofs_are_made_at_once(api: Api, file: Published, settings_of: Settings) -> None:
     settings_of({STREAMS + "httpOptions.timeout": 0.1})
     with ExitStack() as others:
-        for _ in range(fetching.MOST_PROOFS):
+        for _ in range(fetching.MAX_PROOFS):
             others.enter_context(fetching.others_served(time.monotonic() + PATIENCE_SECONDS))
         answer = api.get(file.url)
     assert_fails(answer, 503, "Too many state proofs are being made: try again later")

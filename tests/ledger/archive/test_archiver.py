@@ -315,7 +315,7 @@ def test_file_left_by_a_killed_process_is_settled(archive, monkeypatch):
 def test_last_space_on_disk_is_reserved_for_the_database(archive, network, monkeypatch):
     with open_archiver():
         pass
-    monkeypatch.setattr(store, "_LEAST_FREE_BYTES", 1 << 62)
+    monkeypatch.setattr(store, "_MIN_FREE_BYTES", 1 << 62)
 
     assert load(network).files == 3
 

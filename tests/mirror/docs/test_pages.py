@@ -49,7 +49,7 @@ OPTIONS_OF_OTHERS = {
 }
 VARIABLES_OF_OTHERS = {"DATABASE_URL", "REDIS_URL", "PORT", "SVC_MIRROR_DATA"}
 # A message with fewer words that are always the same says nothing by them.
-FEWEST_WORDS = 3
+MIN_WORDS = 3
 PREFIXES = "|".join(sorted({setting.name.partition(".")[0] for setting in SETTINGS if "." in setting.name}))
 
 
@@ -145,7 +145,7 @@ def test_every_error_explained_is_one_of_ours() -> None:
 def test_every_error_that_an_operator_may_meet_is_explained() -> None:
     said = explained()
     # Of others only the reason is a sentence, and those of the system or of PostgreSQL are not ours.
-    told = [each for each in messages(Path(settings.BASE_DIR)) if each.words >= FEWEST_WORDS]
+    told = [each for each in messages(Path(settings.BASE_DIR)) if each.words >= MIN_WORDS]
     missing = [each for each in told if not any(matches(words, each.text) for words in said)]
 
     assert len(told) > 100

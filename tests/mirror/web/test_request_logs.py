@@ -13,7 +13,7 @@ from mirror.core.db.reading.sql import fetch
 from mirror.core.logs import access as access_log
 from mirror.web.requests.gateway import Gateway
 from mirror.web.requests.observer import Observer, Times
-from mirror.web.requests.slow_requests import MOST_PLANS_PER_MINUTE, SlowRequests
+from mirror.web.requests.slow_requests import MAX_PLANS_PER_MINUTE, SlowRequests
 from tests.logs import events
 from tests.mirror.web.environment import environment as of_request
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -160,11 +160,11 @@ def test_a_slow_request_has_a_line_with_its_statements_and_a_plan(caplog: pytest
 @pytest.mark.usefixtures("ledger_tables")
 def test_only_a_few_plans_are_asked_for_in_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     slow = SlowRequests()
-    for _ in range(MOST_PLANS_PER_MINUTE + 2):
+    for _ in range(MAX_PLANS_PER_MINUTE + 2):
         slow.write([(READ, [5], 2.0, 0)], **SLOW)
 
     has_plan = [event["plan"] is not None for event in events(caplog)]
-    assert has_plan == [True] * MOST_PLANS_PER_MINUTE + [False] * 2
+    assert has_plan == [True] * MAX_PLANS_PER_MINUTE + [False] * 2
 
 
 @pytest.mark.usefixtures("ledger_tables")

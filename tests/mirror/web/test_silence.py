@@ -28,7 +28,7 @@ from tests.node import Node, children
 from tests.waiting import wait_until
 
 # The bar is 5 s on an idle machine: see tests/benchmarks/crashes.py.
-_MOST_SECONDS = 30
+_MAX_SECONDS = 30
 CALL = json.dumps({"to": "0x0000000000000000000000000000000000000168", "data": "0x"}).encode()
 
 
@@ -67,11 +67,11 @@ def _call(node: Node) -> tuple[int, bytes, str | None]:
 
 
 def _answer(node: Node, path: str, body: bytes | None = None) -> tuple[int, bytes, str | None]:
-    """Return status, body and Retry-After of an answer, which has to come within _MOST_SECONDS."""
+    """Return status, body and Retry-After of an answer, which has to come within _MAX_SECONDS."""
     url = f"http://127.0.0.1:{node.port}{path}"
     request = urllib.request.Request(url, body, {"content-type": "application/json"})
     try:
-        with urllib.request.urlopen(request, timeout=_MOST_SECONDS) as answer:
+        with urllib.request.urlopen(request, timeout=_MAX_SECONDS) as answer:
             return answer.status, answer.read(), None
     except urllib.error.HTTPError as error:
         return error.code, error.read(), error.headers["Retry-After"]

@@ -33,7 +33,7 @@ SNAPSHOTS = 4
 TOKEN, NFT = FIRST_TOKEN, FIRST_TOKEN + 1
 # The key of a third of all, and others of one each.
 COMMON = "c" * 64
-MOST_BALANCE = 10_000
+MAX_BALANCE = 10_000
 
 
 class Entity(NamedTuple):
@@ -60,7 +60,7 @@ def make() -> Data:
         return chosen.choice([COMMON, f"{number:064x}", None])
 
     def balance() -> int:
-        return int(MOST_BALANCE * chosen.random() ** 3)
+        return int(MAX_BALANCE * chosen.random() ** 3)
 
     accounts = [
         Entity(FIRST + n * APART, "CONTRACT" if n % 10 == 3 else "ACCOUNT", balance(), key(n))
@@ -182,7 +182,7 @@ def ordered(rows, order):
 
 RANGES = "gt gte lt lte"
 IDS = comparisons(st.integers(FIRST - 5, FIRST_TOKEN), RANGES)
-BALANCES = comparisons(st.integers(0, MOST_BALANCE) | st.sampled_from([0, 1, 9_900]), f"eq ne {RANGES}")
+BALANCES = comparisons(st.integers(0, MAX_BALANCE) | st.sampled_from([0, 1, 9_900]), f"eq ne {RANGES}")
 KEYS = comparisons(st.sampled_from([COMMON, "f" * 64, f"{7:064x}", f"{ACCOUNTS:064x}"]), f"eq ne {RANGES}", 1)
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from web3sim.calls.body import LONGEST_DOCUMENT, CallBody, InvalidBody, is_deployment_code, parse
+from web3sim.calls.body import MAX_DOCUMENT, CallBody, InvalidBody, is_deployment_code, parse
 from web3sim.state.blocks import LATEST, BlockSelector
 
 ADDRESS = "0x00000000000000000000000000000000000003e9"
@@ -186,9 +186,9 @@ def test_depth_without_end_is_refused_soon():
 
 
 def test_document_may_be_longer_than_any_data():
-    longest = '{"data":"0x' + "0" * (LONGEST_DOCUMENT - 13) + '"}'
+    longest = '{"data":"0x' + "0" * (MAX_DOCUMENT - 13) + '"}'
     assert details(longest) == ("data field invalid hexadecimal string",)
-    beyond = f"JSON parse error: The document is longer than {LONGEST_DOCUMENT} characters"
+    beyond = f"JSON parse error: The document is longer than {MAX_DOCUMENT} characters"
     assert details(longest + " ") == (beyond,)
 
 

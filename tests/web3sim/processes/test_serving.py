@@ -9,7 +9,7 @@ import pytest
 
 from tests.node import Node, manage
 from tests.waiting import PATIENCE_SECONDS, wait_until
-from tests.web3sim.serving import FEW, WITHOUT_END, ServingNode, serving_node
+from tests.web3sim.serving import FEW, UNBOUNDED, ServingNode, serving_node
 
 __all__ = ["serving_node"]
 
@@ -20,7 +20,7 @@ def node(serving_node: ServingNode) -> ServingNode:
 
 
 def test_other_endpoints_answer_during_heavy_calls(node):
-    node.start(**WITHOUT_END)
+    node.start(**UNBOUNDED)
     assert node.call(FEW) == 200
     with ThreadPoolExecutor(20) as threads:
         calls = [threads.submit(node.call_without_end) for _ in range(20)]
@@ -61,7 +61,7 @@ def test_the_processes_of_a_web_server_share_their_limits(node):
 
 
 def test_killed_web_server_leaves_no_processes(node):
-    node.start(**WITHOUT_END)
+    node.start(**UNBOUNDED)
     with ThreadPoolExecutor(1) as threads:
         threads.submit(node.call_without_end)
         node.wait_for(node.working)

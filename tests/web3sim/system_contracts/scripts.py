@@ -6,8 +6,8 @@ from tests.web3sim.engine.world import code
 from web3sim.engine.interface import CallResult
 
 # Of each step the contract returns whether it succeeded, the length of its output, and that much of it.
-_MOST_OUTPUT = 224
-_ROOM = 64 + _MOST_OUTPUT
+_MAX_OUTPUT = 224
+_ROOM = 64 + _MAX_OUTPUT
 
 
 class Step(NamedTuple):

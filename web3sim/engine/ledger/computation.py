@@ -24,13 +24,13 @@ from web3sim.engine.interface import (
 from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.engine.ledger.operations import LEDGER_OPERATIONS
 from web3sim.engine.ledger.state import LedgerEngineState, long_zero_number
-from web3sim.engine.messages import KnownMessage
+from web3sim.engine.messages import UncheckedMessage
 from web3sim.engine.state import EngineState
 from web3sim.engine.versions import V077
 
 # Halts that no frame above survives.
 _ENDING = frozenset({Halt.INVALID_CONTRACT, Halt.INVALID_SIGNATURE, Halt.CHILD_RECORDS, Halt.NO_SCHEDULING})
-_MOST_CHILD_RECORDS = 50
+_MAX_CHILD_RECORDS = 50
 # Contracts older than the rule about delegate calls to system contracts, by entity number.
 _GRANDFATHERED = frozenset({1_062_787, 1_461_860})
 
@@ -162,7 +162,7 @@ class LedgerComputation(EngineComputation):
             self.state.child_records += 1
             if answer.child != "SUCCESS":
                 self.state.child_failures.append(answer.child)
-        if self.state.child_records > _MOST_CHILD_RECORDS:
+        if self.state.child_records > _MAX_CHILD_RECORDS:
             raise RuleBroken(Halt.CHILD_RECORDS, ends_call=True)
         if answer.halt is not None:
             raise RuleBroken(answer.halt, ends_call=answer.halt in _ENDING)
@@ -188,7 +188,7 @@ class LedgerComputation(EngineComputation):
         if gas < 0 or depth > STACK_DEPTH_LIMIT or state.get_balance(Address(call.payer)) < call.value:
             return
         to, payer = Address(call.to), Address(call.payer)
-        message = KnownMessage(gas, to, payer, call.value, state.get_code(to), to)
+        message = UncheckedMessage(gas, to, payer, call.value, state.get_code(to), to)
         message.data, message.depth = call.data, depth
         context = CancunTransactionContext(self.transaction_context.gas_price, payer)
         tracer, state.tracer, state.runs_scheduled = state.tracer, None, True

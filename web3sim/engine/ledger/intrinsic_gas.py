@@ -6,7 +6,7 @@ _TRANSACTION = 21_000
 _CREATION = 32_000
 _ZERO_BYTE, _OTHER_BYTE = 4, 16
 _INIT_CODE_WORD = 2
-_LEAST_ZERO_BYTE, _LEAST_OTHER_BYTE = 10, 40
+_MIN_ZERO_BYTE, _MIN_OTHER_BYTE = 10, 40
 
 
 def intrinsic_gas(data: bytes, *, creates: bool) -> int:
@@ -26,4 +26,4 @@ def floor_gas(data: bytes, version: EvmVersion) -> int:
     if version < V070:
         return 0
     zeros = data.count(0)
-    return _TRANSACTION + zeros * _LEAST_ZERO_BYTE + (len(data) - zeros) * _LEAST_OTHER_BYTE
+    return _TRANSACTION + zeros * _MIN_ZERO_BYTE + (len(data) - zeros) * _MIN_OTHER_BYTE

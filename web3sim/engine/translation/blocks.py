@@ -22,7 +22,7 @@ from web3sim.engine.translation.writer import valued
 Function = Callable[[list[int], int, Frame], object]
 
 # A block ends after so many operations: what decoding it can cost is bounded.
-_MOST_OPERATIONS = 256
+_MAX_OPERATIONS = 256
 
 
 class Block(NamedTuple):
@@ -48,7 +48,7 @@ def block_at(raw: bytes, position: int, instructions: Instructions) -> Block:
     price = least = height = growth = done = 0
     ending: int | None = op.JUMPDEST
     pushed_last: int | None = None
-    while position < len(raw) and done < _MOST_OPERATIONS:
+    while position < len(raw) and done < _MAX_OPERATIONS:
         code = raw[position]
         is_target = code == op.JUMPDEST
         if code not in instructions.direct or code not in _SIMPLE:

@@ -11,7 +11,7 @@ from eth.vm.forks.berlin.constants import COLD_ACCOUNT_ACCESS_COST, WARM_STORAGE
 from eth_typing import Address
 
 from web3sim.engine.interface import delegate_of
-from web3sim.engine.messages import KnownMessage
+from web3sim.engine.messages import UncheckedMessage
 from web3sim.engine.translation.frame import Frame
 from web3sim.engine.translation.memory import grow
 
@@ -40,15 +40,15 @@ def call(operation: int, terms: _Terms, places: _Places, gas: int, frame: Frame)
     if operation == op.CALL:
         if value and (not state.account_exists(address) or state.account_is_empty(address)):
             price += GAS_NEWACCOUNT
-        message = KnownMessage(0, address, here, value, code, address)
+        message = UncheckedMessage(0, address, here, value, code, address)
     elif operation == op.STATICCALL:
-        message = KnownMessage(0, address, here, 0, code, address)
+        message = UncheckedMessage(0, address, here, 0, code, address)
         message.should_transfer_value, message.is_static = False, True
     elif operation == op.DELEGATECALL:
-        message = KnownMessage(0, here, own.sender, own.value, code, address)
+        message = UncheckedMessage(0, here, own.sender, own.value, code, address)
         message.should_transfer_value = False
     else:
-        message = KnownMessage(0, here, here, value, code, address)
+        message = UncheckedMessage(0, here, here, value, code, address)
     return _answer(message, wanted, price, places, gas, frame)
 
 
@@ -80,7 +80,7 @@ def _pay_access(address: Address, gas: int, frame: Frame) -> int:
 
 
 def _answer(
-    message: KnownMessage, wanted: int, price: int, places: _Places, gas: int, frame: Frame
+    message: UncheckedMessage, wanted: int, price: int, places: _Places, gas: int, frame: Frame
 ) -> tuple[int, int]:
     """Pay the price, run the frame of a message with its gas (EIP-150): 1 or 0, and the gas left."""
     gas -= price

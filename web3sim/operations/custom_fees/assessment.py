@@ -14,9 +14,9 @@ from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import CustomFees
 
 #: A fee may be charged a fee, and that one another.
-MOST_DEPTH = 2
+MAX_DEPTH = 2
 #: Accounts and serials that a transfer with custom fees changes.
-MOST_CHANGES = 20
+MAX_CHANGES = 20
 
 
 class Assessment(NamedTuple):
@@ -31,7 +31,7 @@ def assess(ledger: Overlay, transfers: Transfers, created: Collection[int] = ())
     levels: list[Transfers] = []
     fees: list[AssessedFee] = []
     for depth in count():
-        refuse_if(depth > MOST_DEPTH, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_RECURSION_DEPTH")
+        refuse_if(depth > MAX_DEPTH, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_RECURSION_DEPTH")
         level = Level(transfers)
         for each in transfers.tokens:
             _charge(ledger, level, each, created)
@@ -44,7 +44,7 @@ def assess(ledger: Overlay, transfers: Transfers, created: Collection[int] = ())
             break
     if transfers.hbar or transfers.tokens:
         levels.append(transfers)
-    refuse_if(fees and _changes(levels) > MOST_CHANGES, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
+    refuse_if(fees and _changes(levels) > MAX_CHANGES, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
     return Assessment(tuple(levels), tuple(fees))
 
 

@@ -32,7 +32,7 @@ from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import AirdropKey, Entity, Token
 
 #: Of a network's default configuration.
-MOST_PENDING_IDS = 10
+MAX_PENDING_IDS = 10
 _KEYS_THAT_CLAIM = frozenset({"contractID", "ed25519", "ECDSA_secp256k1"})
 
 

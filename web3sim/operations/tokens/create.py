@@ -10,7 +10,7 @@ from web3sim.engine.interface import AccountKind
 from web3sim.operations import holdings
 from web3sim.operations.refusals import refuse_if
 from web3sim.operations.tokens.fees import (
-    MOST_FEES,
+    MAX_FEES,
     check_collectors,
     check_fees,
     collectors_of_itself,
@@ -19,11 +19,11 @@ from web3sim.operations.tokens.fees import (
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import CustomFees, Token
 
-_MOST_TEXT_BYTES = 100
-_LEAST_RENEW_SECONDS, _MOST_RENEW_SECONDS = 2_592_000, 8_000_001
+_MAX_TEXT_BYTES = 100
+_MIN_RENEW_SECONDS, _MAX_RENEW_SECONDS = 2_592_000, 8_000_001
 #: How far ahead a token may expire.
-_MOST_LIFE_SECONDS = 8_000_001
-_MOST_INT32 = 2**31 - 1
+_MAX_LIFE_SECONDS = 8_000_001
+_MAX_INT32 = 2**31 - 1
 
 #: Columns of Token, the fields of the bodies, and what an unusable key is refused with, in that order.
 KEYS = {
@@ -53,7 +53,7 @@ def create_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> Tok
     check_text(body.symbol, "MISSING_TOKEN_SYMBOL", "TOKEN_SYMBOL_TOO_LONG")
     check_text(body.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG")
     check_keys(body)
-    refuse_if(len(body.custom_fees) > MOST_FEES, "CUSTOM_FEES_LIST_TOO_LONG")
+    refuse_if(len(body.custom_fees) > MAX_FEES, "CUSTOM_FEES_LIST_TOO_LONG")
     _check_expiry(body, now)
     check_fees(ledger, body.custom_fees, token=None, unique=unique)
     return _add_token(ledger, body, now)
@@ -100,7 +100,7 @@ def _token(body: Any, token_id: int, **columns: Any) -> Token:
         body.name,
         body.symbol,
         # The network would refuse more, of a scheduled creation only when it executes the schedule.
-        min(body.decimals, _MOST_INT32),
+        min(body.decimals, _MAX_INT32),
         body.tokenType == 1,
         entity_id.of_account(body.treasury),
         min(body.initialSupply, MAX_INT64),
@@ -136,7 +136,7 @@ def renewal_columns(body: Any) -> dict[str, Any]:
 
 def _check_supply(body: Any, *, unique: bool) -> None:
     refuse_if(body.initialSupply > (0 if unique else MAX_INT64), "INVALID_TOKEN_INITIAL_SUPPLY")
-    refuse_if(body.decimals > (0 if unique else _MOST_INT32), "INVALID_TOKEN_DECIMALS")
+    refuse_if(body.decimals > (0 if unique else _MAX_INT32), "INVALID_TOKEN_DECIMALS")
     finite = body.supplyType == 1
     refuse_if(body.maxSupply < 0 or bool(body.maxSupply) != finite, "INVALID_TOKEN_MAX_SUPPLY")
     refuse_if(finite and body.initialSupply > body.maxSupply, "INVALID_TOKEN_INITIAL_SUPPLY")
@@ -153,12 +153,12 @@ def check_renewer(ledger: Overlay, body: Any, payer: int | None) -> None:
 
 def check_text(text: str, missing: str, too_long: str) -> None:
     refuse_if(not text, missing)
-    refuse_if(len(text.encode()) > _MOST_TEXT_BYTES, too_long)
+    refuse_if(len(text.encode()) > _MAX_TEXT_BYTES, too_long)
     refuse_if("\0" in text, "INVALID_ZERO_BYTE_IN_STRING")
 
 
 def check_memo(memo: str) -> None:
-    refuse_if(len(memo.encode()) > _MOST_TEXT_BYTES, "MEMO_TOO_LONG")
+    refuse_if(len(memo.encode()) > _MAX_TEXT_BYTES, "MEMO_TOO_LONG")
     refuse_if("\0" in memo, "INVALID_ZERO_BYTE_IN_STRING")
 
 
@@ -177,8 +177,8 @@ def _check_expiry(body: Any, now: int) -> None:
 
 
 def is_valid_expiry(body: Any, now: int) -> bool:
-    return bool(now < body.expiry.seconds <= now + _MOST_LIFE_SECONDS)
+    return bool(now < body.expiry.seconds <= now + _MAX_LIFE_SECONDS)
 
 
 def is_valid_period(body: Any) -> bool:
-    return bool(_LEAST_RENEW_SECONDS <= body.autoRenewPeriod.seconds <= _MOST_RENEW_SECONDS)
+    return bool(_MIN_RENEW_SECONDS <= body.autoRenewPeriod.seconds <= _MAX_RENEW_SECONDS)

@@ -8,7 +8,7 @@ from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import CustomFees, Token
 
-MOST_FEES = 10
+MAX_FEES = 10
 
 Fee = Mapping[str, Any]
 

@@ -14,8 +14,8 @@ from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Nft, Token
 
 #: Serials, or metadata of them, in one operation.
-_MOST_SERIALS = 10
-_MOST_METADATA_BYTES = 100
+_MAX_SERIALS = 10
+_MAX_METADATA_BYTES = 100
 _HIGHEST_SERIAL = 0xFFFF_FFFF
 
 
@@ -31,8 +31,8 @@ def mint(
     refuse_if(metadata and amount > 0, "INVALID_TRANSACTION_BODY")
     refuse_if(amount < 0, "INVALID_TOKEN_MINT_AMOUNT")
     token = holdings.named_token(ledger, address)
-    refuse_if(len(metadata) > _MOST_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
-    refuse_if(any(len(each) > _MOST_METADATA_BYTES for each in metadata), "METADATA_TOO_LONG")
+    refuse_if(len(metadata) > _MAX_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
+    refuse_if(any(len(each) > _MAX_METADATA_BYTES for each in metadata), "METADATA_TOO_LONG")
     _check_supply_key(ledger, token)
     if not token.unique:
         return _change_supply(ledger, token, amount, "INVALID_TOKEN_MINT_AMOUNT"), ()
@@ -62,7 +62,7 @@ def burn(ledger: Overlay, address: Address, amount: int, serials: Sequence[int])
     refuse_if(amount < 0, "INVALID_TOKEN_BURN_AMOUNT")
     refuse_if(any(serial_number <= 0 for serial_number in serials), "INVALID_NFT_ID")
     token = required(named, "INVALID_TOKEN_ID")
-    refuse_if(len(serials) > _MOST_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
+    refuse_if(len(serials) > _MAX_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
     _check_supply_key(ledger, token)
     if not unique:
         return _change_supply(ledger, token, -amount, "INVALID_TOKEN_BURN_AMOUNT")
@@ -85,7 +85,7 @@ def wipe(
     refuse_if(any(serial_number <= 0 for serial_number in serials), "INVALID_NFT_ID")
     token = holdings.named_token(ledger, token_at)
     account = holdings.existing_account(ledger, account_at).id
-    refuse_if(len(serials) > _MOST_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
+    refuse_if(len(serials) > _MAX_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
     holdings.check_usable(ledger, token)
     refuse_if(not token.wipe_key, "TOKEN_HAS_NO_WIPE_KEY")
     holdings.usable_relationship(ledger, token, account)

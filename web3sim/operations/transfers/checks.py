@@ -16,7 +16,7 @@ from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Entity
 
 #: Of a network's default configuration.
-MOST_HBAR_ADJUSTMENTS = MOST_UNIT_ADJUSTMENTS = MOST_NFTS = 10
+MAX_HBAR_ADJUSTMENTS = MAX_UNIT_ADJUSTMENTS = MAX_NFTS = 10
 LAST_SYSTEM_ACCOUNT = 750
 
 
@@ -67,13 +67,13 @@ def _check_serials(nfts: Sequence[NftTransfer]) -> None:
 
 
 def check_sizes(transfers: Transfers) -> None:
-    refuse_if(len(transfers.hbar) > MOST_HBAR_ADJUSTMENTS, "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+    refuse_if(len(transfers.hbar) > MAX_HBAR_ADJUSTMENTS, "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     units = nfts = 0
     for each in transfers.tokens:
         units += len(each.adjustments)
         nfts += len(each.nfts)
-        refuse_if(units > MOST_UNIT_ADJUSTMENTS, "TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
-        refuse_if(nfts > MOST_NFTS, "BATCH_SIZE_LIMIT_EXCEEDED")
+        refuse_if(units > MAX_UNIT_ADJUSTMENTS, "TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+        refuse_if(nfts > MAX_NFTS, "BATCH_SIZE_LIMIT_EXCEEDED")
 
 
 def credits_system_account(transfers: Transfers) -> bool:

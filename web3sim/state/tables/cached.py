@@ -20,7 +20,7 @@ EntityKey = Address | int
 _CONTRACT = AccountKind.CONTRACT.name
 _LASTING = (_CONTRACT, AccountKind.TOKEN.name)
 # Recently used contracts and tokens, of each that was called.
-_MOST_ENTITIES = 100
+_MAX_ENTITIES = 100
 
 Answer = TypeVar("Answer")
 Key = TypeVar("Key", bound=Hashable)
@@ -71,7 +71,7 @@ class CachedTables:
             # Accounts come from arguments, different ones each time.
             lasting = entity is not None and entity.type in _LASTING
             if lasting and self._used_entities is not None:
-                _use(self._used_entities, key, most=_MOST_ENTITIES)
+                _use(self._used_entities, key, most=_MAX_ENTITIES)
         return self._entities[key]
 
     def load(self, keys: Iterable[EntityKey], *, along: Callable[[], EntityKey] | None = None) -> None:

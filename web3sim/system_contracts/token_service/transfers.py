@@ -9,7 +9,7 @@ from web3sim.operations.crypto_transfer import crypto_transfer, price
 from web3sim.operations.holdings import account_number, existing_account, owner_of, pay_fee, token_address
 from web3sim.operations.prices import AIRDROP, ASSOCIATE
 from web3sim.operations.refusals import Refusal, Refused, refuse_if
-from web3sim.operations.tokens.airdrops import MOST_PENDING_IDS, PendingId, airdrop
+from web3sim.operations.tokens.airdrops import MAX_PENDING_IDS, PendingId, airdrop
 from web3sim.operations.tokens.reject import reject
 from web3sim.operations.transfers.body import (
     Adjustment,
@@ -20,7 +20,7 @@ from web3sim.operations.transfers.body import (
     Transfers,
     placeholder,
 )
-from web3sim.operations.transfers.checks import MOST_NFTS, MOST_UNIT_ADJUSTMENTS, credits_system_account
+from web3sim.operations.transfers.checks import MAX_NFTS, MAX_UNIT_ADJUSTMENTS, credits_system_account
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Token
 from web3sim.system_contracts.abi import InvalidArguments, int64_of
@@ -30,7 +30,7 @@ from web3sim.system_contracts.token_service.events import log_outcome, log_seria
 # Units, of one account each, and serials.
 _Moves = tuple[Sequence[tuple[Any, ...]], Sequence[tuple[Any, ...]]]
 
-_MOST_REJECTIONS = 10
+_MAX_REJECTIONS = 10
 _LAST_RESERVED_ACCOUNT = 1000
 
 
@@ -233,7 +233,7 @@ def _transfer_called(invocation: Invocation, token: Token, units: Any = (), nfts
 def airdrop_limits(invocation: Invocation, lists: Any) -> None:
     """Refuse too many units or serials, then receivers of the network itself or without a number."""
     units, nfts = (sum(len(each[kind]) for each in lists) for kind in (1, 2))
-    too_many = units > MOST_UNIT_ADJUSTMENTS or nfts > MOST_NFTS
+    too_many = units > MAX_UNIT_ADJUSTMENTS or nfts > MAX_NFTS
     refuse_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
     credited = [
         *(address for _, units, _ in lists for address, amount, _ in units if amount > 0),
@@ -264,7 +264,7 @@ PendingOperation = Callable[[Overlay, Sequence[PendingId]], None]
 
 
 def pending_limits(invocation: Invocation, structs: Sequence[Any]) -> None:
-    too_many = len(structs) > MOST_PENDING_IDS
+    too_many = len(structs) > MAX_PENDING_IDS
     refuse_if(too_many, "PENDING_AIRDROP_ID_LIST_TOO_LONG")
     for _, _, token, _ in structs:
         invocation.token(token_address(token))
@@ -314,7 +314,7 @@ def of_called_pending(operation: PendingOperation, *, sends: bool) -> Callable[.
 
 
 def reject_limits(invocation: Invocation, owner: Address, tokens: Sequence[Any], nfts: Sequence[Any]) -> None:
-    too_many = len(tokens) + len(nfts) > _MOST_REJECTIONS
+    too_many = len(tokens) + len(nfts) > _MAX_REJECTIONS
     refuse_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
 
 

@@ -24,7 +24,7 @@ from web3sim.system_contracts.token_service.info import (
     token_info,
 )
 
-_MOST_INT32, _MOST_UINT8 = 2**31 - 1, 255
+_MAX_INT32, _MAX_UINT8 = 2**31 - 1, 255
 _NO_SERIAL = "ERC721Metadata: URI query for nonexistent token"
 
 View = Callable[..., Any]
@@ -126,7 +126,7 @@ def info(invocation: Invocation, address: Address) -> tuple[Any]:
 def fungible_info(invocation: Invocation, address: Address) -> tuple[Any]:
     """Also of a unique token, without decimals."""
     token = _loaded(invocation, address)
-    return ((token_info(invocation.ledger, token), min(token.decimals, _MOST_INT32)),)
+    return ((token_info(invocation.ledger, token), min(token.decimals, _MAX_INT32)),)
 
 
 def unique_info(invocation: Invocation, address: Address, serial_number: int) -> tuple[Any]:
@@ -153,7 +153,7 @@ def balance_of(invocation: Invocation, token: Token, account: Address) -> int:
 def decimals(invocation: Invocation, token: Token) -> int:
     if token.unique:
         raise InvalidArguments("a unique token has no decimals")
-    return min(token.decimals, _MOST_UINT8)
+    return min(token.decimals, _MAX_UINT8)
 
 
 def allowance(invocation: Invocation, address: Address, owner_at: Address, spender_at: Address) -> int:

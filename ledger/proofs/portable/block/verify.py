@@ -42,7 +42,7 @@ _FOOTER_HASHES = (
     "block.footer.start_of_block_state_root_hash",
     "block.consensus_headers_root_hash",
 )
-_MOST_STEPS = 64
+_MAX_STEPS = 64
 # What the last path of a proof has as the next one.
 _NO_PATH = (1 << 32) - 1
 # Of each block on the way to a later one: which steps are single, and which on the left.
@@ -119,7 +119,7 @@ def _unproved(given: Any, kind: str) -> _Item:
     for sibling in path:
         if len(sibling.hash) != SHA_384_LENGTH and sibling != SINGLE:
             raise NotProved(FORM, f"a hash in the path of the {kind} has {len(sibling.hash)} bytes")
-    if len(path) > _MOST_STEPS:
+    if len(path) > _MAX_STEPS:
         raise NotProved(FORM, f"the path of the {kind} has {len(path)} steps")
     if reading.kind_of(given["item"]) != kind:
         raise NotProved(FORM, f"what is called {kind} is none")

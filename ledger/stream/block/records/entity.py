@@ -139,7 +139,7 @@ def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
             if address is not None:
                 result.evm_address.value = address
     getattr(parts.item.record, name).CopyFrom(result)
-    parts.item.result_kind = name
+    parts.item.result_field = name
 
 
 def _reached(item: RecordItem, evm_result: Any) -> bool:

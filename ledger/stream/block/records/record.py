@@ -186,12 +186,12 @@ def _same_transaction(first: RecordItem, second: RecordItem) -> bool:
 
 def _list_created_contract(item: RecordItem) -> None:
     """List a created contract in the result of the call that caused its creation, else in its own."""
-    if item.result_kind != "contractCreateResult" or not item.successful:
+    if item.result_field != "contractCreateResult" or not item.successful:
         return
     result = item.record.contractCreateResult
     caller = item.parent
-    if caller is not None and caller.result_kind is not None:
-        result_of_caller = getattr(caller.record, caller.result_kind)
+    if caller is not None and caller.result_field is not None:
+        result_of_caller = getattr(caller.record, caller.result_field)
     else:
         result_of_caller = result
     listed = result_of_caller.createdContractIDs

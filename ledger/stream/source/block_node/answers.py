@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import grpc
 
-WITHOUT_END = (1 << 64) - 1
+UNBOUNDED = (1 << 64) - 1
 # Details of gRPC may be long, and come from the other side.
-_LONGEST_DETAILS = 100
+_MAX_DETAILS = 100
 # The last part of the details is the most precise: "failed to connect to all addresses; last error: ...".
 _GISTS = (
     (re.compile(r"CERTIFICATE_VERIFY_FAILED"), "its certificate can't be verified"),
@@ -44,9 +44,9 @@ class Answer(NamedTuple):
     @classmethod
     def of(cls, first: int, last: int) -> "Answer":
         """Return the answer with the fields of a status."""
-        if first == last == WITHOUT_END:
+        if first == last == UNBOUNDED:
             return cls()
-        if WITHOUT_END in (first, last):
+        if UNBOUNDED in (first, last):
             return cls(failure="does not tell which blocks it has")
         return cls(Available(first, last))
 
@@ -75,8 +75,8 @@ def reason(error: Any, seconds: float | None = None) -> str:
     known = next((words for pattern, words in _GISTS if pattern.search(details)), None)
     if known:
         return known
-    if len(details) > _LONGEST_DETAILS:
-        details = f"... {details[-_LONGEST_DETAILS:]}"
+    if len(details) > _MAX_DETAILS:
+        details = f"... {details[-_MAX_DETAILS:]}"
     return f"{code.name}: {details}" if details else str(code.name)
 
 
@@ -93,7 +93,7 @@ def _length(seconds: float) -> str:
 # "connection refused" hides a certificate that can't be verified. So each address is connected to by itself.
 
 _NO_ADDRESS = "failed to connect to all addresses"
-_MOST_ADDRESSES = 8
+_MAX_ADDRESSES = 8
 
 
 def certificate_problem(
@@ -113,7 +113,7 @@ def certificate_problem(
     targets = sorted({_target(family, address[0], port) for family, *_, address in found})
     if len(targets) < 2:
         return None
-    channels = [_channel(target, host) for target in targets[:_MOST_ADDRESSES]]
+    channels = [_channel(target, host) for target in targets[:_MAX_ADDRESSES]]
     try:
         calls = [channel.unary_unary(method).future(b"", timeout=seconds) for channel in channels]
         for call in calls:

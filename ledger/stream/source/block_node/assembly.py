@@ -23,7 +23,7 @@ _HEADER = BlockItem.BLOCK_HEADER_FIELD_NUMBER
 # Items of a larger message are counted before it is parsed: each takes 32 bytes in memory, even if empty.
 _LARGE_MESSAGE = 8 << 20
 # The most messages without an item in a row.
-_MOST_ODD = 100
+_MAX_ODD = 100
 _ITEMS_OF_MESSAGE = SubscribeStreamResponse.BLOCK_ITEMS_FIELD_NUMBER
 
 
@@ -180,7 +180,7 @@ class Assembler:
     def _skip(self, kind: str) -> bool:
         """Skip an odd message; return whether to log it. Errors: BlockNodeFailure after many."""
         self._odd += 1
-        if self._odd >= _MOST_ODD:
+        if self._odd >= _MAX_ODD:
             raise self._failure(f"has sent {self._odd} messages one after another that hold nothing")
         is_new = kind not in self._warned
         self._warned.add(kind)

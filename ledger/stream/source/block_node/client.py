@@ -10,7 +10,7 @@ import grpc
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node import answers
-from ledger.stream.source.block_node.answers import WITHOUT_END, Answer, Available
+from ledger.stream.source.block_node.answers import UNBOUNDED, Answer, Available
 from ledger.stream.source.block_node.api_pb2 import (
     ServerStatusRequest,
     ServerStatusResponse,
@@ -30,7 +30,7 @@ _STATUS = "/org.hiero.block.api.BlockNodeService/serverStatus"
 # More blocks are received while fewer blocks, and fewer bytes, wait to be loaded; else the node waits.
 _AHEAD, _AHEAD_BYTES = 8, 8 << 20
 # A node is connected to again within this time; by default it may take two minutes.
-_SHORTEST_PAUSE_MILLISECONDS, _LONGEST_PAUSE_MILLISECONDS = 200, 2_000
+_MIN_PAUSE_MILLISECONDS, _MAX_PAUSE_MILLISECONDS = 200, 2_000
 # The addresses of a node that refuses connections over TLS are connected to one by one for so long.
 _PROBE_SECONDS = 1.0
 # Another thread has closed the connection.
@@ -105,7 +105,7 @@ class BlockNodeClient:
             request_serializer=SubscribeStreamRequest.SerializeToString,
         )
         request = SubscribeStreamRequest(
-            start_block_number=start, end_block_number=WITHOUT_END if end is None else end
+            start_block_number=start, end_block_number=UNBOUNDED if end is None else end
         )
         assembler = Assembler(self.node.name, self._limits, self._odd)
         try:
@@ -145,9 +145,9 @@ class BlockNodeClient:
     def _connected(self, endpoint: Endpoint) -> grpc.Channel:
         options = [
             ("grpc.max_receive_message_length", self._limits.message_bytes),
-            ("grpc.initial_reconnect_backoff_ms", _SHORTEST_PAUSE_MILLISECONDS),
-            ("grpc.max_reconnect_backoff_ms", _LONGEST_PAUSE_MILLISECONDS),
-            ("grpc.min_reconnect_backoff_ms", _LONGEST_PAUSE_MILLISECONDS),
+            ("grpc.initial_reconnect_backoff_ms", _MIN_PAUSE_MILLISECONDS),
+            ("grpc.max_reconnect_backoff_ms", _MAX_PAUSE_MILLISECONDS),
+            ("grpc.min_reconnect_backoff_ms", _MAX_PAUSE_MILLISECONDS),
             # Each client has connections of its own: closing one ends no stream of another.
             ("grpc.use_local_subchannel_pool", 1),
         ]

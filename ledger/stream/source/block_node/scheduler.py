@@ -32,15 +32,15 @@ _MISSES = 3
 # The others are requested if the preferred node has not answered by then.
 _HEAD_START_SECONDS = 0.1
 # Anyone may register nodes, and each request takes a connection and a thread of gRPC.
-_MOST_AT_ONCE = 100
+_MAX_AT_ONCE = 100
 # Failures count half after this time: blocks that are accepted between them do not reset them.
 _HALVED_AFTER_SECONDS = 600.0
 # A node that fails at each retry is set aside for up to 2 to this power as long.
-_MOST_DOUBLINGS = 3
+_MAX_DOUBLINGS = 3
 #: A node that sends nothing for this time is left if another one has the block; the time counts as failures.
 STALL_SECONDS = 3.0
 # The number of nodes that an error names; the status has all of them.
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 class Order(StrEnum):
@@ -242,7 +242,7 @@ class Scheduler:
         with self._lock:
             known = self._of(node)
             lost = waited if waited >= STALL_SECONDS else 0.0
-            known.failures = min(self._failures(known) + 1 + lost, most + _MOST_DOUBLINGS)
+            known.failures = min(self._failures(known) + 1 + lost, most + _MAX_DOUBLINGS)
             known.failed, known.failure = self._clock(), reason
             # Rounded: the decay since the first of some failures within minutes must not hide the last.
             if round(known.failures) < most:
@@ -284,8 +284,8 @@ class Scheduler:
         if all(request.is_answered_within(_HEAD_START_SECONDS) for _, request in requests):
             yield from self._available(requests)
             requests = []
-        for start in range(1, len(nodes), _MOST_AT_ONCE):
-            requests += [(node, self._ask(node)) for node in nodes[start : start + _MOST_AT_ONCE]]
+        for start in range(1, len(nodes), _MAX_AT_ONCE):
+            requests += [(node, self._ask(node)) for node in nodes[start : start + _MAX_AT_ONCE]]
             yield from self._available(requests)
             requests = []
         yield from self._available(requests)
@@ -301,8 +301,8 @@ class Scheduler:
         """Return why nodes can't provide a block: of some of them, and the number of the others."""
         if not nodes:
             return "none is known"
-        reasons = [self._reason(node) for node in nodes[:_MOST_NAMED]]
-        if (others := len(nodes) - _MOST_NAMED) > 0:
+        reasons = [self._reason(node) for node in nodes[:_MAX_NAMED]]
+        if (others := len(nodes) - _MAX_NAMED) > 0:
             reasons.append(f"and {others} more")
         return "; ".join(reasons)
 

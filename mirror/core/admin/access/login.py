@@ -33,7 +33,7 @@ logging.getLogger("axes").setLevel(logging.ERROR)
 # An address may fail this many times as often with different names as with one.
 _NAMES_PER_ADDRESS = 2
 # No account has a longer name.
-_MOST_CHARACTERS = 150
+_MAX_CHARACTERS = 150
 _PAUSE_SECONDS = 2.0
 _WAIT_SECONDS = int(settings.AXES_COOLOFF_TIME.total_seconds())
 
@@ -77,7 +77,7 @@ class LoginCounts(AxesCacheHandler):  # type: ignore[misc]
 
 
 def name_of(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
-    return str((credentials or {}).get("username") or "")[:_MOST_CHARACTERS]
+    return str((credentials or {}).get("username") or "")[:_MAX_CHARACTERS]
 
 
 def address_of(request: HttpRequest) -> str:

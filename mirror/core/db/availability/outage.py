@@ -42,7 +42,7 @@ silent = threading.Event()
 # A server that does not answer for so long does not answer.
 _ANSWER_SECONDS = 5.0
 # A loader that waits goes on at most so long after the database is back.
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 2.0
+_FIRST_PAUSE, _MAX_PAUSE = 0.2, 2.0
 
 
 def is_outage(error: BaseException) -> bool:
@@ -144,7 +144,7 @@ def reason(error: BaseException) -> str:
 # WORK
 
 
-def outlast(
+def retry_during_outage(
     work: Callable[[], Result], stopping: threading.Event, start_again: Callable[[], None] | None = None
 ) -> Result | None:
     """Do some work, again after each outage that interrupts it; None when stopped during an outage.
@@ -171,5 +171,5 @@ def _wait(stopping: threading.Event, start_again: Callable[[], None] | None) -> 
             start_again()
         if answers():
             return True
-        pause = min(pause * 2, _LONGEST_PAUSE)
+        pause = min(pause * 2, _MAX_PAUSE)
     return False

@@ -21,8 +21,8 @@ LATEST = "select index from record_file order by consensus_end desc limit 1"
 
 _LOOK_SECONDS = 0.05
 # Requests of a process that wait for a block: each has a thread.
-_MOST_WAITING = 16
-_waiting = threading.BoundedSemaphore(_MOST_WAITING)
+_MAX_WAITING = 16
+_waiting = threading.BoundedSemaphore(_MAX_WAITING)
 
 
 class ReplicaReader(Protocol):

@@ -25,7 +25,7 @@ from mirror.core.db.scheduling.repeated import Check
 
 log = logs.logger("mirror.db")
 
-MOST_LAG = "db.readMaxLag"
+MAX_LAG = "db.readMaxLag"
 
 _LOOK_SECONDS, _ELECTION_SECONDS = 0.5, 1.0
 # One that answers no look for so long is away.
@@ -144,7 +144,7 @@ class Watcher:
                 lag = self._lags.of(each.block)
                 if primary_is_away:
                     lag = max(lag, each.unreplayed_seconds)
-                is_late = not server.is_primary and lag > config.value(MOST_LAG)
+                is_late = not server.is_primary and lag > config.value(MAX_LAG)
                 state = State.BEHIND if is_late else State.WELL
                 self._board.note(server.place, each.block)
             self._board.judge(server.place, state, lag)

@@ -38,7 +38,7 @@ PROCESSOR_PART = 0.1
 # The interval between two checks for slow requests: while idle and at most; and checks per slow limit.
 _LOOK_SECONDS, _LOOKS = 0.025, 2
 # Slow requests that wait for others, and the setting for how long; idle threads that are reused.
-_MOST_SLOW_WAITING, _SLOW_WAIT, _MOST_RESTING = 64, "rest.db.statementTimeout", 8
+_MAX_SLOW_WAITING, _SLOW_WAIT, _MAX_RESTING = 64, "rest.db.statementTimeout", 8
 
 
 class TooManySlowRequests(Exception):
@@ -202,7 +202,7 @@ class RequestScheduler:
         with self._lock:
             lease = self._slow_lease() if slow else None
             if slow and lease is None:
-                if len(self._slow_waiting) < _MOST_SLOW_WAITING:
+                if len(self._slow_waiting) < _MAX_SLOW_WAITING:
                     waiting.until = time.monotonic() + config.value(_SLOW_WAIT)
                     self._slow_waiting.append(waiting)
                     self._slot_wanted.notify_all()
@@ -261,7 +261,7 @@ class RequestScheduler:
             self._attach(lease)
             self._work()
             with self._lock:
-                if len(self._resting) >= _MOST_RESTING:
+                if len(self._resting) >= _MAX_RESTING:
                     return
                 self._resting.append(granted)
             lease = granted.get()

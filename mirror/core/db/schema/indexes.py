@@ -3,20 +3,20 @@
 from django.contrib.postgres import indexes
 from django.db import models
 
-LONGEST_NAME = 63
+MAX_NAME = 63
 
 
 class Index(models.Index):
-    max_name_length = LONGEST_NAME
+    max_name_length = MAX_NAME
 
 
 class GinIndex(indexes.GinIndex):
-    max_name_length = LONGEST_NAME
+    max_name_length = MAX_NAME
 
 
 class GistIndex(indexes.GistIndex):
-    max_name_length = LONGEST_NAME
+    max_name_length = MAX_NAME
 
 
 class HashIndex(indexes.HashIndex):
-    max_name_length = LONGEST_NAME
+    max_name_length = MAX_NAME

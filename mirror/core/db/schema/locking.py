@@ -19,7 +19,7 @@ log = logs.logger("mirror.db")
 _LOCK_MILLISECONDS = 100
 # A vacuum is cancelled for a session that has waited for deadlock_timeout, which is a second.
 _VACUUM_GIVES_WAY_MILLISECONDS = 1500
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 2.0
+_FIRST_PAUSE, _MAX_PAUSE = 0.2, 2.0
 _SECONDS_BETWEEN_LINES = 10.0
 
 # The sessions that use a table or a partition of it, the one that has done so longest first.
@@ -60,7 +60,7 @@ def change_table(connection: Any, table: str, change: Callable[[], None]) -> Non
         only_vacuum = bool(users) and all(vacuum for vacuum, *_ in users)
         milliseconds = _VACUUM_GIVES_WAY_MILLISECONDS if only_vacuum else _LOCK_MILLISECONDS
         time.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE)
+        pause = min(pause * 2, _MAX_PAUSE)
 
 
 def _named(users: list[tuple[bool, str, int, int | None]]) -> str:

@@ -114,7 +114,7 @@ class ApiMiddleware:
         except WrongCredentials:
             return _ignores_users(request.path_info)
         if user is not None:
-            request.META[users.MOST_ROWS] = user.limit
+            request.META[users.MAX_ROWS] = user.limit
         return True
 
     def _completed(

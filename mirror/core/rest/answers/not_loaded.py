@@ -11,7 +11,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND, instant
 # A transaction is agreed on at most so long after its valid start (ns); one that is scheduled even later.
 _VALID = 180 * NANOS_PER_SECOND
 # So many gaps are named.
-_MOST_GAPS = 3
+_MAX_GAPS = 3
 
 _OF_TABLE = {
     "transaction": "transactions",
@@ -98,8 +98,8 @@ def _first(interval: Interval | None) -> str:
 
 def _not_everything(loaded: Loaded, then: str) -> str | None:
     gaps = loaded.gaps
-    missing = " and ".join(gap_text(*gap) for gap in gaps[:_MOST_GAPS])
-    if more := len(gaps) - _MOST_GAPS:
+    missing = " and ".join(gap_text(*gap) for gap in gaps[:_MAX_GAPS])
+    if more := len(gaps) - _MAX_GAPS:
         missing += f" and {more} more gaps" if more > 1 else " and one more gap" if more > 0 else ""
     if not loaded.from_genesis:
         first = loaded.intervals[0]

@@ -62,7 +62,7 @@ class ResponseCache:
         path: str = request.META["PATH_INFO"]
         if request.method not in _METHODS or path[: len(_API)].lower() != _API:
             return None
-        most = request.META.get(users.MOST_ROWS)
+        most = request.META.get(users.MAX_ROWS)
         return self._key(request.META.get("QUERY_STRING", ""), links.base(request), path, most)
 
     def _key(self, query: str, base: str, path: str, most: int | None) -> str:

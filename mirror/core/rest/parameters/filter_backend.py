@@ -22,7 +22,7 @@ class ParameterBackend(BaseFilterBackend):
         declared: type[ParameterSet] = view.parameters  # type: ignore[attr-defined]
         texts = declared.split_query(request.META.get("QUERY_STRING", ""))
         parameters = declared(texts, request.path)
-        if most := request.META.get(users.MOST_ROWS):
+        if most := request.META.get(users.MAX_ROWS):
             _change_most_rows(parameters, most)
         request.parameters = parameters  # type: ignore[attr-defined]
         return parameters.filter_queryset(queryset)

@@ -12,7 +12,7 @@ from mirror.demo.world.tokens import Allowance, AllowanceForAll, Token
 
 _REVOKED = 0.12  # share of approvals that revoke an allowance
 _IMPLIED = 0.3  # share of approvals that leave out the owner, who pays
-_MOST_ALLOWED = 200  # of a kind; when there are more, one is revoked
+_MAX_ALLOWED = 200  # of a kind; when there are more, one is revoked
 _MISTAKEN = 0.06  # share of the uses that take more than allowed
 
 
@@ -25,7 +25,7 @@ def allow_hbars(network: Network) -> None:
     amount = network.choose.randrange(1, 500) * HBAR
     if network.choose.random() < _REVOKED:
         amount = 0
-    if len(allowances) >= _MOST_ALLOWED:
+    if len(allowances) >= _MAX_ALLOWED:
         (owner, spender), amount = network.choose.choice(list(allowances)), 0
         require(traders.able(network, owner))
     allowances[owner, spender] = Allowance(amount, amount, network.now)
@@ -42,7 +42,7 @@ def allow_units(network: Network) -> None:
     amount = max(1, token.balance(owner) // network.choose.randrange(1, 60))
     if network.choose.random() < _REVOKED:
         amount = 0
-    if len(tokens.token_allowances) >= _MOST_ALLOWED:
+    if len(tokens.token_allowances) >= _MAX_ALLOWED:
         owner, spender, number = network.choose.choice(list(tokens.token_allowances))
         token, amount = tokens.issued[number], 0
         require(not token.deleted and owner in token.relationships and traders.able(network, owner))

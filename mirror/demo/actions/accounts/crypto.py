@@ -10,7 +10,7 @@ from mirror.demo.network import Network, NotPossible, both, require, weighted
 from mirror.demo.streams.record_files import TREASURY
 from mirror.demo.world.accounts import HBAR, Account
 
-_FEWEST_PEOPLE = 20
+_MIN_PEOPLE = 20
 _SHORT = 1_000 * HBAR
 _LEAVING = 0.2  # share of the attempts to open one too many account that close one
 _CENT = HBAR // 100
@@ -106,7 +106,7 @@ def close(network: Network) -> None:
         for account in world.living()
         if account.passing and account.number not in tied and not world.contracts.hooks_of(account.number)
     ]
-    require(len(world.people) > _FEWEST_PEOPLE)
+    require(len(world.people) > _MIN_PEOPLE)
     closed = network.pick(closable)
     remaining = closed.balance
     closed.deleted = True

@@ -15,7 +15,7 @@ from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 
 # Memos that the network gives to accounts that are created by a payment.
 LAZY_CREATED, AUTO_CREATED = "lazy-created account", "auto-created account"
-_MOST, _MOST_SETTLED = 120, 100
+_MOST, _MAX_SETTLED = 120, 100
 _PASSING = 5  # one in this many is passing
 _NAMES = (
     "Ada", "Bruno", "Chidi", "Daria", "Emeka", "Freya", "Goran", "Hana", "Imani", "Jonas",
@@ -28,7 +28,7 @@ _TRADES = (
     *("Bakery", "Bookshop", "Cafe", "Cinema", "Florist"),
     *("Garage", "Market", "Press", "Studio", "Theatre"),
 )
-_MOST_HOLLOW = 10
+_MAX_HOLLOW = 10
 _CREATION_FEE = 60_000_000
 
 
@@ -69,7 +69,7 @@ def welcome(network: Network, opened: Account) -> None:
     settled = sum(not account.passing for account in world.living())
     world.people.append(opened.number)
     later = world.named > len(_NAMES)
-    opened.passing = settled >= _MOST_SETTLED or (later and len(world.people) % _PASSING == 0)
+    opened.passing = settled >= _MAX_SETTLED or (later and len(world.people) % _PASSING == 0)
 
 
 def open_account(
@@ -124,7 +124,7 @@ def open_account(
 def pay_to_nobody(network: Network) -> None:
     """Pay to an unused EVM address, which opens an account without a key, or to a public key."""
     payer = network.person(at_least=1_000 * HBAR).number
-    require(len(network.world.hollow) < _MOST_HOLLOW and has_room(network))
+    require(len(network.world.hollow) < _MAX_HOLLOW and has_room(network))
     is_hollow, number = network.choose.random() < 0.7, network.new_number()
     opened = Account(number, network.now, balance_timestamp=network.now)
     opened.max_automatic_token_associations, opened.auto_renew_period = -1, AUTO_RENEW_PERIOD

@@ -20,9 +20,9 @@ _GAS = 80_000
 _EVERYTHING = 2**256 - 1
 _COIN_BALANCES = 4  # storage slot of the mapping
 # A contract that holds this many is no longer called, and another one is deployed.
-_MOST_COLLECTED, _MOST_LOCKERS = 150, 100
+_MAX_COLLECTED, _MAX_LOCKERS = 150, 100
 _REASONS = ("Out of stock", "Closed on Sundays", "Table is taken", "Sold out")
-_MOST_DELEGATING, _ENDING = 8, 0.3
+_MAX_DELEGATING, _ENDING = 8, 0.3
 
 
 # COINS
@@ -129,7 +129,7 @@ def _use_collectible(network: Network, art: Contract, way: str) -> None:
             result = call(network, sender, art, "mint(address)", sender, gas=120_000)
             if result and result.result == "SUCCESS":
                 art.parties.append(sender.number)
-            if len(art.parties) >= _MOST_COLLECTED:
+            if len(art.parties) >= _MAX_COLLECTED:
                 network.world.contracts.leave(art)
         case "hand over":
             # By the holder, or by an account that is approved for it.
@@ -204,7 +204,7 @@ def _use_factory(network: Network, factory: Contract, way: str) -> None:
             result = call(network, sender, factory, "make()", gas=500_000, value=money)
     if result:
         factory.parties += [sender.number] * len(result.created)
-    if len(factory.parties) >= _MOST_LOCKERS:
+    if len(factory.parties) >= _MAX_LOCKERS:
         network.world.contracts.leave(factory)
 
 
@@ -252,7 +252,7 @@ def delegate(network: Network) -> None:
     """Let an account delegate to a counter, or end its delegation."""
     delegating = [holder for holder in network.world.living() if holder.delegation]
     counters = network.world.contracts.of("Counter")
-    if len(delegating) >= _MOST_DELEGATING or (delegating and network.choose.random() < _ENDING):
+    if len(delegating) >= _MAX_DELEGATING or (delegating and network.choose.random() < _ENDING):
         holder = network.choose.choice(delegating)
         holder.delegation, delegated = None, NO_DELEGATION
     else:

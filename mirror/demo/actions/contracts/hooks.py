@@ -15,9 +15,9 @@ from mirror.demo.evm.state import HOOK_ADDRESS, HOOK_CONTRACT, HookLedger
 from mirror.demo.network import Network, both, require, required, weighted
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.accounts import HBAR, Account
-from mirror.demo.world.contracts import MOST_HOOKS_OF_ONE, Hook, Result
+from mirror.demo.world.contracts import MAX_HOOKS_OF_ONE, Hook, Result
 
-_MOST_HOOKS = 60
+_MAX_HOOKS = 60
 _GAS = 80_000
 # The storage of the hook's contract: two numbers and a mapping.
 LIMIT, CALLS, ALLOWED = 0, 1, 2
@@ -30,7 +30,7 @@ def attach(network: Network) -> None:
         contract, payer = required(find_changeable(network))
         owner = network.world.accounts[contract.number]
     taken = {hook.hook_id for hook in network.world.contracts.hooks_of(owner.number)}
-    free = (number for number in range(1, MOST_HOOKS_OF_ONE + 1) if number not in taken)
+    free = (number for number in range(1, MAX_HOOKS_OF_ONE + 1) if number not in taken)
     details = _details(network, owner, required(next(free, None)))
     parent = _submit_change(network, owner, {"hook_creation_details": [details]}, payer=payer.number)
     if parent:
@@ -205,7 +205,7 @@ def _living(network: Network) -> list[Hook]:
 
 def _may_attach(network: Network) -> bool:
     """Return whether there is a hook contract, and room for one more hook."""
-    return bool(network.world.contracts.of("AllowanceHook")) and len(_living(network)) < _MOST_HOOKS
+    return bool(network.world.contracts.of("AllowanceHook")) and len(_living(network)) < _MAX_HOOKS
 
 
 def _find(network: Network) -> tuple[Hook, Account] | None:

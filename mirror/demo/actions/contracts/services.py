@@ -27,7 +27,7 @@ _Key = TypeVar("_Key", bound=tuple[int, ...])
 _HBARS_SHARE = 0.4
 _GRANTED = 3  # an allowance is this many times the amount that is taken first
 _GAS, _DEAR_GAS = 300_000, 2_500_000
-_MOST_ISSUED, _MOST_DROPS = 3, 10
+_MAX_ISSUED, _MAX_DROPS = 3, 10
 _MARGIN = HBAR  # what is left over of a fee is returned
 _NAMES = (("Steward's Mark", "MARK"), ("Pantry Voucher", "PNTR"), ("Cellar Share", "CLLR"))
 
@@ -126,7 +126,7 @@ def _issue(network: Network, contract: Contract) -> None:
     """Have it create a token, whose treasury it is."""
     tokens = network.world.tokens.issued.values()
     issued = [token for token in tokens if token.treasury == contract.number]
-    require(len(issued) < _MOST_ISSUED)
+    require(len(issued) < _MAX_ISSUED)
     here = place(network)
     fee = system_contracts.creation_fee(here.rate, here.gas_price) + _MARGIN
     sender = _sender(network, _DEAR_GAS, fee)
@@ -144,7 +144,7 @@ def _drop(network: Network, contract: Contract) -> None:
         require(not token.refusal(receiver.number))
     else:
         require(not can_associate(network, receiver.number))
-        require(len(network.world.tokens.pending()) < _MOST_DROPS)
+        require(len(network.world.tokens.pending()) < _MAX_DROPS)
     amount = 1 + token.balance(contract.number) // 50
     dropped = (entity_id.long_zero(token.number), receiver, amount)
     call(network, sender, contract, "drop(address,address,int64)", *dropped, gas=_DEAR_GAS)

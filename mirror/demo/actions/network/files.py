@@ -24,7 +24,7 @@ _PORTS = 50_211, 50_212
 _PART = 2_048  # bytes a transaction carries
 _HBARS = 30_000
 _FIRST_CENTS = 360_000
-_FEWEST_CENTS, _MOST_CENTS = 90_000, 900_000
+_MIN_CENTS, _MAX_CENTS = 90_000, 900_000
 # Price of a unit of gas in thousandths of a tinycent, for the functions that use gas: call, create, Ethereum.
 GAS, _WITH_GAS = 852_000, (6, 7, 84)
 _FEE_SCHEDULE_YEARS = 10 * 365 * 24 * 3600
@@ -82,7 +82,7 @@ def change_rates(network: Network) -> None:
     file = network.world.files[EXCHANGE_RATES]
     current = messages.ExchangeRateSet.FromString(file.contents).nextRate.centEquiv
     following = round(current * network.choose.uniform(0.97, 1.03))
-    rates = _rates(network, current, min(max(following, _FEWEST_CENTS), _MOST_CENTS))
+    rates = _rates(network, current, min(max(following, _MIN_CENTS), _MAX_CENTS))
     write(network, EXCHANGE_RATES, rates)
     network.at(_next_hour(network), change_rates)
 

@@ -13,9 +13,9 @@ from mirror.demo.network import Network, Refused, require, weighted
 from mirror.demo.world.accounts import SYSTEM_ADMIN
 from mirror.demo.world.nodes import Endpoint, Node, RegisteredNode
 
-_MOST_NODES = 12
+_MAX_NODES = 12
 _GOSSIP_PORT, _GRPC_PORT, _PROXY_PORT = 50_111, 50_211, 443
-_MOST_REGISTERED = 16
+_MAX_REGISTERED = 16
 _BLOCK_NODE_PORT, _WEB_PORT, _RELAY_PORT = 40_840, 443, 7_546
 _SERVICES = ("Faucet", "Token list", "Price feed", "Name service")
 _DOMAIN = "demo.example.org"
@@ -57,7 +57,7 @@ def _proxy(node_id: int) -> tuple[str, int]:
 def create(network: Network) -> None:
     """Let a node join that some person runs."""
     operator, known = network.person(settled=True), network.world.nodes
-    require(len(_living(network)) < _MOST_NODES)
+    require(len(_living(network)) < _MAX_NODES)
     node_id = known.next_id
     known.next_id += 1
     network.world.bound.add(operator.number)
@@ -130,7 +130,7 @@ def _some(network: Network) -> Node:
 # REGISTERED NODES
 def register(network: Network) -> None:
     owner, nodes = network.person(settled=True), network.world.nodes
-    require(len(_registered(network)) < _MOST_REGISTERED)
+    require(len(_registered(network)) < _MAX_REGISTERED)
     node_id = nodes.next_registered_id
     nodes.next_registered_id += 1
     endpoints = _endpoints(network, node_id)

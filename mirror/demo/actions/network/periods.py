@@ -8,10 +8,10 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS
 from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
-from mirror.demo.world.staking import MOST_REWARD_RATE, NodeStake
+from mirror.demo.world.staking import MAX_REWARD_RATE, NodeStake
 
 NODE_REWARDS = 801
-MOST_STAKE, LEAST_STAKE = 12_500_000_000 * HBAR, 1_000 * HBAR
+MAX_STAKE, MIN_STAKE = 12_500_000_000 * HBAR, 1_000 * HBAR
 
 _MINUTES_A_DAY = 1_440
 _PERIODS_STORED = 365
@@ -30,7 +30,7 @@ def begin(network: Network) -> None:
 def end_period(network: Network) -> None:
     """End a day: nodes earn a little less than the most they could."""
     world = network.world
-    rates = {node.node_id: MOST_REWARD_RATE - network.choose.randrange(800) for node in nodes()}
+    rates = {node.node_id: MAX_REWARD_RATE - network.choose.randrange(800) for node in nodes()}
     world.staking.end_period(world.accounts, rates, network.now, STAKING_REWARDS)
     _report(network)
     _distribute_fees(network)
@@ -40,7 +40,7 @@ def end_period(network: Network) -> None:
 def counted(stake: NodeStake) -> int:
     """Return the part of a node's stake that counts: none below the least, and at most the most."""
     total = stake.rewarded + stake.not_rewarded
-    return min(total, MOST_STAKE) if total >= LEAST_STAKE else 0
+    return min(total, MAX_STAKE) if total >= MIN_STAKE else 0
 
 
 def _report(network: Network) -> None:
@@ -53,8 +53,8 @@ def _report(network: Network) -> None:
         "node_stake": [
             {
                 "node_id": node,
-                "max_stake": MOST_STAKE,
-                "min_stake": LEAST_STAKE,
+                "max_stake": MAX_STAKE,
+                "min_stake": MIN_STAKE,
                 "reward_rate": stake.reward_rate,
                 "stake": counted(stake),
                 "stake_rewarded": stake.rewarded,
@@ -62,18 +62,18 @@ def _report(network: Network) -> None:
             }
             for node, stake in staking.nodes.items()
         ],
-        "max_staking_reward_rate_per_hbar": MOST_REWARD_RATE,
+        "max_staking_reward_rate_per_hbar": MAX_REWARD_RATE,
         "node_reward_fee_fraction": {"numerator": 0, "denominator": 100},
         "staking_periods_stored": _PERIODS_STORED,
         "staking_period": _MINUTES_A_DAY,
         "staking_reward_fee_fraction": {"numerator": 10, "denominator": 100},
         "staking_start_threshold": 25_000_000 * HBAR,
-        "staking_reward_rate": rewarded // HBAR * MOST_REWARD_RATE,
+        "staking_reward_rate": rewarded // HBAR * MAX_REWARD_RATE,
         "reserved_staking_rewards": reserved,
         "unreserved_staking_reward_balance": held - reserved,
         "reward_balance_threshold": 85_000_000 * HBAR,
         "max_stake_rewarded": 6_500_000_000 * HBAR,
-        "max_total_reward": MOST_REWARD_RATE * 6_500_000_000,
+        "max_total_reward": MAX_REWARD_RATE * 6_500_000_000,
     }
     envelope = {"memo": "End of staking period calculation record"}
     network.submit("node_stake_update", body, payer=SYSTEM_ADMIN, envelope=envelope, fee=0)

@@ -15,7 +15,7 @@ FREEZE_ONLY, PREPARE_UPGRADE, FREEZE_UPGRADE, FREEZE_ABORT, TELEMETRY_UPGRADE = 
 
 _HOUR = 3_600 * NANOS_PER_SECOND
 _FIRST_NODE_ACCOUNT = 3
-_MOST_DELETED = 6
+_MAX_DELETED = 6
 
 
 def draw(network: Network) -> None:
@@ -85,7 +85,7 @@ def _upload(network: Network) -> None:
 
 def delete_file(network: Network) -> None:
     living = [number for number, file in network.world.files.items() if number > 1_000 and not file.deleted]
-    require(len(network.world.system.deleted_files) < _MOST_DELETED)
+    require(len(network.world.system.deleted_files) < _MAX_DELETED)
     number = network.pick(living)
     network.world.files[number].deleted = True
     network.world.system.deleted_files.append(number)

@@ -16,7 +16,7 @@ from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
 from mirror.demo.world.messages import ALL_SERIALS, KEY_FIELDS, association, custom_fee, serials, units
 from mirror.demo.world.tokens import Token
 
-_FEWEST_LIVING = 10
+_MIN_LIVING = 10
 _SERIES = ("new", "Series A", "Series B", "limited", "classic", "2025")
 _MEMOS = ("", "Reviewed", "See our site for terms", "Edition {}")
 # The other keys stay: the statuses of relationships depend on them.
@@ -142,7 +142,7 @@ def _set_paused(network: Network, *, paused: bool) -> None:
 def delete(network: Network) -> None:
     """Delete a token. Its holders can still dissociate from it."""
     token = traders.token(network, lambda token: deletable(token) and not token.paused)
-    require(len(list(network.world.tokens.living())) > _FEWEST_LIVING)
+    require(len(list(network.world.tokens.living())) > _MIN_LIVING)
     token.deleted, token.modified = True, network.now
     network.submit("tokenDeletion", {"token": token.number}, payer=token.treasury)
 

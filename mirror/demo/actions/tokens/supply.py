@@ -14,17 +14,17 @@ from mirror.demo.world.tokens import Relationship, Serial, Token
 
 FIRST_TOKENS = len(RECIPES)
 YEAR = 31_536_000  # seconds
-_MOST_LIVING, _MOST_LASTING = 48, 16
-_MOST_SERIALS = 250
-_MOST_AT_ONCE = 5
-_MOST_SUPPLY = 2**62
+_MAX_LIVING, _MAX_LASTING = 48, 16
+_MAX_SERIALS = 250
+_MAX_AT_ONCE = 5
+_MAX_SUPPLY = 2**62
 
 
 # ISSUING
 def create(network: Network) -> None:
     """Issue a token, whose supply the treasury holds at first."""
     treasury = traders.trader(network)
-    require(sum(1 for _ in network.world.tokens.living()) < _MOST_LIVING)
+    require(sum(1 for _ in network.world.tokens.living()) < _MAX_LIVING)
     at, number = network.now, network.new_number()
     created = _new_token(network, number, treasury)
     network.world.tokens.issued[number] = created
@@ -79,7 +79,7 @@ def _lasts(recipe: Recipe) -> bool:
 def may_last(network: Network) -> bool:
     """Return whether there is room for one more token that is never deleted."""
     lasting = sum(not deletable(token) for token in network.world.tokens.living())
-    return lasting < _MOST_LASTING
+    return lasting < _MAX_LASTING
 
 
 def deletable(token: Token) -> bool:
@@ -106,15 +106,15 @@ def mint(network: Network) -> None:
     amount = max(1, token.initial_supply // network.choose.randrange(5, 200))
     refusal = refusal_to_mint(token, amount)
     network.give_up_if(refusal)
-    require(token.supply + amount <= _MOST_SUPPLY)
+    require(token.supply + amount <= _MAX_SUPPLY)
     _mint(network, token, amount, refusal, {"amount": amount})
 
 
 def mint_serials(network: Network) -> None:
     token = traders.token(
-        network, lambda token: not token.fungible and token.supply_key and len(token.serials) < _MOST_SERIALS
+        network, lambda token: not token.fungible and token.supply_key and len(token.serials) < _MAX_SERIALS
     )
-    amount, last = network.choose.randint(1, _MOST_AT_ONCE), len(token.serials)
+    amount, last = network.choose.randint(1, _MAX_AT_ONCE), len(token.serials)
     refusal = refusal_to_mint(token, amount)
     network.give_up_if(refusal)
     numbers = range(last + 1, last + amount + 1)

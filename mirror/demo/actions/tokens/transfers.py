@@ -15,8 +15,8 @@ from mirror.demo.world.tokens import AirdropKey, FractionalFee, RoyaltyFee, Toke
 
 _AMONG_HOLDERS = 0.75
 _MEMOS = ("", "", "Thanks!", "For last week", "Order {}", "Refund {}", "Share {}")
-_MOST_RECEIVERS = 4
-_MOST_PENDING = 40
+_MAX_RECEIVERS = 4
+_MAX_PENDING = 40
 
 
 def send(network: Network) -> None:
@@ -154,7 +154,7 @@ def change_metadata(network: Network) -> None:
 def airdrop(network: Network) -> None:
     """Airdrop a token: a receiver who is not associated and has no room for it may claim it later."""
     tokens = network.world.tokens
-    if len(tokens.pending()) >= _MOST_PENDING:
+    if len(tokens.pending()) >= _MAX_PENDING:
         try:
             claim(network)
         except NotPossible:
@@ -167,7 +167,7 @@ def airdrop(network: Network) -> None:
     require(not token.fees or sender == token.treasury)
     receivers = dict.fromkeys(
         traders.find_trader(network, other_than=(sender,))
-        for _ in range(network.choose.randint(1, _MOST_RECEIVERS))
+        for _ in range(network.choose.randint(1, _MAX_RECEIVERS))
     )
     shares = _shares(network, token, sender, [number for number in receivers if number is not None])
     requested, moved, waiting = Transfers(network), Transfers(network), []

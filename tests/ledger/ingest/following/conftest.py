@@ -15,7 +15,7 @@ Settings = Callable[..., None]
 @pytest.fixture(autouse=True)
 def _without_pauses(settings_of: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings_of({"importer.downloader.record.frequency": 0.02})
-    monkeypatch.setattr(following, "LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(following, "MAX_PAUSE", 0.1)
 
 
 @pytest.fixture

@@ -99,7 +99,7 @@ def test_a_block_that_can_not_be_read_in_time_is_not_waited_for(kept, block):
     # Others keep every thread that reads.
     with ExitStack() as others:
         others.callback(others_done.set)
-        for _ in range(fetching.MOST_DOWNLOADS):
+        for _ in range(fetching.MAX_DOWNLOADS):
             fetching._pool().submit(others_done.wait)
         with pytest.raises(NotFetched, match="Block 7 could not be read in time"):
             blocks.found(file, time.monotonic())
@@ -111,7 +111,7 @@ def test_an_answer_does_not_have_any_number_of_bytes_before_a_transaction(kept, 
     made, times = block
     change("bytes", made.data)
     url = f"/api/v1/transactions/0.0.{PAYER}-1769999999-000004000/stateproof"
-    monkeypatch.setattr("ledger.api.state_proofs._MOST_BEFORE", 20)
+    monkeypatch.setattr("ledger.api.state_proofs._MAX_BEFORE", 20)
 
     answer = api.get(url)
 

@@ -22,7 +22,7 @@ AT = START + 5 * SECOND + 7
 TRANSACTION = "/admin/ledger/transaction/1700000005.000000007/"
 ENTITY, TOKEN = "/admin/ledger/entity/0.0.1234/", "/admin/tokens/token/0.0.5005/"
 BLOCK = "/admin/ledger/recordfile/1700000006.000000000/"
-MOST_STATEMENTS = 16
+MAX_STATEMENTS = 16
 
 TEXTS = [
     ("0.0.1234", ENTITY),
@@ -79,7 +79,7 @@ def test_a_thing_is_found_by_an_index_in_few_statements(text: str, link: str, pa
         assert link in links(pages, text)
 
     of_tables = [query["sql"] for query in queries if "auth_user" not in query["sql"]]
-    assert len(of_tables) <= MOST_STATEMENTS
+    assert len(of_tables) <= MAX_STATEMENTS
     with connection.cursor() as cursor:
         cursor.execute("set local enable_seqscan = off")
         for statement in of_tables:

@@ -32,7 +32,7 @@ def live(tmp_path: Path, ledger_tables: None) -> Live:
     publisher = Publisher(tmp_path, nodes())
     for network, block in History(blocks=2, tps=5, seed=1).play(nodes()):
         publisher.publish(network, block)
-    blocks.go_over(publisher, network)
+    blocks.switch_to_blocks(publisher, network)
     return publisher, network
 
 

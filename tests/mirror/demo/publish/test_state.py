@@ -20,7 +20,7 @@ def test_state_version_covers_modules_of_its_objects(tmp_path):
     publisher, found = Publisher(tmp_path, NODES), set[Path]()
     for network, block in History(blocks=1, tps=5, seed=1).play(NODES):
         publisher.publish(network, block)
-    blocks.go_over(publisher, network)
+    blocks.switch_to_blocks(publisher, network)
     publisher.publish(network, next_block(network, 5))
 
     class Finding(pickle.Unpickler):

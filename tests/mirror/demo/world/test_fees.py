@@ -10,7 +10,7 @@ from mirror.core.values.hapi.messages import ExchangeRateSet
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.fees import EXCHANGE_RATES
 from mirror.demo.world.world import World
-from network.fees.high_volume import MOST_BUSY
+from network.fees.high_volume import MAX_UTILIZATION
 from network.queries import simple_fees
 from tests.api import Api
 from tests.ledger.ingest.load import load
@@ -85,7 +85,7 @@ def test_a_high_volume_costs_a_multiple_that_clients_estimate(history):
     for item in dear:
         charged = item.record.transactionFee
         # The busier the network is, the more it asks.
-        busy = bisect_left(range(MOST_BUSY), charged, key=lambda each: client.estimate(item, each)[0])
+        busy = bisect_left(range(MAX_UTILIZATION), charged, key=lambda each: client.estimate(item, each)[0])
         times = item.record.high_volume_pricing_multiplier
         assert client.estimate(item, busy) == (charged, times // 1000)
         assert times >= 4000

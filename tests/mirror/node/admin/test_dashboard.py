@@ -19,7 +19,7 @@ from tests.mirror.node.health.test_status import PROBLEM, loader
 
 pytestmark = pytest.mark.django_db
 
-MOST_STATEMENTS = 3
+MAX_STATEMENTS = 3
 HOUR = 3600 * SECOND
 
 
@@ -124,7 +124,7 @@ def test_charts_take_few_statements(build: Build) -> None:
     with CaptureQueriesContext(connection) as queries:
         list(dashboard.charts(now))
 
-    assert len(queries) <= MOST_STATEMENTS
+    assert len(queries) <= MAX_STATEMENTS
     assert all(" limit " in query["sql"].lower() for query in queries)
 
 

@@ -97,7 +97,7 @@ def test_files_of_the_live_demo_network_are_repaired_from_its_folder(place, tmp_
     publisher = Publisher(tmp_path / "demo", nodes())
     for network, block in History(blocks=2, tps=3, seed=5).play(nodes()):
         publisher.publish(network, block)
-    live_blocks.go_over(publisher, network)
+    live_blocks.switch_to_blocks(publisher, network)
     publisher.publish(network, next_block(network, 3))
     place.write_text("no folder")
     Pipeline(trust=Trust(first_book())).run(publisher.all_published())
@@ -248,7 +248,7 @@ def test_record_file_with_too_few_signatures_stays_missing(place, tmp_path):
 
 
 def test_files_without_a_copy_delay_no_others(place, tmp_path, monkeypatch):
-    monkeypatch.setattr(repair, "_MOST_AT_ONCE", 2)
+    monkeypatch.setattr(repair, "_MAX_AT_ONCE", 2)
     network = Network(tmp_path / "source")
     network.happen(3)
     place.write_text("no folder")
@@ -377,7 +377,7 @@ def test_status_counts_missing_files_up_to_a_limit(place, settings_of, monkeypat
     note([(end, f"file {end}") for end in (3, 1, 2)])
     found = status.read().archive_failure
     assert (found.files, found.first) == (3, "file 1")
-    monkeypatch.setattr(facts, "MOST_COUNTED", 2)
+    monkeypatch.setattr(facts, "MAX_COUNTED", 2)
     assert status.read().archive_failure.sentence(0).startswith("More than 2 files are missing")
 
     settings_of(

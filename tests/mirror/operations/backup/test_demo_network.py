@@ -38,7 +38,7 @@ def test_demo_network_goes_on_where_a_backup_has_left_it(
     for network, block in History(blocks=4, tps=3, seed=5).play(nodes()):
         publisher.publish(network, block)
     if writes_blocks:
-        blocks.go_over(publisher, network)
+        blocks.switch_to_blocks(publisher, network)
     last = publisher.publish(network, next_block(network, 3))
     state = (run.folder() / "network.state").read_bytes()
     # A block that is published after the state was read, here: whose state was not.

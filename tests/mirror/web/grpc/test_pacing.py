@@ -27,4 +27,4 @@ def test_an_iteration_sends_a_limited_number_of_messages_in_order() -> None:
     assert [number for iteration in sent for number in iteration] == [
         number for number in range(90) if number != 40
     ]
-    assert max(map(len, sent)) == pacing._MOST_MESSAGES
+    assert max(map(len, sent)) == pacing._MAX_MESSAGES

@@ -11,7 +11,7 @@ from mirror.web.pages import markdown
 from mirror.web.pages.documentation import FOLDER, INDEX
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != INDEX)
-LARGEST_BYTES = 200_000
+MAX_BYTES = 200_000
 
 
 def read(client, path: str) -> str:
@@ -33,7 +33,7 @@ def test_the_index_lists_every_page_once(client) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_link_of_a_page_leads_to_a_page_and_to_a_heading_of_it(client, name: str) -> None:
     page = read(client, f"/docs/{name}")
-    assert len(page) < LARGEST_BYTES
+    assert len(page) < MAX_BYTES
     for target in set(re.findall(r'href="(/docs/[^"]*|#[^"]*)"', page)):
         path, _, heading = target.partition("#")
         assert not heading or f'id="{heading}"' in (read(client, path) if path else page), target

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from mirror.web.requests.bodies import MOST_READERS
+from mirror.web.requests.bodies import MAX_READERS
 from tests.web3sim.rows import hex_address
 from tests.web3sim.serving import FEW, MUCH, ServingNode, serving_node
 
@@ -94,7 +94,7 @@ def test_others_are_answered_while_many_bodies_do_not_come(node, stalled):
     # The others can only be answered if those that stall are passed over.
     node.start(SVC_MIRROR_WEB_WORKERS="1", SVC_MIRROR_WEB_THREADS="2", SVC_MIRROR_WEB_BODYTIMEOUT="1h")
     assert node.call(FEW) == 200
-    clients = stalled(MOST_READERS - 1)
+    clients = stalled(MAX_READERS - 1)
 
     assert [node.ask(f"blocks?limit={number}") for number in range(1, 6)] == [200] * 5
     assert [node.call(FEW) for _ in range(5)] == [200] * 5
@@ -110,7 +110,7 @@ def test_others_are_answered_while_many_bodies_do_not_come(node, stalled):
 
 def test_bodies_beyond_those_that_may_be_waited_for_are_refused_and_the_rest_goes_on(node, stalled):
     node.start(SVC_MIRROR_WEB_WORKERS="1", SVC_MIRROR_WEB_THREADS="2", SVC_MIRROR_WEB_BODYTIMEOUT="1h")
-    stalled(MOST_READERS + 40)
+    stalled(MAX_READERS + 40)
 
     node.wait_for(lambda: node.call(FEW) == 503)
     assert [node.ask(f"blocks?limit={number}") for number in range(1, 6)] == [200] * 5

@@ -15,7 +15,7 @@ from tests.web3sim.system_contracts.ingested.test_callers import by_contract, ta
 from web3sim.engine.interface import Status
 
 # Those that functions name most.
-_MOST_USED = frozenset(
+_MAX_USED = frozenset(
     (
         *(9, 15, 44, 165, 167, 176, 178, 180, 184, 194, 201, 225, 226),
         *(236, 237, 265, 282, 292, 293, 300, 301),
@@ -74,7 +74,7 @@ def test_every_refusal_has_its_code() -> None:
 
 
 def test_the_codes_that_are_used_most_are_among_them() -> None:
-    assert {NAMES[code] for code in _MOST_USED} <= {refusal.code for refusal in _REFUSALS}
+    assert {NAMES[code] for code in _MAX_USED} <= {refusal.code for refusal in _REFUSALS}
 
 
 def _code_without(case: Case) -> str:

@@ -18,7 +18,7 @@ from web3sim.state.proxy_code import ACCOUNT_SERVICE, SCHEDULE_SERVICE, TOKEN_SE
 from web3sim.system_contracts.contracts import SERVICES, NetworkContracts
 from web3sim.system_contracts.functions import Function
 
-MOST_STEPS = 20
+MAX_STEPS = 20
 _OWN_GAS = 10**6
 # More than a token creation costs.
 _FEE = 3 * 10**9
@@ -77,7 +77,7 @@ _WRITING = tuple(each for each in FUNCTIONS if each.function.writes)
 
 def random_frame(random: Random) -> Frame:
     """The outermost contract, which does not revert, so that what it has changed can be looked at."""
-    return Frame(random.choice(CONTRACTS), "CALL", False, _steps(random, random.randint(1, MOST_STEPS), 0))
+    return Frame(random.choice(CONTRACTS), "CALL", False, _steps(random, random.randint(1, MAX_STEPS), 0))
 
 
 def _steps(random: Random, number: int, depth: int) -> tuple[Step | Frame, ...]:

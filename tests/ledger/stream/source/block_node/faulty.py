@@ -15,7 +15,7 @@ from typing import Any
 import grpc
 
 from ledger.stream.block.items import read_items
-from ledger.stream.source.block_node.answers import WITHOUT_END
+from ledger.stream.source.block_node.answers import UNBOUNDED
 from ledger.stream.source.block_node.api_pb2 import (
     BlockEnd,
     BlockItemSet,
@@ -151,9 +151,9 @@ class FaultyNode:
         elif fault is Fault.STATUS_FAILS:
             context.abort(grpc.StatusCode.INTERNAL, "a fault")
         elif fault is Fault.STATUS_EMPTY:
-            first = last = WITHOUT_END
+            first = last = UNBOUNDED
         elif fault is Fault.STATUS_LIES:
-            first, last = 0, WITHOUT_END
+            first, last = 0, UNBOUNDED
         return ServerStatusResponse(first_available_block=first, last_available_block=last)
 
     def subscribe(self, request: Any, context: Any) -> Iterator[bytes]:
@@ -276,7 +276,7 @@ class FaultyNode:
                 yield from _whole(wrong, items_of(self._blocks[wrong]))
                 return
             case Fault.OTHER_END:
-                yield from _whole(number + self._choose.choice([-1, 1, 1000]) & WITHOUT_END, items)
+                yield from _whole(number + self._choose.choice([-1, 1, 1000]) & UNBOUNDED, items)
                 return
             case Fault.OTHER_NUMBER:
                 header = BlockItem.FromString(items[0])
