@@ -8,13 +8,8 @@ from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi.transaction_types import name
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
-# The types of what transactions delete.
-_DELETED = {
-    "CONSENSUSDELETETOPIC": "TOPIC",
-    "FILEDELETE": "FILE",
-    "SCHEDULEDELETE": "SCHEDULE",
-    "TOKENDELETION": "TOKEN",
-}
+# The types of what transactions delete; tokens are with their handlers.
+_DELETED = {"CONSENSUSDELETETOPIC": "TOPIC", "FILEDELETE": "FILE", "SCHEDULEDELETE": "SCHEDULE"}
 
 
 @names_entity("FREEZE")

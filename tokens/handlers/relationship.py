@@ -38,10 +38,10 @@ names_entities(entity_id.of_account, **{kind: f"body.{field}.account" for kind, 
 
 @handles("TOKENASSOCIATE", "TOKENDISSOCIATE")
 def token_association(item: RecordItem, batch: Batch) -> None:
-    """Associate an account with tokens, or end that; each relationship starts anew, with the token's own
-    statuses. What an account held of a deleted or expired token goes by transfer.
+    """Associate an account with tokens, by the statuses of each token, or dissociate it.
 
-    Source: body.tokenAssociate, tokenDissociate. Rows: token_account version per token.
+    What it held of a deleted or expired token goes by transfer. Source: body.tokenAssociate, tokenDissociate.
+    Rows: token_account version per token.
     """
     if not batch.persist.tokens or not item.entity_id:
         return

@@ -36,8 +36,7 @@ def token_mint(item: RecordItem, batch: Batch) -> None:
 
 @handles("TOKENBURN", "TOKENWIPE")
 def token_burn(item: RecordItem, batch: Batch) -> None:
-    """Lower a token's supply, from the treasury or by a wipe from any account; of a non-fungible token also
-    delete the serials.
+    """Burn units or serials of the treasury, or wipe them from an account; the supply falls.
 
     Source: body.tokenBurn, tokenWipe, receipt.newTotalSupply.
     Rows: token supply, silently; nft version per serial.

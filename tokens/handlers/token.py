@@ -167,6 +167,12 @@ def token_update(item: RecordItem, batch: Batch) -> None:
         batch.upsert(Token, since=item.consensus_timestamp, token_id=item.entity_id, **columns)
 
 
+@handles("TOKENDELETION")
+def token_delete(item: RecordItem, batch: Batch) -> None:
+    """Delete a token; its row in token stays. Rows: entity version."""
+    batch.change_entity(item, id=item.entity_id, type="TOKEN", deleted=True)
+
+
 @handles("TOKENPAUSE", "TOKENUNPAUSE")
 def token_pause(item: RecordItem, batch: Batch) -> None:
     """Pause or unpause a token. Source: body.token_pause, token_unpause. Rows: token version."""
