@@ -1,12 +1,13 @@
 """Allowances and pending airdrops in the API."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
 from mirror.demo.world.world import World
 from tests.e2e.forms import entity, since
 from tests.e2e.rest import Rest, same
+from tests.ledger.ingest.load import stored
 
 
 def check(rest: Rest, world: World, choose: Random) -> None:
@@ -48,6 +49,30 @@ def check(rest: Rest, world: World, choose: Random) -> None:
         same(found, sent.get(account, []), path, "outstanding airdrops")
         found = rest.all(f"{path}/airdrops/pending", "airdrops")
         same(found, pending.get(account, []), path, "pending airdrops")
+    _check_tables(world)
+
+
+def _check_tables(world: World) -> None:
+    """Compare what is spent, revoked, claimed or cancelled too, which no endpoint shows."""
+    tokens, token = world.tokens, "owner, spender, token_id"
+    airdrop = "sender_account_id, receiver_account_id, token_id, serial_number"
+    known: tuple[tuple[str, str, Mapping[Any, Any], str], ...] = (
+        (
+            "crypto_allowance",
+            "owner, spender, amount, amount_granted",
+            tokens.hbar_allowances,
+            "amount granted",
+        ),
+        ("token_allowance", f"{token}, amount, amount_granted", tokens.token_allowances, "amount granted"),
+        ("nft_allowance", f"{token}, approved_for_all", tokens.nft_allowances, "approved"),
+        ("token_airdrop", f"{airdrop}, amount, state", tokens.airdrops, "amount state"),
+    )
+    for table, columns, rows, fields in known:
+        expected = [
+            (*key, *(getattr(one, name) for name in fields.split()), f"[{one.since},)")
+            for key, one in sorted(rows.items())
+        ]
+        same(stored(table, f"{columns}, timestamp_range"), expected, table)
 
 
 def _grouped(rows: Iterable[tuple[int, Any, dict[str, Any]]]) -> dict[int, list[dict[str, Any]]]:

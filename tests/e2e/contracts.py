@@ -8,6 +8,7 @@ from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_SECOND, at, entity, hexed, key
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest, same
+from tests.ledger.ingest.load import stored
 
 
 def check(rest: Rest, world: World, choose: Random) -> None:
@@ -16,6 +17,8 @@ def check(rest: Rest, world: World, choose: Random) -> None:
     for row in found:
         assert row.pop("timestamp")["to"] is None
     same(found, [record(world, one) for one in deployed], "/contracts")
+    # The endpoint shows the file of a contract that was made from one.
+    same(stored("contract", "id, initcode"), [(one.number, one.initcode) for one in deployed], "contract")
     for contract in deployed:
         path = f"contracts/{any_id(world, contract, choose)}"
         shown = rest.get(f"contracts/0.0.{contract.number}")

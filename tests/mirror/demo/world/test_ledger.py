@@ -1,8 +1,9 @@
-"""The loaded tables hold what the API does not show of the simulated network; tests/e2e compares the rest."""
+"""Loaded tables hold what the API does not show, and what long pauses change; tests/e2e compares the rest."""
 
 import pytest
 
 from mirror.core.values import timestamp
+from mirror.core.values.hapi.messages import SignaturePair
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.demo.actions.network import genesis
@@ -13,13 +14,18 @@ from mirror.demo.world.system import Freeze
 from tests.ledger.ingest.load import load, stored
 from tests.mirror.demo.lives import HOUR, items, life, rows
 
+SIGNATURES = {field.name: field.number for field in SignaturePair.DESCRIPTOR.fields}
 ADDRESS_BOOKS = (101, 102)
 
 
-def balances_match(network: Network) -> None:
-    balances: dict[int, int] = dict(stored("entity", "id, balance", "type = 'ACCOUNT'"))
-    assert balances == {number: one.balance for number, one in network.world.accounts.items()}
-    assert sum(balances.values()) == genesis.SUPPLY
+def accounts_match(network: Network) -> None:
+    columns = "id, balance, staked_node_id, stake_period_start, decline_reward"
+    found = stored("entity", columns, "type = 'ACCOUNT'")
+    known = rows(
+        network.world.accounts.values(), "number balance staked_node_id stake_period_start decline_reward"
+    )
+    assert found == [tuple(-1 if value is None else value for value in row) for row in sorted(known)]
+    assert sum(row[1] for row in found) == genesis.SUPPLY
 
 
 def files_match(network: Network) -> None:
@@ -33,6 +39,20 @@ def files_match(network: Network) -> None:
         (change.consensus_timestamp, one.number, NUMBERS[change.kind], change.contents)
         for one in found
         for change in one.changes
+    )
+
+
+def schedules_match(network: Network) -> None:
+    found = sorted(network.world.schedules.values(), key=lambda one: one.number)
+    columns = """schedule_id, consensus_timestamp, creator_account_id, payer_account_id, transaction_body,
+        executed_timestamp, expiration_time, wait_for_expiry, deleted, memo, key"""
+    fields = "number created creator payer scheduled executed expiration waits deleted memo admin_key"
+    assert stored("schedule join entity on id = schedule_id", columns) == rows(found, fields)
+    columns = "entity_id, consensus_timestamp, public_key_prefix, signature, type"
+    assert stored("transaction_signature", columns) == sorted(
+        (one.number, each.consensus_timestamp, each.prefix, each.signature, SIGNATURES[each.kind])
+        for one in found
+        for each in one.signatures
     )
 
 
@@ -96,12 +116,12 @@ def staking_matches(network: Network) -> None:
 
 @pytest.mark.usefixtures("ledger_tables")
 @pytest.mark.parametrize("seed", range(2))
-def test_the_tables_match_the_network(seed: int) -> None:
+def test_balances_files_and_stakes_match_a_network_that_pauses_for_hours(seed: int) -> None:
     network, blocks = life(seed, blocks=40, transactions=20, pause=2 * HOUR)
 
     load(*blocks)
 
-    balances_match(network)
+    accounts_match(network)
     files_match(network)
     staking_matches(network)
     system_matches(network)
@@ -110,14 +130,15 @@ def test_the_tables_match_the_network(seed: int) -> None:
 
 @pytest.mark.usefixtures("ledger_tables")
 @pytest.mark.parametrize(("days", "updates"), [(3, 11), (100, 29)])
-def test_the_tables_match_a_network_that_pauses_for_days(days: int, updates: int) -> None:
+def test_schedules_and_stakes_match_a_network_that_pauses_for_days(days: int, updates: int) -> None:
     network, blocks = life(seed=3, blocks=6, transactions=80, pause=days * 24 * HOUR)
 
     load(*blocks)
 
     assert len(network.world.staking.updates) == updates
-    balances_match(network)
+    accounts_match(network)
     files_match(network)
+    schedules_match(network)
     staking_matches(network)
     system_matches(network)
 

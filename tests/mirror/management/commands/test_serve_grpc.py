@@ -20,7 +20,7 @@ from mirror.core.values.hapi import messages as hapi
 from mirror.node.postgres.cluster import DATABASE
 from mirror.node.postgres.installation import PORT
 from tests.mirror.web.grpc.serving import GET_NODES, Client, Stream
-from tests.node import Node, free_port
+from tests.node import ROOT, Node, free_port
 from tests.waiting import wait_until
 
 AWAY = ("UNAVAILABLE", "Error querying the data source. Please retry later")
@@ -217,7 +217,7 @@ def test_programs_of_the_page_print_the_messages_of_a_topic(
         opened.execute(TOPIC)
         for number in (1, 2):
             opened.execute(MESSAGE, (number, number, f"message {number}".encode()))
-    page = Path("mirror/docs/grpc.md").read_text()
+    page = (ROOT / "mirror/docs/grpc.md").read_text()
     (indented,) = re.findall(rf"^{language} \(`.*`\):\n\n((?:    .*\n|\n)+)", page, re.M)
     file, around, command = PROGRAMS[language]
     program = around % textwrap.dedent(indented)

@@ -2,20 +2,26 @@
 
 import pytest
 
-from mirror.core.values.hapi.messages import ContractID, Key
-from mirror.core.values.hapi.result_codes import NAMES
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import long_zero
+from tests.web3sim.system_contracts.token_service.moving import (
+    ALICE,
+    BOB,
+    CALLER,
+    CAROL,
+    CONTRACT,
+    DAVE,
+    FRANK,
+    KEY,
+    OTHER_CONTRACT,
+    TREASURY,
+    contract_key,
+)
 from web3sim.state.tables.rows import AirdropKey
 
-TREASURY, ALICE, BOB, CAROL, DAVE, FRANK, COLLECTOR = 1001, 2001, 2002, 2003, 2004, 2006, 2010
-CALLER, CONTRACT, OTHER_CONTRACT = 2009, 5001, 5002
+COLLECTOR = 2010
 TOKEN, UNIQUE, PAUSED, KNOWN, ROYAL = 3001, 3002, 3003, 3004, 3005
-PEOPLE = Key(ed25519=bytes(range(32)))
-KEY = PEOPLE.SerializeToString()
-CODES = {name: number for number, name in NAMES.items()}
 HBARS = 10**10
-NEW_ADDRESS = bytes.fromhex("830621be5815d8a1cd6f2a96d18013c6ad61c737")
 
 AIRDROP, CANCEL, CLAIM = (
     "airdropTokens(TokenTransferListV2[])",
@@ -25,20 +31,15 @@ AIRDROP, CANCEL, CLAIM = (
 REJECT = "rejectTokens(address,address[],NftID[])"
 
 
-def contract_key(number):
-    return Key(contractID=ContractID(contractNum=number))
-
-
 @pytest.fixture
 def ledger(build):
     for number in (TREASURY, ALICE, BOB, CAROL, COLLECTOR):
         build.entity(number, key=KEY, balance=1000)
     build.entity(CALLER, key=KEY, balance=HBARS)
     build.entity(DAVE, max_automatic_token_associations=-1)
-    other = contract_key(OTHER_CONTRACT).SerializeToString()
-    build.entity(FRANK, key=other, receiver_sig_required=True)
+    build.entity(FRANK, key=contract_key(OTHER_CONTRACT), receiver_sig_required=True)
     for number in (CONTRACT, OTHER_CONTRACT):
-        contract(build, number, b"", key=contract_key(number).SerializeToString(), balance=HBARS)
+        contract(build, number, b"", key=contract_key(number), balance=HBARS)
     for number in (TOKEN, UNIQUE, PAUSED, KNOWN, ROYAL):
         build.entity(number, type="TOKEN")
     build.token(TOKEN, total_supply=100)
@@ -74,9 +75,6 @@ def pending(sender, receiver, token, serial_number=0):
 
 def waiting(calls, sender, receiver, token, serial_number=0):
     return calls.overlay.pending_airdrop(AirdropKey(sender, receiver, token, serial_number))
-
-
-# AIRDROP
 
 
 def fee(**columns):

@@ -8,7 +8,7 @@ from mirror.core.values.hapi.messages import ContractID, Key, KeyList, Threshold
 from tests.build import START, insert, time_range
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import at, current, long_zero
-from tests.web3sim.system_contracts.calls import SERVICE, run, words
+from tests.web3sim.system_contracts.calls import CODES, SERVICE, run, words
 from tests.web3sim.system_contracts.simulation import (
     Simulation,
     Step,
@@ -19,29 +19,16 @@ from tests.web3sim.system_contracts.simulation import (
 )
 from tests.web3sim.system_contracts.token_service.airdrops import (
     AIRDROP,
-    ALICE,
-    BOB,
-    CALLER,
     CANCEL,
-    CAROL,
     CLAIM,
-    CODES,
     COLLECTOR,
-    CONTRACT,
-    DAVE,
-    FRANK,
     HBARS,
     KNOWN,
-    NEW_ADDRESS,
-    OTHER_CONTRACT,
     PAUSED,
-    PEOPLE,
     REJECT,
     ROYAL,
     TOKEN,
-    TREASURY,
     UNIQUE,
-    contract_key,
     fee,
     ledger,
     pending,
@@ -49,12 +36,28 @@ from tests.web3sim.system_contracts.token_service.airdrops import (
     units,
     waiting,
 )
+from tests.web3sim.system_contracts.token_service.moving import (
+    ALICE,
+    BOB,
+    CALLER,
+    CAROL,
+    CONTRACT,
+    DAVE,
+    FRANK,
+    KEY,
+    NEW_ADDRESS,
+    OTHER_CONTRACT,
+    TREASURY,
+    contract_key,
+)
 from web3sim.engine.interface import Status
 from web3sim.operations.prices import WITHOUT_FILES
 from web3sim.state import cache
 from web3sim.state.tables.rows import AirdropKey
 
 __all__ = ["ledger"]
+
+PEOPLE = Key.FromString(KEY)
 
 
 @pytest.mark.parametrize("state_of", [current, lambda: at(START + 100)], ids=["now", "then"])
@@ -194,7 +197,7 @@ def test_the_caller_pays_for_what_waits_and_for_new_associations(ledger):
 @pytest.mark.parametrize(
     ("key", "code"),
     [
-        (contract_key(OTHER_CONTRACT), "SUCCESS"),
+        (Key.FromString(contract_key(OTHER_CONTRACT)), "SUCCESS"),
         (Key(ECDSA_secp256k1=bytes(33)), "SUCCESS"),
         (Key(delegatable_contract_id=ContractID(contractNum=OTHER_CONTRACT)), "NOT_SUPPORTED"),
         (Key(RSA_3072=b"1"), "NOT_SUPPORTED"),
@@ -300,7 +303,7 @@ def test_claims_and_cancellations_are_refused(offers, signature, ids, code):
 
 def test_whoever_calls_claims_for_the_receiver(ledger):
     calls = Simulation(sender=OTHER_CONTRACT)
-    ledger.entity(4001, key=contract_key(CONTRACT).SerializeToString())
+    ledger.entity(4001, key=contract_key(CONTRACT))
     assert calls.code(AIRDROP, [units(TOKEN, (OTHER_CONTRACT, -5), (4001, 5))]) == "SUCCESS"
     assert calls.code(CLAIM, [pending(OTHER_CONTRACT, 4001, TOKEN)]) == "SUCCESS"
 

@@ -4,22 +4,9 @@ import pytest
 
 from tests.web3sim.state.states import long_zero
 from tests.web3sim.system_contracts.calls import words
-from tests.web3sim.system_contracts.simulation import (
-    Simulation,
-)
-from tests.web3sim.system_contracts.token_service.airdrops import (
-    ALICE,
-    BOB,
-    CAROL,
-    NEW_ADDRESS,
-    PAUSED,
-    REJECT,
-    TOKEN,
-    TREASURY,
-    UNIQUE,
-    fee,
-    ledger,
-)
+from tests.web3sim.system_contracts.simulation import Simulation
+from tests.web3sim.system_contracts.token_service.airdrops import PAUSED, REJECT, TOKEN, UNIQUE, fee, ledger
+from tests.web3sim.system_contracts.token_service.moving import ALICE, BOB, CAROL, NEW_ADDRESS, TREASURY
 
 __all__ = ["ledger"]
 
