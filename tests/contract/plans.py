@@ -23,6 +23,13 @@ def large_tables() -> set[str]:
         return {name for (name,) in cursor.fetchall()}
 
 
+def names() -> set[str]:
+    """The names of the statements prepared so far. Each EXPLAIN may push one of them out."""
+    with connection.cursor() as cursor:
+        cursor.execute("select name from pg_prepared_statements")
+        return {name for (name,) in cursor.fetchall()}
+
+
 def prepared(known: set[str]) -> Iterator[Statement]:
     """The statements prepared since `known` was last given here."""
     with connection.cursor() as cursor:
