@@ -35,7 +35,8 @@ def _check(rest: Rest, world: World, choose: Random) -> None:
         expected_of_one = record(world, account, balance_now(account, held.get(account.number, [])))
         same(found, expected_of_one | {"transactions": [], "links": {"next": None}}, path)
     unreleased = [one for one in accounts if one.number in _UNRELEASED]
-    released = supply(sum(one.balance for one in unreleased), max(map(balance_changed, unreleased)))
+    changed = max(one.balance_timestamp for one in unreleased)
+    released = supply(sum(one.balance for one in unreleased), changed)
     same(rest.get("network/supply"), released, "/network/supply")
 
 
@@ -132,7 +133,7 @@ def record(world: World, account: Account, balance: dict[str, Any]) -> dict[str,
 
 
 def balance_now(account: Account, held: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"balance": account.balance, "timestamp": at(balance_changed(account)), "tokens": held}
+    return {"balance": account.balance, "timestamp": at(account.balance_timestamp), "tokens": held}
 
 
 def holdings_now(account: Account, held: list[dict[str, Any]]) -> dict[str, Any]:
@@ -160,10 +161,6 @@ def supply(unreleased: int, time: int) -> dict[str, Any]:
         "timestamp": at(time),
         "total_supply": str(_TOTAL_SUPPLY),
     }
-
-
-def balance_changed(account: Account) -> int:
-    return max(account.created, account.balance_timestamp)
 
 
 def same_holdings(found: list[dict[str, Any]], expected: dict[int, int], *about: object) -> None:

@@ -136,7 +136,7 @@ class Life:
         full = previous is None or previous.at < month(now)
         accounts = {} if previous is None or full else dict(previous.accounts)
         for account in world.accounts.values():
-            changed = max(account.created, account.balance_timestamp) > changed_since
+            changed = account.balance_timestamp > changed_since
             if changed or (full and not account.deleted):
                 accounts[account.number] = account.balance
         tokens = {

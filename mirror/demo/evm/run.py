@@ -176,7 +176,10 @@ class Run:
     def _record_child(self, child: Contract, parent: Parent) -> None:
         network, number = self.network, child.number
         itself = network.world.accounts[number]
-        itself.created = itself.balance_timestamp = network.now
+        itself.created = network.now
+        # A balance that the call has moved has its time, before that of the contract.
+        if itself.balance_timestamp != parent.transaction.consensus_timestamp:
+            itself.balance_timestamp = network.now
         created = {
             "contractID": number,
             "bloom": NO_BLOOM,
