@@ -7,6 +7,7 @@ transfers since.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ledger.queries.versions_at import latest_version
 from mirror.core import config
 from mirror.core.values import entity_id
 from mirror.core.values.ethereum import created_address
@@ -71,18 +72,8 @@ class HistoricalTables(CurrentTables):
         """
 
     def version(self, table: str, columns: str, condition: str) -> str:
-        """A query for the version of a row at %(time)s, and `since` when it was valid.
-
-        Indexes: the primary key of the table; of its history the one that ends in lower(timestamp_range).
-        """
-        version = f"select {columns}, lower(timestamp_range) as since from"
-        valid = f"where {condition} and lower(timestamp_range) <= %(time)s"
-        return f"""
-            ({version} {table} {valid})
-            union all
-            ({version} {table}_history {valid} order by lower(timestamp_range) desc limit 1)
-            order by since desc limit 1
-        """
+        """A query for the version of a row at %(time)s, and `since` when it was valid."""
+        return latest_version(table, columns, f"where {condition} and lower(timestamp_range) <= %(time)s")
 
     def rows(self, table: str, columns: str, condition: str) -> str:
         return f"""
