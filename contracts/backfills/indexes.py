@@ -6,12 +6,11 @@ Older releases wrote the place of the transaction among all in the block, and th
 failed their checks. The rules are those of `handlers.positions`.
 """
 
-from django.db.backends.utils import CursorWrapper
-
 from contracts.backfills import transfers
 from contracts.handlers.positions import CONTRACT_TYPES
 from ledger.stream.record.item import HOOKS_NUM
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, Piece
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.result_codes import WRONG_NONCE
@@ -85,10 +84,10 @@ _RENUMBER = f"""
     select (select count(*) from renumbered_result) + (select count(*) from renumbered_log)"""
 
 
-def renumber(cursor: CursorWrapper, piece: Piece) -> int:
-    added = transfers.add(cursor, piece)
+def renumber(piece: Piece) -> int:
+    added = transfers.add(piece)
     shard, realm = config.value("common.shard"), config.value("common.realm")
-    cursor.execute(
+    renumbered = statements.value(
         _RENUMBER,
         piece._asdict()
         | {
@@ -97,7 +96,7 @@ def renumber(cursor: CursorWrapper, piece: Piece) -> int:
             "wrong_nonce": WRONG_NONCE,
         },
     )
-    return added + int(cursor.fetchone()[0])
+    return added + int(renumbered)
 
 
 POSITIONS = Backfill(
