@@ -8,7 +8,6 @@ from ledger.ingest.rows.persist import Persist
 from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, Piece, changed
-from mirror.core.values import entity_id
 
 TOKEN_SYSTEM_CONTRACT_NUM = 359
 
@@ -52,8 +51,7 @@ _MOVE = f"""
 
 
 def move(piece: Piece) -> int:
-    shard, realm = config.value("common.shard"), config.value("common.realm")
-    system_contract = entity_id.encode(shard, realm, TOKEN_SYSTEM_CONTRACT_NUM)
+    system_contract = config.own_id(TOKEN_SYSTEM_CONTRACT_NUM)
     statements.execute(_LOCK, piece._asdict() | {"system_contract": system_contract})
     return changed(_MOVE, piece, system_contract=system_contract)
 

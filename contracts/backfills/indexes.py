@@ -12,7 +12,6 @@ from ledger.stream.record.item import HOOKS_NUM
 from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, Piece
-from mirror.core.values import entity_id
 from mirror.core.values.hapi.result_codes import WRONG_NONCE
 
 # A transaction that no contract has caused: it has no parent with a result, and follows no call of a hook.
@@ -86,13 +85,12 @@ _RENUMBER = f"""
 
 def renumber(piece: Piece) -> int:
     added = transfers.add(piece)
-    shard, realm = config.value("common.shard"), config.value("common.realm")
     renumbered = statements.value(
         _RENUMBER,
         piece._asdict()
         | {
             "types": list(CONTRACT_TYPES),
-            "hooks": entity_id.encode(shard, realm, HOOKS_NUM),
+            "hooks": config.own_id(HOOKS_NUM),
             "wrong_nonce": WRONG_NONCE,
         },
     )

@@ -136,7 +136,7 @@ def add(piece: Piece) -> int:
         return 0
     major, minor, patch = NODE_LOGS_SINCE
     values = {
-        "hooks": entity_id.encode(config.value("common.shard"), config.value("common.realm"), HOOKS_NUM),
+        "hooks": config.own_id(HOOKS_NUM),
         "one_sided": list(ONE_SIDED),
         "major": major,
         "minor": minor,

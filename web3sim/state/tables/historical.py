@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from ledger.queries.versions_at import latest_version
 from mirror.core import config
-from mirror.core.values import entity_id
 from mirror.core.values.ethereum import created_address
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 from web3sim.engine.interface import Address
@@ -51,7 +50,7 @@ class HistoricalTables(CurrentTables):
     def __init__(self, time: int, reading: Reading) -> None:
         super().__init__(reading)
         self.time = self.at = time
-        treasury = entity_id.encode(config.value("common.shard"), config.value("common.realm"), _TREASURY_NUM)
+        treasury = config.own_id(_TREASURY_NUM)
         # The months stand in the text: PostgreSQL then plans, opens and locks their partitions alone.
         self.months = (
             f"consensus_timestamp >= {month_start(max(time - 2 * REACH, 0)):d} "
