@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ledger.queries.versions_at import latest_version
 from mirror.core import config
-from mirror.core.values.ethereum import created_address
+from mirror.core.values.ethereum import created_address, stripped
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 from web3sim.engine.interface import Address
 from web3sim.state.database import Reading
@@ -319,8 +319,3 @@ class HistoricalTables(CurrentTables):
             return False
         held = self.relationship(token, account_id)
         return token.treasury_account_id == account_id or (held is not None and held.balance > 0)
-
-
-def stripped(slot: int) -> bytes:
-    """Return a slot as changes name it: without leading zero bytes."""
-    return slot.to_bytes((slot.bit_length() + 7) // 8, "big")
