@@ -161,11 +161,8 @@ class ContractOfIdOrAddress(OfContract):
     def read(self, parameters: ContractParameters, contract: str) -> ContractWithCodeJson:
         name = read_contract(contract)
         versions = VersionRange.of(Bounds.of(parameters.timestamp)) if parameters.timestamp else None
-        row = queries.contract(
-            _WITH_CODE, name.evm_address if isinstance(name, ContractAddress) else name, versions
-        )
-        if row is None:
-            raise NotFound(detail=not_loaded.entity())
+        known = name.evm_address if isinstance(name, ContractAddress) else name
+        row = not_loaded.found(queries.contract(_WITH_CODE, known, versions))
         *members, file_id, created, initcode, runtime_bytecode = row
         return {
             **CONTRACT_RECORD.json(members),

@@ -45,8 +45,3 @@ def long_zero(encoded: int | None) -> str | None:
 def address(evm_address: bytes | None, encoded: int) -> str | None:
     """Return an entity's EVM address, or else its long-zero address; None for none."""
     return hexadecimal.text(evm_address) if evm_address else long_zero(encoded)
-
-
-def stripped(number: int) -> bytes:
-    """Return bytes without leading zeros, as topics and the slots of state changes are stored."""
-    return number.to_bytes((number.bit_length() + 7) // 8, "big")

@@ -26,6 +26,7 @@ from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ
 from mirror.core.rest.parameters.query_string import Texts
 from mirror.core.values import entity_id, timestamp
+from mirror.core.values.ethereum import stripped
 from mirror.core.values.json_types import EntityId, Hex, Int32, Int64, Timestamp, page_of
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
@@ -118,7 +119,7 @@ def _merged(timestamps: list[Comparison]) -> list[Comparison]:
 def topics_of(parameters: LogsOfContractParameters) -> list[list[bytes]]:
     """Return the values of each topic as they are stored, without leading zero bytes."""
     topics: list[list[Comparison]] = [getattr(parameters, name) for name in _TOPICS]
-    return [[formats.stripped(word) for _, word in comparisons] for comparisons in topics]
+    return [[stripped(word) for _, word in comparisons] for comparisons in topics]
 
 
 # QUERY

@@ -21,6 +21,7 @@ from mirror.core.rest.paging.links import classic_link
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, refuse_ne
 from mirror.core.values import entity_id, timestamp
+from mirror.core.values.ethereum import stripped
 from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Timestamp, page_of
 
 _WORD_LENGTH = 32
@@ -43,10 +44,10 @@ def state_rows(
             Comparison(operator, slot.to_bytes(_WORD_LENGTH, "big")) for operator, slot in parameters.slot
         ]
         return queries.slots(contract_id, query.filter(compare("slot", padded))), None
-    stripped = [Comparison(operator, formats.stripped(slot)) for operator, slot in parameters.slot]
+    compared = [Comparison(operator, stripped(slot)) for operator, slot in parameters.slot]
     # The state at an equal time is what was written by then.
     times = [Comparison("lte" if operator == "eq" else operator, at) for operator, at in parameters.timestamp]
-    return queries.slots_at(contract_id, times, query.filter(compare("slot", stripped)))
+    return queries.slots_at(contract_id, times, query.filter(compare("slot", compared)))
 
 
 # JSON

@@ -4,12 +4,10 @@ Older releases lowered the allowance of the payer. Doing this twice would be wro
 backfill makes sure that it is done once.
 """
 
-from django.db.backends.utils import CursorWrapper
-
 from ledger.ingest.rows.persist import Persist
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, Piece, changed
-from mirror.core.values import entity_id
 
 TOKEN_SYSTEM_CONTRACT_NUM = 359
 
@@ -52,16 +50,15 @@ _MOVE = f"""
     where a.owner = total.owner and a.spender = total.spender"""
 
 
-def move(cursor: CursorWrapper, piece: Piece) -> int:
-    shard, realm = config.value("common.shard"), config.value("common.realm")
-    system_contract = entity_id.encode(shard, realm, TOKEN_SYSTEM_CONTRACT_NUM)
-    cursor.execute(_LOCK, piece._asdict() | {"system_contract": system_contract})
-    return changed(cursor, _MOVE, piece, system_contract=system_contract)
+def move(piece: Piece) -> int:
+    system_contract = config.own_id(TOKEN_SYSTEM_CONTRACT_NUM)
+    statements.execute(_LOCK, piece._asdict() | {"system_contract": system_contract})
+    return changed(_MOVE, piece, system_contract=system_contract)
 
 
 SPENT_BY_CONTRACTS = Backfill(
     name="contract_allowances",
     table="contract_result",
     change=move,
-    is_needed=lambda _: Persist().track_allowance,
+    is_needed=lambda: Persist().track_allowance,
 )

@@ -6,14 +6,12 @@ Older releases wrote the place of the transaction among all in the block, and th
 failed their checks. The rules are those of `handlers.positions`.
 """
 
-from django.db.backends.utils import CursorWrapper
-
 from contracts.backfills import transfers
 from contracts.handlers.positions import CONTRACT_TYPES
 from ledger.stream.record.item import HOOKS_NUM
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, Piece
-from mirror.core.values import entity_id
 from mirror.core.values.hapi.result_codes import WRONG_NONCE
 
 # A transaction that no contract has caused: it has no parent with a result, and follows no call of a hook.
@@ -85,19 +83,18 @@ _RENUMBER = f"""
     select (select count(*) from renumbered_result) + (select count(*) from renumbered_log)"""
 
 
-def renumber(cursor: CursorWrapper, piece: Piece) -> int:
-    added = transfers.add(cursor, piece)
-    shard, realm = config.value("common.shard"), config.value("common.realm")
-    cursor.execute(
+def renumber(piece: Piece) -> int:
+    added = transfers.add(piece)
+    renumbered = statements.value(
         _RENUMBER,
         piece._asdict()
         | {
             "types": list(CONTRACT_TYPES),
-            "hooks": entity_id.encode(shard, realm, HOOKS_NUM),
+            "hooks": config.own_id(HOOKS_NUM),
             "wrong_nonce": WRONG_NONCE,
         },
     )
-    return added + int(cursor.fetchone()[0])
+    return added + int(renumbered)
 
 
 POSITIONS = Backfill(

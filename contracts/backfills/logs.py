@@ -3,11 +3,10 @@
 The logs of a message that paid a fee in tokens are found by the hash of the message.
 """
 
-from django.db.backends.utils import CursorWrapper
-
 from contracts.handlers.synthetic import TRANSFER
 from ledger.handlers.transaction import SUBMIT_MESSAGE
 from ledger.ingest.rows.persist import Persist
+from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, Piece, changed
 
 # 2026-02-28T22:00, before which no node logged the token transfers of contracts.
@@ -60,12 +59,12 @@ _FIRST_FEE = """
     where jsonb_typeof(f.fixed_fees) = 'array' and f.fixed_fees <> '[]'"""
 
 
-def mark(cursor: CursorWrapper, piece: Piece) -> int:
-    return changed(cursor, _MARK, piece, transfer=TRANSFER)
+def mark(piece: Piece) -> int:
+    return changed(_MARK, piece, transfer=TRANSFER)
 
 
-def delete_duplicates(cursor: CursorWrapper, piece: Piece) -> int:
-    return changed(cursor, _DELETE_DUPLICATES, piece, transfer=TRANSFER)
+def delete_duplicates(piece: Piece) -> int:
+    return changed(_DELETE_DUPLICATES, piece, transfer=TRANSFER)
 
 
 SYNTHETIC = Backfill(name="synthetic_logs", table="contract_log", change=mark)
@@ -73,25 +72,24 @@ DUPLICATES = Backfill(
     name="duplicate_logs",
     table="contract_log",
     change=delete_duplicates,
-    oldest=lambda _: _NODES_LOG_SINCE,
+    oldest=lambda: _NODES_LOG_SINCE,
 )
 
 
 # HASHES
 
 
-def add_hashes(cursor: CursorWrapper, piece: Piece) -> int:
-    return changed(cursor, _INSERT_HASHES, piece, type=SUBMIT_MESSAGE)
+def add_hashes(piece: Piece) -> int:
+    return changed(_INSERT_HASHES, piece, type=SUBMIT_MESSAGE)
 
 
-def _first_fee(cursor: CursorWrapper) -> int | None:
-    cursor.execute(_FIRST_FEE)
-    (first,) = cursor.fetchone()
-    return None if first is None else int(first)
+def _first_fee() -> int | None:
+    first: int | None = statements.value(_FIRST_FEE)
+    return first
 
 
-def _needs_hashes(cursor: CursorWrapper) -> bool:
-    return Persist().transaction_hash and _first_fee(cursor) is not None
+def _needs_hashes() -> bool:
+    return Persist().transaction_hash and _first_fee() is not None
 
 
 HASHES = Backfill(

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from django.db.backends.utils import CursorWrapper
+from django.db import connection
 
 from contracts.backfills.logs import add_hashes
 from contracts.handlers.blooms import bloom_of, united
@@ -29,6 +29,7 @@ from ledger.ingest.lookup.evm_addresses import EvmAddresses
 from ledger.ingest.rows.persist import Persist
 from ledger.stream.record.item import HOOKS_NUM
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.db.backfill import Piece
 from mirror.core.values import entity_id
 
@@ -128,14 +129,14 @@ class _Added:
     of_contracts: list[tuple[int, dict[str, Any], dict[str, Any]]] = field(default_factory=list)
 
 
-def add(cursor: CursorWrapper, piece: Piece) -> int:
+def add(piece: Piece) -> int:
     """Insert the logs that a piece of blocks lacks, and give the others of these blocks their index."""
     persist = Persist()
     if not persist.synthetic_contract_logs:
         return 0
     major, minor, patch = NODE_LOGS_SINCE
     values = {
-        "hooks": entity_id.encode(config.value("common.shard"), config.value("common.realm"), HOOKS_NUM),
+        "hooks": config.own_id(HOOKS_NUM),
         "one_sided": list(ONE_SIDED),
         "major": major,
         "minor": minor,
@@ -144,17 +145,17 @@ def add(cursor: CursorWrapper, piece: Piece) -> int:
         "few_lists": FEW_LISTS,
         "transfer": TRANSFER,
     }
-    cursor.execute(_LACKING, piece._asdict() | values)
-    added = _logs(cursor, map(_Moved._make, cursor.fetchall()), persist.synthetic_evm_addresses)
+    lacking = map(_Moved._make, statements.rows(_LACKING, piece._asdict() | values))
+    added = _logs(lacking, persist.synthetic_evm_addresses)
     if not added.by_block:
         return 0
-    _add_blooms(cursor, added)
-    count = _insert(cursor, piece, added)
-    add_hashes(cursor, piece)
+    _add_blooms(added)
+    count = _insert(piece, added)
+    add_hashes(piece)
     return count
 
 
-def _logs(cursor: CursorWrapper, all_moved: Iterable[_Moved], with_addresses: bool) -> _Added:
+def _logs(all_moved: Iterable[_Moved], with_addresses: bool) -> _Added:
     added, addresses = _Added(), EvmAddresses()
     for moved in all_moved:
         for sender, receiver, amount in moves(
@@ -184,32 +185,31 @@ def _logs(cursor: CursorWrapper, all_moved: Iterable[_Moved], with_addresses: bo
                 address = {"evm": entity_id.long_zero(moved.contract_id)}
                 addresses.fill(address, "evm", moved.contract_id)
                 added.of_contracts.append((moved.block_end, log, address))
-    addresses.write(cursor)
+    with connection.cursor() as cursor:
+        addresses.write(cursor)
     return added
 
 
-def _add_blooms(cursor: CursorWrapper, added: _Added) -> None:
+def _add_blooms(added: _Added) -> None:
     for block, log, address in added.of_contracts:
         log["bloom"] = bloom_of(log, address["evm"])
         for table, bloom, key, at in (
             ("contract_result", "bloom", "consensus_timestamp", log["consensus_timestamp"]),
             ("record_file", "logs_bloom", "consensus_end", block),
         ):
-            cursor.execute(f"select {bloom} from {table} where {key} = %s for update", [at])
-            for (before,) in cursor.fetchall():
+            for before in statements.column(f"select {bloom} from {table} where {key} = %s for update", [at]):
                 after = united(before and bytes(before), log["bloom"])
-                cursor.execute(f"update {table} set {bloom} = %s where {key} = %s", [after, at])
+                statements.execute(f"update {table} set {bloom} = %s where {key} = %s", [after, at])
 
 
-def _insert(cursor: CursorWrapper, piece: Piece, added: _Added) -> int:
+def _insert(piece: Piece, added: _Added) -> int:
     moved: list[tuple[int, int, int]] = []
     logs: list[dict[str, Any]] = []
     for block, lacking in added.by_block.items():
-        cursor.execute(_LOGS, block)
         stored: list[tuple[tuple[int, int], Any]] = []
         place = (0, 0)
         # The logs of what a contract caused have the time of the call, but come later.
-        for at, index, token in cursor.fetchall():
+        for at, index, token in statements.rows(_LOGS, block):
             place = max(place, (at, token))
             stored.append((place, (at, index)))
         for index, (_, log) in enumerate(heapq.merge(stored, lacking, key=lambda each: each[0])):
@@ -218,7 +218,8 @@ def _insert(cursor: CursorWrapper, piece: Piece, added: _Added) -> int:
             elif log[1] != index:
                 moved.append((*log, index))
     if moved:
-        cursor.execute(_MOVE, [list(column) for column in zip(*moved, strict=True)])
-        cursor.execute(_SETTLE, piece._asdict())
-    cursor.executemany(_INSERT, logs)
+        statements.execute(_MOVE, [list(column) for column in zip(*moved, strict=True)])
+        statements.execute(_SETTLE, piece._asdict())
+    with connection.cursor() as cursor:
+        cursor.executemany(_INSERT, logs)
     return len(logs) + len(moved)

@@ -6,8 +6,7 @@ it by in_weibars.
 
 import json
 
-from django.db.backends.utils import CursorWrapper
-
+from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, Piece
 from mirror.core.values import ethereum
 from mirror.core.values.ethereum import InvalidEthereumData
@@ -25,10 +24,9 @@ _UPDATE = """
     where t.consensus_timestamp = c.at"""
 
 
-def decode(cursor: CursorWrapper, piece: Piece) -> int:
-    cursor.execute(_ROWS, piece._asdict())
+def decode(piece: Piece) -> int:
     changes = []
-    for at, data in cursor.fetchall():
+    for at, data in statements.rows(_ROWS, piece._asdict()):
         try:
             decoded = ethereum.decode(bytes(data))
         except InvalidEthereumData:
@@ -45,7 +43,7 @@ def decode(cursor: CursorWrapper, piece: Piece) -> int:
             )
         )
     if changes:
-        cursor.execute(_UPDATE, [list(column) for column in zip(*changes, strict=True)])
+        statements.execute(_UPDATE, [list(column) for column in zip(*changes, strict=True)])
     return len(changes)
 
 

@@ -19,6 +19,7 @@ from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item, handles
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import entity_id
+from mirror.core.values.ethereum import stripped
 from mirror.core.values.hapi.transaction_types import NUMBERS
 
 TRANSFER = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
@@ -276,5 +277,4 @@ def account_topic(account: int) -> bytes:
 
 def number_bytes(number: int) -> bytes:
     """Return the unsigned big-endian bytes without leading zeros; 0 is empty."""
-    number &= _UNSIGNED
-    return number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return stripped(number & _UNSIGNED)

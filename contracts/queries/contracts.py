@@ -1,6 +1,6 @@
 """Contracts: pages of them, and one now or as it was at a time."""
 
-from ledger.queries.versions_at import VersionRange
+from ledger.queries.versions_at import VersionRange, latest_version
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Row, Where, fetch
 from mirror.core.db.sql.query import Query
@@ -8,7 +8,7 @@ from mirror.core.db.sql.query import Query
 _ENTITY = (
     "id", "key", "auto_renew_account_id", "auto_renew_period", "created_timestamp", "deleted", "evm_address",
     "expiration_timestamp", "max_automatic_token_associations", "memo", "ethereum_nonce", "obtainer_id",
-    "permanent_removal", "proxy_account_id",
+    "permanent_removal", "proxy_account_id", "timestamp_range",
 )  # fmt: skip
 
 
@@ -54,13 +54,7 @@ def contract(columns: str, name: int | bytes, within: VersionRange | None) -> Ro
     else:
         where += within.where
         values = where.values * 2
-        names = ", ".join([*_ENTITY, "timestamp_range"])
-        versions = f"""
-            select {names} from entity {where.sql}
-            union all
-            select {names} from entity_history {where.sql}
-            order by timestamp_range desc limit 1
-        """
+        versions = latest_version("entity", ", ".join(_ENTITY), where.sql)
     table = "contract"
     if is_distributed():
         # Each table by its id: one machine has all of these rows.

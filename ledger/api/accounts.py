@@ -99,9 +99,7 @@ def account_at(account_id: int, comparisons: list[Comparison]) -> "AccountJson":
     moments = Bounds.of(comparisons)
     if moments.empty:
         raise NotFound("Timestamp range is empty")
-    row = queries.account_at(ACCOUNT.columns, account_id, VersionRange.of(moments))
-    if row is None:
-        raise NotFound(detail=not_loaded.entity())
+    row = not_loaded.found(queries.account_at(ACCOUNT.columns, account_id, VersionRange.of(moments)))
     window = balances.window(comparisons, now=now_ns())
     if window is None:
         return account_json(row)
@@ -111,9 +109,7 @@ def account_at(account_id: int, comparisons: list[Comparison]) -> "AccountJson":
 
 def account_now(account_id: int) -> "AccountJson":
     """Return the account as it is now. Errors: NotFound."""
-    row = queries.account(ACCOUNT.columns, account_id, tokens=config.value(_MAX_TOKENS))
-    if row is None:
-        raise NotFound(detail=not_loaded.entity())
+    row = not_loaded.found(queries.account(ACCOUNT.columns, account_id, tokens=config.value(_MAX_TOKENS)))
     *members, tokens = row
     return account_json(members, tokens)
 

@@ -13,7 +13,6 @@ from ledger.queries import schedules as queries
 from ledger.queries.schedules import FullSchedule
 from mirror.core.config.clock import now_ns
 from mirror.core.rest.answers import not_loaded
-from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic
@@ -123,8 +122,6 @@ class Schedule(ReadView):
     def read(self, parameters: NoParameters, schedule_id: str) -> ScheduleJson:
         # Clients may write 0x before the number.
         number = read_in_path(read_numeric_id, schedule_id.removeprefix("0x"), "scheduleid")
-        schedule = queries.schedule(number)
-        if schedule is None:
-            raise NotFound(detail=not_loaded.entity())
+        schedule = not_loaded.found(queries.schedule(number))
         self.max_age = 3600 if is_finished(schedule, now_ns()) else 1
         return schedule_json(schedule)

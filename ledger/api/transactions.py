@@ -243,7 +243,7 @@ class TransactionsOfIdJson(TypedDict):
 
 def transactions_json(transactions: Sequence[FullTransaction]) -> list[Answer]:
     """Return the transactions, with the staking rewards of those that pay any."""
-    source = entity_id.encode(config.value("common.shard"), config.value("common.realm"), _REWARD_ACCOUNT_NUM)
+    source = config.own_id(_REWARD_ACCOUNT_NUM)
     paying = [
         transaction.consensus_timestamp
         for transaction in transactions

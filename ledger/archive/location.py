@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 import mirror
 from ledger.stream.block import names as block_names
 from ledger.stream.record import names
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.values import entity_id
 
 # SETTINGS
@@ -66,9 +66,7 @@ _SET_IN_USE = """
 
 def is_in_use() -> bool:
     """Return whether a batch with a file in the archive has been committed."""
-    with connection.cursor() as cursor:
-        cursor.execute(_IN_USE, [_key()])
-        return bool(cursor.fetchone()[0])
+    return bool(statements.value(_IN_USE, [_key()]))
 
 
 def set_in_use(cursor: CursorWrapper) -> None:

@@ -28,6 +28,7 @@ from ledger.stream.source.bucket import Bucket
 from ledger.stream.source.configured import stream_bucket, stream_layout
 from ledger.stream.source.download import Layout, PathType
 from ledger.stream.source.stream_file import StreamFile, VerifiedFile
+from mirror.core.db import statements
 from mirror.core.metrics import ingest
 
 _MAX_AT_ONCE = 1_000
@@ -98,10 +99,8 @@ def repair(
 
     Errors: ArchiveUnavailable, OperatorError.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_DROPPED)
-        cursor.execute(_MISSING, [VERSION, after, _MAX_AT_ONCE])
-        rows = [_Missing(*row) for row in cursor.fetchall()]
+    statements.execute(_DROPPED)
+    rows = [_Missing(*row) for row in statements.rows(_MISSING, [VERSION, after, _MAX_AT_ONCE])]
     archived = 0
     with ExitStack() as stack:
         copies = _Copies(selection, source, stack)
@@ -111,8 +110,7 @@ def repair(
             try:
                 originals = () if copies.are_archived(row) else copies.originals(row)
             except StreamFileError as error:
-                with connection.cursor() as cursor:
-                    cursor.execute(_STILL_MISSING, [f"{error.file}: {error.cause}", row.consensus_end])
+                statements.execute(_STILL_MISSING, [f"{error.file}: {error.cause}", row.consensus_end])
                 continue
             for original in originals:
                 archive.put(original.path, original.stored)

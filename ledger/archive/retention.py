@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TypeVar
 
-from django.db import connection
-
 from ledger.archive import location
 from ledger.archive.store import ArchiveStore
 from ledger.stream.block import names as block_names
@@ -18,13 +16,12 @@ from ledger.stream.block.block_file import read_block_time
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
 from mirror.core import config, logs
+from mirror.core.db import loaded_ranges, statements
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
 
 _AT_ONCE = 1_000
-# Index: the primary key (consensus_end).
-_LAST = "select consensus_end from record_file order by consensus_end desc limit 1"
 _DROP_FAILURES = "delete from archive_failure where consensus_end < %s"
 Item = TypeVar("Item")
 _NODE_FOLDER = re.compile(rf"{location.RECORD_STREAMS}/record\d+\.\d+\.\d+", re.ASCII)
@@ -38,13 +35,11 @@ def drop_old(archive: ArchiveStore, network: str) -> int:
     period = config.value(location.PERIOD)
     if not period:
         return 0
-    with connection.cursor() as cursor:
-        cursor.execute(_LAST)
-        row = cursor.fetchone()
-        if row is None:
-            return 0
-        before = int(row[0] - period * NANOS_PER_SECOND)
-        cursor.execute(_DROP_FAILURES, [before])
+    last = loaded_ranges.last_time()
+    if last is None:
+        return 0
+    before = int(last - period * NANOS_PER_SECOND)
+    statements.execute(_DROP_FAILURES, [before])
     dropped = 0
     for folder in archive.folders(location.RECORD_STREAMS):
         if not _NODE_FOLDER.fullmatch(folder):

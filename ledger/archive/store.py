@@ -21,6 +21,7 @@ from ledger.archive.location import LOCATION, archive_location
 from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, first_line, open_bucket, open_store
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.processes.whole_files import sync
 from mirror.core.values.human_readable import byte_size
 
 MARKER = "kept-by-ledger-mirror.json"
@@ -232,7 +233,9 @@ class FolderArchive(ArchiveStore):
             folders, self._unsettled = self._unsettled, set()
         try:
             for folder in folders:
-                _sync(folder)
+                # Retention may have removed it, with all that was in it.
+                with suppress(FileNotFoundError):
+                    sync(folder)
             if folders:
                 # Where this one is missing as well, the disk was unmounted with what was put.
                 self._parts.stat()
@@ -288,10 +291,8 @@ class FolderArchive(ArchiveStore):
     def _write(self, target: Path, data: bytes) -> None:
         part = self._parts / uuid4().hex
         try:
-            with part.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+            part.write_bytes(data)
+            sync(part)
             # Not before: where the disk is not mounted, there is no folder of parts, and none shall be made.
             self._move(part, target)
         except BaseException:
@@ -360,18 +361,6 @@ def _holds(path: Path, data: bytes) -> bool:
         return path.stat().st_size == len(data) and path.read_bytes() == data
     except FileNotFoundError:
         return False
-
-
-def _sync(folder: Path) -> None:
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except FileNotFoundError:
-        # Retention has removed it, with all that was in it.
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _raise_unless_missing(error: OSError) -> None:

@@ -2,10 +2,9 @@
 
 from typing import NamedTuple
 
-from django.db.backends.utils import CursorWrapper
-
 from ledger.stream.block import block_file
 from mirror.core import config
+from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, Piece
 
 # Before these, no block of the network was concerned.
@@ -51,35 +50,32 @@ class _Narrow(NamedTuple):
     next_start: int
 
 
-def widen(cursor: CursorWrapper, piece: Piece) -> int:
+def widen(piece: Piece) -> int:
     """Take the missing transactions just before a block into it, then those just after it."""
-    cursor.execute(_TOO_NARROW, piece._asdict())
     widened = 0
-    for row in cursor.fetchall():
+    for row in statements.rows(_TOO_NARROW, piece._asdict()):
         block = _Narrow(*row)
-        cursor.execute(_BEFORE, block._asdict())
-        before = [at for (at,) in cursor.fetchall()]
-        cursor.execute(_AFTER, block._asdict() | {"missing": block.missing - len(before)})
-        after = [at for (at,) in cursor.fetchall()]
+        before = statements.column(_BEFORE, block._asdict())
+        missing = {"missing": block.missing - len(before)}
+        after = statements.column(_AFTER, block._asdict() | missing)
         if not before and not after:
             continue
         start, end = min([block.start, *before]), max([block.end, *after])
-        cursor.execute(
+        statements.execute(
             "update record_file set consensus_start = %s, consensus_end = %s where consensus_end = %s",
             [start, end, block.end],
         )
         if end != block.end:
-            cursor.execute(
+            statements.execute(
                 "update sidecar_file set consensus_end = %s where consensus_end = %s", [end, block.end]
             )
         widened += 1
     return widened
 
 
-def _began_with_record_files(cursor: CursorWrapper) -> bool:
-    cursor.execute("select version from record_file order by consensus_end limit 1")
-    row = cursor.fetchone()
-    return row is not None and row[0] < block_file.VERSION
+def _began_with_record_files() -> bool:
+    version = statements.value("select version from record_file order by consensus_end limit 1")
+    return version is not None and version < block_file.VERSION
 
 
 TIMES = Backfill(
@@ -89,5 +85,5 @@ TIMES = Backfill(
     first="consensus_start",
     change=widen,
     is_needed=_began_with_record_files,
-    oldest=lambda _: _SINCE.get(config.value("network"), 0),
+    oldest=lambda: _SINCE.get(config.value("network"), 0),
 )

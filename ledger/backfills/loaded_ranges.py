@@ -6,11 +6,12 @@ Nobody knows whether the signatures of these files were verified, and by which f
 from itertools import pairwise
 from typing import NamedTuple
 
-from django.db.backends.utils import CursorWrapper
+from django.db import connection
 
 from ledger.ingest import loaded_ranges
 from ledger.ingest.hash_chain import NO_HASH
 from ledger.ingest.loaded_ranges import Range, RestsOn
+from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, Piece
 
 # A loader that gives the blocks other numbers changes the ranges after the blocks: it finds these ranges.
@@ -51,11 +52,10 @@ class _File(NamedTuple):
     previous_hash: str
 
 
-def add_ranges(cursor: CursorWrapper, piece: Piece) -> int:
+def add_ranges(piece: Piece) -> int:
     """Put the files of a piece into ranges; the newest goes on with the oldest one of the piece before."""
-    cursor.execute(_LOCK)
-    cursor.execute(_FILES, piece._asdict())
-    files = [_File(*row) for row in cursor.fetchall()]
+    statements.execute(_LOCK)
+    files = [_File(*row) for row in statements.rows(_FILES, piece._asdict())]
     if not files:
         return 0
     runs = [[files[0]]]
@@ -64,17 +64,18 @@ def add_ranges(cursor: CursorWrapper, piece: Piece) -> int:
             runs[-1].append(file)
         else:
             runs.append([file])
-    loaded_ranges.write(cursor, [_joined(cursor, run, _range(cursor, run)) for run in runs])
+    ranges = [_joined(run, _range(run)) for run in runs]
+    with connection.cursor() as cursor:
+        loaded_ranges.write(cursor, ranges)
     return len(files)
 
 
-def _range(cursor: CursorWrapper, run: list[_File]) -> Range:
+def _range(run: list[_File]) -> Range:
     first, last = run[0], run[-1]
     if first.block == 0 or first.previous_hash in ("", NO_HASH):
         rests_on = RestsOn.GENESIS
     else:
-        cursor.execute(_BEFORE, [first.end])
-        follows = cursor.fetchone() == (first.previous_hash,)
+        follows = statements.value(_BEFORE, [first.end]) == first.previous_hash
         rests_on = RestsOn.RANGE if follows else RestsOn.UNKNOWN
     return Range(
         consensus_start=first.start,
@@ -89,16 +90,15 @@ def _range(cursor: CursorWrapper, run: list[_File]) -> Range:
     )
 
 
-def _joined(cursor: CursorWrapper, run: list[_File], made: Range) -> Range:
+def _joined(run: list[_File], made: Range) -> Range:
     """Return the range with the one after it, if that is of the same kind and goes on with its last file."""
-    cursor.execute(_NEXT, [made.consensus_end])
-    row = cursor.fetchone()
+    row = statements.row(_NEXT, [made.consensus_end])
     if row is None:
         return made
     start, end, last_block, files, transactions, is_same_kind, previous_hash = row
     if previous_hash != run[-1].hash or not is_same_kind:
         return made
-    cursor.execute("delete from loaded_range where consensus_start = %s", [start])
+    statements.execute("delete from loaded_range where consensus_start = %s", [start])
     return Range(
         consensus_start=made.consensus_start,
         consensus_end=end,
@@ -112,19 +112,16 @@ def _joined(cursor: CursorWrapper, run: list[_File], made: Range) -> Range:
     )
 
 
-def _newest(cursor: CursorWrapper) -> int | None:
+def _newest() -> int | None:
     """Return the end of the last file that is in no range."""
     at = (1 << 63) - 1
     while True:
-        cursor.execute(_LAST_FILE, [at])
-        (end,) = cursor.fetchone()
+        end = statements.value(_LAST_FILE, [at])
         if end is None:
             return None
-        cursor.execute(_RANGE_OF, {"at": end})
-        row = cursor.fetchone()
-        if row is None:
+        at = statements.value(_RANGE_OF, {"at": end})
+        if at is None:
             return int(end)
-        at = row[0]
 
 
 RANGES = Backfill(

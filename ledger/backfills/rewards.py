@@ -3,9 +3,8 @@
 An account keeps the rewards of its last 365 periods. Older releases valued those it lost by its last stake.
 """
 
-from django.db.backends.utils import CursorWrapper
-
 from ledger.ingest.rows.persist import Persist
+from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, Piece, changed
 
 # The computation of a period may be about to replace these rows. Rows that an earlier statement has locked
@@ -49,21 +48,19 @@ _GONE_NODES = """
             < s.end_stake_period - 364"""
 
 
-def value_long_stakes(cursor: CursorWrapper, piece: Piece) -> int:
-    cursor.execute("select max(end_stake_period) from entity_stake")
-    (last,) = cursor.fetchone()
-    cursor.execute(_LOCK, piece._asdict() | {"last": last})
-    return changed(cursor, _LONG_STAKES, piece, last=last)
+def value_long_stakes(piece: Piece) -> int:
+    last = statements.value("select max(end_stake_period) from entity_stake")
+    statements.execute(_LOCK, piece._asdict() | {"last": last})
+    return changed(_LONG_STAKES, piece, last=last)
 
 
-def forget_gone_nodes(cursor: CursorWrapper, piece: Piece) -> int:
-    return changed(cursor, _GONE_NODES, piece)
+def forget_gone_nodes(piece: Piece) -> int:
+    return changed(_GONE_NODES, piece)
 
 
-def _highest_account(cursor: CursorWrapper) -> int | None:
-    cursor.execute("select max(id) from entity_stake")
-    (highest,) = cursor.fetchone()
-    return None if highest is None else int(highest)
+def _highest_account() -> int | None:
+    highest: int | None = statements.value("select max(id) from entity_stake")
+    return highest
 
 
 LONG_STAKES = Backfill(
@@ -72,7 +69,7 @@ LONG_STAKES = Backfill(
     key="id",
     newest=_highest_account,
     change=value_long_stakes,
-    is_needed=lambda _: Persist().pending_reward,
+    is_needed=lambda: Persist().pending_reward,
 )
 GONE_NODES = Backfill(
     name="gone_nodes_rewards",
@@ -80,5 +77,5 @@ GONE_NODES = Backfill(
     key="id",
     newest=_highest_account,
     change=forget_gone_nodes,
-    is_needed=lambda _: Persist().pending_reward,
+    is_needed=lambda: Persist().pending_reward,
 )

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from django.db import connection, transaction
-from django.db.backends.utils import CursorWrapper
+from django.db import transaction
 
 from ledger.errata import KNOWN, NETWORK, Done, Part, folder, repair, states, transactions
 from ledger.ingest import stored_network
 from ledger.ingest.loader_lock import loader_lock
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import statements
 
 # Where the ranges are not known, everything between the first and the last block counts as loaded.
 _RANGES = """
@@ -36,13 +36,12 @@ def apply(path: Path, say: Callable[[str], None]) -> list[Done]:
         )
     stored_network.check()
     folder.check(path)
-    with loader_lock(), transaction.atomic(), connection.cursor() as cursor:
-        return _apply(cursor, path, say)
+    with loader_lock(), transaction.atomic():
+        return _apply(path, say)
 
 
-def _apply(cursor: CursorWrapper, path: Path, say: Callable[[str], None]) -> list[Done]:
-    cursor.execute(_RANGES)
-    ranges: list[tuple[int, int]] = cursor.fetchall()
+def _apply(path: Path, say: Callable[[str], None]) -> list[Done]:
+    ranges = statements.rows(_RANGES)
     if not ranges:
         raise OperatorError("Nothing is loaded yet: errata are applied to what is loaded.")
     missing = folder.missing_transactions(path)
@@ -51,18 +50,17 @@ def _apply(cursor: CursorWrapper, path: Path, say: Callable[[str], None]) -> lis
         for each in missing
         if any(start <= each.item.consensus_timestamp <= end for start, end in ranges)
     ]
-    added, moved, batch = transactions.add(cursor, within)
+    added, moved, batch = transactions.add(within)
     if batch and batch.left:
         changes = ", ".join(f"{table} {count}" for table, count in sorted(batch.left.items()))
         say(f"What is stored is newer than these changes, which are left out: {changes}.")
     contracts = folder.contracts(path)
-    accounts = states.fill(cursor, folder.accounts(path), contracts)
-    states.mark_contracts(cursor, contracts)
-    back = repair.mark_spurious(cursor)
-    repair.repair_balances(cursor, [*moved, *back], batch.made if batch else set())
-    offsets = repair.set_offsets(cursor, folder.late_balance_files(path))
+    accounts = states.fill(folder.accounts(path), contracts)
+    states.mark_contracts(contracts)
+    back = repair.mark_spurious()
+    repair.repair_balances([*moved, *back], batch.made if batch else set())
+    offsets = repair.set_offsets(folder.late_balance_files(path))
     return _note(
-        cursor,
         {
             Part.TRANSACTIONS: {each.item.consensus_timestamp for each in within},
             Part.ACCOUNTS: accounts,
@@ -74,14 +72,13 @@ def _apply(cursor: CursorWrapper, path: Path, say: Callable[[str], None]) -> lis
     )
 
 
-def _note(cursor: CursorWrapper, applied: dict[Part, set[int]], *, outside: int) -> list[Done]:
-    cursor.execute(_LOADED)
-    before = {part: set(numbers) for part, numbers in cursor.fetchall()}
+def _note(applied: dict[Part, set[int]], *, outside: int) -> list[Done]:
+    before = {part: set(numbers) for part, numbers in statements.rows(_LOADED)}
     done = []
     for part, numbers in applied.items():
         earlier = before.get(part.value, set())
         every = earlier | numbers
-        cursor.execute(_NOTE, [part.value, KNOWN.get(part), sorted(every)])
+        statements.execute(_NOTE, [part.value, KNOWN.get(part), sorted(every)])
         left = outside if part is Part.TRANSACTIONS else 0
         done.append(Done(part, len(every), len(every - earlier), left))
     return done

@@ -4,9 +4,8 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 
-from django.db.backends.utils import CursorWrapper
-
 from ledger.handlers.transfer import CRYPTO_TRANSFER, SPURIOUS_TRANSFERS_BEFORE
+from mirror.core.db import statements
 from mirror.core.values.timestamp import month_start
 
 _SUCCESS = 22
@@ -86,24 +85,23 @@ Moved = list[tuple[int, int, int]]
 Rows = dict[tuple[int, int], int]
 
 
-def mark_spurious(cursor: CursorWrapper) -> Moved:
+def mark_spurious() -> Moved:
     """Mark transfers of failed transactions that did not happen; return what their accounts get back.
 
     Loading has marked those that their transaction's body requested.
     """
-    cursor.execute(_FAILED)
     back: Moved = []
-    failed = [at for (at,) in cursor.fetchall()]
+    failed = statements.column(_FAILED)
     for start in range(0, len(failed), _AT_ONCE):
-        cursor.execute(_CREDITS, [failed[start : start + _AT_ONCE]])
-        credits_: list[tuple[int, int, int]] = cursor.fetchall()
+        credits_ = statements.rows(_CREDITS, [failed[start : start + _AT_ONCE]])
         if credits_:
-            cursor.execute(_DEBITS, [[at for _, at, _ in credits_], [amount for *_, amount in credits_]])
-            back += [(entity, at, -amount) for entity, at, amount in (*credits_, *cursor.fetchall())]
+            paid = [[at for _, at, _ in credits_], [amount for *_, amount in credits_]]
+            debits = statements.rows(_DEBITS, paid)
+            back += [(entity, at, -amount) for entity, at, amount in (*credits_, *debits)]
     return back
 
 
-def repair_balances(cursor: CursorWrapper, moved: Moved, made: set[int]) -> None:
+def repair_balances(moved: Moved, made: set[int]) -> None:
     """Add what has moved (account, time, amount) to balances, and to the snapshots computed from them.
 
     `made` are the entities that were not stored before.
@@ -116,21 +114,21 @@ def repair_balances(cursor: CursorWrapper, moved: Moved, made: set[int]) -> None
     stored = {entity: total for entity, total in totals.items() if entity not in made}
     if stored:
         sums, latest = ([total[place] for total in stored.values()] for place in (0, 1))
-        cursor.execute(_BALANCES, [list(stored), sums, latest])
+        statements.execute(_BALANCES, [list(stored), sums, latest])
     snapshots: list[int] = []
     if moved:
         ids, times, amounts = (list(column) for column in zip(*moved, strict=True))
-        cursor.execute(_COMPUTED, [min(times)])
-        snapshots = [at for (at,) in cursor.fetchall()]
+        snapshots = statements.column(_COMPUTED, [min(times)])
     if snapshots:
-        cursor.execute(_SNAPSHOTS, [ids, times, amounts, sorted(set(ids)), min(times), snapshots, ids, times])
-    rows = _rows_of_stored(cursor, moved, stored, snapshots) | _write_made(cursor, made, snapshots)
+        values = [ids, times, amounts, sorted(set(ids)), min(times), snapshots, ids, times]
+        statements.execute(_SNAPSHOTS, values)
+    rows = _rows_of_stored(moved, stored, snapshots) | _write_made(made, snapshots)
     if rows:
         columns = zip(*((*key, balance) for key, balance in sorted(rows.items())), strict=True)
-        cursor.execute(_ROWS, [list(column) for column in columns])
+        statements.execute(_ROWS, [list(column) for column in columns])
 
 
-def _rows_of_stored(cursor: CursorWrapper, moved: Moved, stored: Iterable[int], snapshots: list[int]) -> Rows:
+def _rows_of_stored(moved: Moved, stored: Iterable[int], snapshots: list[int]) -> Rows:
     """Return the rows that snapshots lack.
 
     The first of a month has all accounts, later ones those that have changed: an account that only missing
@@ -140,13 +138,12 @@ def _rows_of_stored(cursor: CursorWrapper, moved: Moved, stored: Iterable[int], 
     moves: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for account, at, amount in moved:
         moves[account].append((at, amount))
-    cursor.execute(_KNOWN_BALANCES, [list(stored)])
-    for (account,) in cursor.fetchall():
+    for account in statements.column(_KNOWN_BALANCES, [list(stored)]):
         places = {bisect_left(snapshots, at) for at, _ in moves[account]}
         for place in sorted(places - {len(snapshots)}):
             snapshot = snapshots[place]
-            cursor.execute(_LAST_ROW, [account, month_start(snapshot), snapshot])
-            since, balance = cursor.fetchone() or (0, 0)
+            last = statements.row(_LAST_ROW, [account, month_start(snapshot), snapshot])
+            since, balance = last or (0, 0)
             if since < snapshot:
                 rows[account, snapshot] = balance + sum(
                     amount for at, amount in moves[account] if since < at <= snapshot
@@ -154,24 +151,22 @@ def _rows_of_stored(cursor: CursorWrapper, moved: Moved, stored: Iterable[int], 
     return rows
 
 
-def _write_made(cursor: CursorWrapper, made: set[int], snapshots: list[int]) -> Rows:
+def _write_made(made: set[int], snapshots: list[int]) -> Rows:
     """Write the balances of accounts of which nothing was stored, and return their rows in snapshots.
 
     The first snapshot after each transfer has them, and the first one of each month.
     """
     rows: Rows = {}
-    cursor.execute(_MADE, [sorted(made)])
-    balances: dict[int, int] = dict.fromkeys((account for (account,) in cursor.fetchall()), 0)
+    balances: dict[int, int] = dict.fromkeys(statements.column(_MADE, [sorted(made)]), 0)
     transfers: dict[int, list[int]] = defaultdict(list)
-    cursor.execute(_TRANSFERS, [list(balances)])
-    for account, at, amount in cursor.fetchall():
+    for account, at, amount in statements.rows(_TRANSFERS, [list(balances)]):
         balances[account] += amount
         place = bisect_left(snapshots, at)
         transfers[account].append(place)
         if place < len(snapshots):
             rows[account, snapshots[place]] = balances[account]
     if balances:
-        cursor.execute(_FIRST_BALANCES, [list(balances), list(balances.values())])
+        statements.execute(_FIRST_BALANCES, [list(balances), list(balances.values())])
     firsts = {month_start(at): place for place, at in reversed(list(enumerate(snapshots)))}.values()
     for account, places in transfers.items():
         balance = 0
@@ -180,11 +175,7 @@ def _write_made(cursor: CursorWrapper, made: set[int], snapshots: list[int]) -> 
     return rows
 
 
-def set_offsets(cursor: CursorWrapper, late: set[int]) -> list[int]:
+def set_offsets(late: set[int]) -> list[int]:
     """Set the offsets of the network's balance files; return the times of those that have one."""
-    cursor.execute(_OFFSETS)
-    times = [at for (at,) in cursor.fetchall()]
-    if late:
-        cursor.execute(_LISTED_OFFSETS, [sorted(late)])
-        times += [at for (at,) in cursor.fetchall()]
-    return times
+    times = statements.column(_OFFSETS)
+    return [*times, *statements.column(_LISTED_OFFSETS, [sorted(late)])] if late else times

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.backends.utils import CursorWrapper
+from django.db import connection
 
 from ledger.handlers.columns import keys, text
 from mirror.core.values import entity_id, timestamp
@@ -40,21 +40,21 @@ _CONTRACT = """
     where e.created_timestamp is null and e.type in ('UNKNOWN', 'ACCOUNT')"""
 
 
-def fill(cursor: CursorWrapper, accounts: Iterable[Any], contracts: set[int]) -> set[int]:
+def fill(accounts: Iterable[Any], contracts: set[int]) -> set[int]:
     """Fill in what AccountInfo messages say of accounts; return their ids."""
     ids, rows = set[int](), []
     for account in accounts:
         entity = entity_id.of_account(account.accountID)
         ids.add(entity)
         rows.append(_row(entity, account, entity in contracts))
-    if rows:
+    with connection.cursor() as cursor:
         cursor.executemany(_FILL, rows)
     return ids
 
 
-def mark_contracts(cursor: CursorWrapper, contracts: set[int]) -> None:
+def mark_contracts(contracts: set[int]) -> None:
     """Make these entities contracts, unless the stream has created them."""
-    if contracts:
+    with connection.cursor() as cursor:
         cursor.executemany(_CONTRACT, [_numbers(each) for each in sorted(contracts)])
 
 

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import models
-from django.db.backends.utils import CursorWrapper
+from django.db import connection, models
 
 from ledger.errata.folder import MissingTransaction
 from ledger.ingest.lookup.entities import EntityLookup
@@ -18,6 +17,7 @@ from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.file_rows import FileRows
 from ledger.ingest.rows.persist import Persist
 from ledger.models import CryptoTransfer, Entity, Transaction
+from mirror.core.db import statements
 from mirror.core.db.schema.enums import ErrataType
 from mirror.core.db.writing.copy import names_of
 
@@ -32,12 +32,11 @@ Moved = list[tuple[int, int, int]]
 class ErrataBatch(Batch):
     """A batch that leaves stored objects with versions as they are."""
 
-    def __init__(self, cursor: CursorWrapper) -> None:
+    def __init__(self) -> None:
         persist = Persist()
         # Balances are repaired at the end, as they have later transfers in them.
         persist.track_balance = False
         super().__init__(EntityLookup(), persist, FileContents())
-        self._cursor = cursor
         self._stored: dict[tuple[type[models.Model], tuple[Any, ...]], bool] = {}
         self.made: set[int] = set()
         # Changes of stored objects that were left out, by table.
@@ -63,24 +62,21 @@ class ErrataBatch(Batch):
         key = tuple(columns[name] for name in rule.key)
         if (model, key) not in self._stored:
             condition = " and ".join(f"{name} = %s" for name in rule.key)
-            self._cursor.execute(f'select from "{model._meta.db_table}" where {condition} limit 1', key)
-            self._stored[model, key] = self._cursor.fetchone() is not None
+            stored = statements.row(f'select from "{model._meta.db_table}" where {condition} limit 1', key)
+            self._stored[model, key] = stored is not None
         return self._stored[model, key]
 
 
-def add(
-    cursor: CursorWrapper, missing: Sequence[MissingTransaction]
-) -> tuple[list[int], Moved, ErrataBatch | None]:
+def add(missing: Sequence[MissingTransaction]) -> tuple[list[int], Moved, ErrataBatch | None]:
     """Store those of the transactions that are not there.
 
     Return their times, the hbar that moved, and the batch that wrote them.
     """
-    cursor.execute(_PRESENT, [[each.item.consensus_timestamp for each in missing]])
-    present = {at for (at,) in cursor.fetchall()}
+    present = set(statements.column(_PRESENT, [[each.item.consensus_timestamp for each in missing]]))
     new = [each for each in missing if each.item.consensus_timestamp not in present]
     if not new:
         return [], [], None
-    batch, rows = ErrataBatch(cursor), FileRows()
+    batch, rows = ErrataBatch(), FileRows()
     for each in new:
         batch.begin_file([each.item])
         rows.add_item(batch, each.file, each.item)
@@ -88,7 +84,8 @@ def add(
         # Its position in a block is not known.
         batch.transaction[_ERRATA], batch.transaction[_INDEX] = ErrataType.INSERT.value, None
     moved = _mark_transfers(batch)
-    batch.write(cursor)
+    with connection.cursor() as cursor:
+        batch.write(cursor)
     return [each.item.consensus_timestamp for each in new], moved, batch
 
 

@@ -9,8 +9,7 @@ from ledger.ingest.rows.batch import Batch
 from ledger.models import CustomFee
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import entity_id
-
-Fee = dict[str, Any]
+from mirror.core.values.hapi.custom_fees import fee_of
 
 
 def replace_token_fees(item: RecordItem, batch: Batch, token: int, fees: Any) -> list[int]:
@@ -18,21 +17,16 @@ def replace_token_fees(item: RecordItem, batch: Batch, token: int, fees: Any) ->
 
     Rows: custom_fee version, also when `fees` is empty; none when every fee is of an unknown kind.
     """
-    columns: dict[str, list[Fee]] = {}
+    columns: dict[str, list[dict[str, Any]]] = {}
     own_collectors = []
-    for fee in fees:
-        kind = fee.WhichOneof("fee")
+    for message in fees:
+        kind = message.WhichOneof("fee")
         if kind is None:
             batch.recoverable(item, "a custom fee is of an unknown kind")
             continue
-        collector = entity_id.of_account(fee.fee_collector_account_id)
-        common = {
-            "all_collectors_are_exempt": fee.all_collectors_are_exempt,
-            "collector_account_id": collector or None,
-        }
-        column, terms = _TERMS[kind](getattr(fee, kind), token)
-        columns.setdefault(column, []).append(common | terms)
-        denominating = terms.get("denominating_token_id") or 0
+        fee = fee_of(message, kind, token)
+        columns.setdefault(f"{kind}s", []).append(fee)
+        collector, denominating = fee["collector_account_id"] or 0, fee.get("denominating_token_id") or 0
         batch.mention(collector, denominating)
         if collector and (kind == "fractional_fee" or denominating == token):
             own_collectors.append(collector)
@@ -57,36 +51,3 @@ def replace_topic_fees(item: RecordItem, batch: Batch, fees: Any) -> None:
             }
         )
     batch.upsert(CustomFee, since=item.consensus_timestamp, entity_id=item.entity_id, fixed_fees=fixed_fees)
-
-
-def _fixed(fee: Any, token: int) -> tuple[str, Fee]:
-    return "fixed_fees", _fixed_terms(fee, token)
-
-
-def _fractional(fee: Any, token: int) -> tuple[str, Fee]:
-    return "fractional_fees", {
-        "denominator": fee.fractional_amount.denominator,
-        "maximum_amount": fee.maximum_amount or None,
-        "minimum_amount": fee.minimum_amount,
-        "net_of_transfers": fee.net_of_transfers,
-        "numerator": fee.fractional_amount.numerator,
-    }
-
-
-def _royalty(fee: Any, token: int) -> tuple[str, Fee]:
-    return "royalty_fees", {
-        "denominator": fee.exchange_value_fraction.denominator,
-        "fallback_fee": _fixed_terms(fee.fallback_fee, token) if fee.HasField("fallback_fee") else None,
-        "numerator": fee.exchange_value_fraction.numerator,
-    }
-
-
-def _fixed_terms(fee: Any, token: int) -> Fee:
-    """Return a fee in hbar, in the denominating token, or if that is 0.0.0 in the token itself."""
-    denominating = None
-    if fee.HasField("denominating_token_id"):
-        denominating = entity_id.of_token(fee.denominating_token_id) or token
-    return {"amount": fee.amount, "denominating_token_id": denominating}
-
-
-_TERMS = {"fixed_fee": _fixed, "fractional_fee": _fractional, "royalty_fee": _royalty}

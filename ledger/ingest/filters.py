@@ -101,14 +101,13 @@ def _filters(name: str) -> list[Filter]:
 
 def _filter(name: str, text: str) -> Filter:
     entities, types = set[int](), set[int]()
-    shard, realm = config.value("common.shard"), config.value("common.realm")
     variable = config.described(name).variable
     for part in text.split():
         key, _, values = part.partition("=")
         for value in filter(None, values.split(",")):
             try:
                 if key == "entity":
-                    entities.add(entity_id.parse(value, shard, realm))
+                    entities.add(entity_id.parse(value, *config.shard_and_realm()))
                 elif key == "transaction":
                     types.add(NUMBERS[value.upper()])
                 else:
@@ -151,7 +150,6 @@ class FilterOption:
 def parse_option(text: str) -> FilterOption:
     """Errors: InvalidFilter."""
     option = FilterOption()
-    shard, realm = config.value("common.shard"), config.value("common.realm")
     for part in text.split():
         key, equals, values = part.partition("=")
         kind = key.removesuffix("s")
@@ -169,7 +167,7 @@ def parse_option(text: str) -> FilterOption:
                 option.types.append(value.upper())
                 continue
             try:
-                number = entity_id.text(entity_id.parse(value, shard, realm))
+                number = entity_id.text(entity_id.parse(value, *config.shard_and_realm()))
             except InvalidEntityId:
                 number = None
             if number is None:

@@ -81,9 +81,7 @@ class Trust:
 
     def quorum_at(self, at: int) -> Quorum:
         """Return the quorum at a time (ns) of the past. It has no nodes if no address book is known."""
-        file = entity_id.encode(
-            config.value("common.shard"), config.value("common.realm"), _CURRENT_BOOK_FILE
-        )
+        file = config.own_id(_CURRENT_BOOK_FILE)
         nodes = [AddressBookNode(*row) for row in statements.rows(_NODES, [file, at])]
         stakes = dict(statements.rows(_STAKES, [at]))
         if not nodes and self._first_book:

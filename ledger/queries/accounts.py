@@ -1,10 +1,9 @@
 """Accounts, contracts included: pages of them, one now, one as it was at a time."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from ledger.queries.account_pages import IS_ACCOUNT, Filters, page
-from ledger.queries.versions_at import VersionRange
+from ledger.queries.versions_at import VersionRange, latest_version
 from mirror.core.db.reading.sql import Row, Where, fetch_one
 from mirror.core.db.sql.query import Query
 
@@ -19,7 +18,6 @@ _ENTITY = (
     "max_automatic_token_associations", "memo", "receiver_sig_required", "staked_account_id",
     "staked_node_id", "stake_period_start",
 )  # fmt: skip
-_STAKE = ("id", "pending_reward", "end_stake_period")
 
 
 class AccountBalance(NamedTuple):
@@ -61,28 +59,11 @@ def account(columns: str, entity_id: int, *, tokens: int) -> Row | None:
 
 def account_at(columns: str, entity_id: int, versions: VersionRange) -> Row | None:
     """Return the columns of the latest version of the account within a range, with the stake of that time."""
-    state = _version("entity", _ENTITY, versions.where, f"and {IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}")
-    stake = _version("entity_stake", _STAKE, versions.where)
+    of_id = f"where id = %s {versions.where.and_sql}"
+    state = latest_version("entity", ", ".join(_ENTITY), f"{of_id} and {IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}")
+    stake = latest_version("entity_stake", "id, pending_reward, end_stake_period", of_id)
     statement = f"select {columns} from ({state}) e left join ({stake}) s on s.id = e.id"
     return fetch_one(statement, (entity_id, *versions.where.values) * 4)
-
-
-def _version(table: str, columns: Sequence[str], valid: Where, more: str = "") -> str:
-    """Return SQL of the latest version in the current table and its history."""
-    # Indexes: the primary key (id) and {table}_history__id_lower_timestamp (id, lower(timestamp_range)).
-    versions = f"""
-        where id = %s {valid.and_sql} {more}
-        order by lower(timestamp_range) desc limit 1
-    """
-    names = ", ".join([*columns, "timestamp_range"])
-    return f"""
-        select * from (
-            (select {names} from {table} {versions})
-            union all
-            (select {names} from {table}_history {versions})
-        ) version
-        order by lower(timestamp_range) desc limit 1
-    """
 
 
 def _held(most: int, direction: str) -> str:

@@ -27,7 +27,6 @@ from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.selective_page import page_of_few
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
-from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 
 _TREASURY_NUM = 2
@@ -98,7 +97,7 @@ def window(comparisons: Sequence[Comparison], *, now: int) -> Window | None:
 def _latest_snapshot(times: Bounds, now: int) -> int | None:
     """Return the time of the latest snapshot at these times, which have two ends."""
     assert times.lower is not None and times.upper is not None
-    treasury = entity_id.encode(config.value("common.shard"), config.value("common.realm"), _TREASURY_NUM)
+    treasury = config.own_id(_TREASURY_NUM)
     # Index: the primary key (account_id, consensus_timestamp), from its end. The treasury is part of every
     # snapshot. It stands in the text, as PostgreSQL knows that it has too many rows to sort them.
     bounds = times.where("consensus_timestamp")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ledger.queries.system_files import system_id
 from ledger.stream.block.names import BLOCK_VERSION
 from ledger.stream.signature.address_book import AddressBookNode
 from mirror.core import config
@@ -128,7 +127,7 @@ def address_books(consensus_timestamp: int, *, history: bool) -> StoredBook | No
         )
         from book b order by b.start_consensus_timestamp
         """,
-        (system_id(_ADDRESS_BOOK), consensus_timestamp),
+        (config.own_id(_ADDRESS_BOOK), consensus_timestamp),
     )
     if not rows:
         return None

@@ -9,7 +9,6 @@ from ledger.queries import files
 from mirror.core import config
 from mirror.core.db.reading.sql import fetch
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import DecodeError
 
 FEE_SCHEDULE, EXCHANGE_RATES = 111, 112
@@ -31,7 +30,7 @@ def system_file(
     `attempts` times in all, or as often as the setting rest.query.maxFileAttempts says.
     """
     for _ in range(config.value(_ATTEMPTS) if attempts is None else attempts):
-        version = files.version(system_id(num), times)
+        version = files.version(config.own_id(num), times)
         if version is None:
             return None
         content, last = version
@@ -47,7 +46,7 @@ def system_file_at_each(num: int, times: Collection[int], decode: Callable[[byte
 
     Reading takes one statement, whatever the number of times, unless a version can't be decoded.
     """
-    file_id = system_id(num)
+    file_id = config.own_id(num)
     parts = content_parts("and consensus_timestamp <= t.at", "and f.consensus_timestamp <= t.at")
     rows = fetch(
         f"""
@@ -78,8 +77,3 @@ def _decoded(num: int, content: bytes, last: int, decode: Callable[[bytes], T]) 
     except DecodeError:
         earlier = system_file(num, Bounds(upper=last - 1), decode, attempts=config.value(_ATTEMPTS) - 1)
         return None if earlier is None else earlier[0]
-
-
-def system_id(num: int) -> int:
-    """Return the encoded id of this number in the network's own shard and realm."""
-    return entity_id.encode(config.value("common.shard"), config.value("common.realm"), num)

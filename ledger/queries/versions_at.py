@@ -7,6 +7,21 @@ from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Where
 from mirror.core.db.sql.bounds import Bounds
 
 
+def latest_version(table: str, columns: str, where: str) -> str:
+    """Return SQL of the latest version that meets a condition, and of `since` when it was valid.
+
+    The condition leaves one row of the table, and stands twice in the SQL. Indexes: the primary key; of the
+    history the one that ends in lower(timestamp_range).
+    """
+    version = f"select {columns}, lower(timestamp_range) as since from"
+    return f"""
+        ({version} {table} {where})
+        union all
+        ({version} {table}_history {where} order by lower(timestamp_range) desc limit 1)
+        order by since desc limit 1
+    """
+
+
 class VersionRange(NamedTuple):
     """A choice of versions: those that began by `until` and were still valid at `since` (inclusive ns).
 

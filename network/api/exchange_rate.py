@@ -7,6 +7,7 @@ Errors: 400 malformed parameter; 404 if there is no readable version of the file
 from typing import Any, TypedDict
 
 from ledger.queries import system_files
+from mirror.core import config
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.views import SpringReadView
@@ -71,6 +72,4 @@ class ExchangeRate(SpringReadView):
 
 
 def no_file(num: int) -> NotFound:
-    return NotFound(
-        f"File {entity_id.text(system_files.system_id(num))} not found", detail=not_loaded.entity()
-    )
+    return NotFound(f"File {entity_id.text(config.own_id(num))} not found", detail=not_loaded.entity())

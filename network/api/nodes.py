@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.queries.system_files import system_id
 from mirror.core import config
 from mirror.core.db.reading.sql import Comparison, Where
 from mirror.core.rest.answers.errors import BadRequest
@@ -54,7 +53,7 @@ class NodeParameters(spring.StrictParameterSet):
 def address_book(parameters: NodeParameters) -> int:
     """Return the file of the address book. Errors: BadRequest for an operator."""
     if parameters.file_id is None:
-        return system_id(_DEFAULT_ADDRESS_BOOK)
+        return config.own_id(_DEFAULT_ADDRESS_BOOK)
     operator, file_id = parameters.file_id
     if operator != "eq":
         raise BadRequest("Only equality operator is supported for file.id")

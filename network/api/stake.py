@@ -10,7 +10,6 @@ from typing import TypedDict
 
 from mirror.core.db.reading.sql import fetch_one
 from mirror.core.rest.answers import not_loaded
-from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import SpringReadView
 from mirror.core.rest.parameters import spring
@@ -80,7 +79,5 @@ class Stake(SpringReadView):
     def read(self, parameters: spring.NoParameters) -> StakeJson:
         # Index: the primary key (consensus_timestamp).
         latest = "from network_stake order by consensus_timestamp desc limit 1"
-        row = fetch_one(f"select {STAKE.columns} {latest}")
-        if row is None:
-            raise NotFound("No network stake data found", detail=not_loaded.entity())
+        row = not_loaded.found(fetch_one(f"select {STAKE.columns} {latest}"), "No network stake data found")
         return STAKE.json(row)

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.rest.answers import not_loaded
-from mirror.core.rest.answers.errors import BadRequest, NotFound
+from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.response import ApiResponse, PlainTextRenderer
 from mirror.core.rest.answers.views import SpringReadView
 from mirror.core.rest.parameters import spring
@@ -86,9 +86,7 @@ class Supply(SpringReadView):
     answers = {"application/json": SupplyJson, "text/plain": _HBARS}
 
     def read(self, parameters: SupplyParameters) -> SupplyJson | Response:
-        balances = unreleased(parameters)
-        if balances is None:
-            raise NotFound("Network supply not found", detail=not_loaded.entity())
+        balances = not_loaded.found(unreleased(parameters), "Network supply not found")
         if not parameters.q:
             return supply_json(balances)
         self.renderer = PlainTextRenderer()

@@ -80,13 +80,13 @@ def begin(cursor: CursorWrapper) -> None:
     """Store the network's first book, and books that an earlier version of this program could not read."""
     cursor.execute("select exists (select from address_book)")
     if not cursor.fetchone()[0] and (book := bundled.address_book()):
-        store_address_book(cursor, book, file=_file(BOOTSTRAP_NUM), at=0)
+        store_address_book(cursor, book, file=config.own_id(BOOTSTRAP_NUM), at=0)
     complete_address_books(cursor)
 
 
 def complete_address_books(cursor: CursorWrapper) -> None:
     """Store the books in changes of the files that are newer than their last book."""
-    cursor.execute(_CHANGES, {"files": [_file(num) for num in ADDRESS_BOOK_NUMS]})
+    cursor.execute(_CHANGES, {"files": [config.own_id(num) for num in ADDRESS_BOOK_NUMS]})
     for file, at in cursor.fetchall():
         cursor.execute(_CONTENT, [file, at, file, at])
         content = b"".join(bytes(part) for part, _ in cursor.fetchall())
@@ -152,7 +152,3 @@ def _endpoints(node: Any) -> list[tuple[str, int, str]]:
     for endpoint in node.serviceEndpoint:
         endpoints.append((ip_address(endpoint.ipAddressV4), endpoint.port, text(endpoint.domain_name)))
     return endpoints
-
-
-def _file(num: int) -> int:
-    return entity_id.encode(config.value("common.shard"), config.value("common.realm"), num)

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from ledger.queries.system_files import system_id
 from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64, fetch_one
 from mirror.core.db.sql.bounds import Bounds
@@ -55,7 +54,7 @@ def unreleased_at(lower: int, upper: int) -> Unreleased | None:
 def _unreleased_accounts() -> list[tuple[int, int]]:
     """Return the first and last encoded id of each range."""
     ranges = (text.partition("-") for text in config.value("rest.network.unreleasedSupplyAccounts"))
-    return [(system_id(int(first)), system_id(int(last or first))) for first, _, last in ranges]
+    return [(config.own_id(int(first)), config.own_id(int(last or first))) for first, _, last in ranges]
 
 
 def _fetch(statement: str, values: tuple[object, ...] = ()) -> Unreleased | None:

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from ledger.api.names.tokens import OfToken
 from mirror.core.rest.answers import not_loaded
-from mirror.core.rest.answers.errors import InvalidParameter, NotFound
+from mirror.core.rest.answers.errors import InvalidParameter
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters
 from mirror.core.values import entity_id, timestamp, transaction_id
@@ -107,9 +107,7 @@ class Nft(OfNft):
     path_first, answers = False, NftJson
 
     def read(self, parameters: NoParameters, token_id: int, serial_number: int) -> NftJson:
-        row = queries.nft(token_id, serial_number)
-        if row is None:
-            raise NotFound(detail=not_loaded.entity())
+        row = not_loaded.found(queries.nft(token_id, serial_number))
         return NFT.json(row)
 
 

@@ -15,8 +15,8 @@ from rest_framework.response import Response
 from ledger.api.names.tokens import OfToken
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.query import Query
-from mirror.core.rest.answers import not_loaded as absent
-from mirror.core.rest.answers.errors import BadRequest, InvalidParameter, NotFound
+from mirror.core.rest.answers import not_loaded
+from mirror.core.rest.answers.errors import BadRequest, InvalidParameter
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.parameters import classic
@@ -355,7 +355,5 @@ class Token(OfToken):
         if parameters.timestamp:
             operator, at = parameters.timestamp[-1]
             until = Comparison("lt" if operator == "lt" else "lte", at)
-        row = queries.token(TOKEN.columns, token_id, until)
-        if row is None:
-            raise NotFound(detail=absent.entity())
+        row = not_loaded.found(queries.token(TOKEN.columns, token_id, until))
         return TOKEN.json(row)

@@ -63,10 +63,8 @@ def spring_account_id(name: AccountName) -> int:
     if isinstance(name, int):
         return name
     is_alias = isinstance(name, Alias)
-    account_id = only(entities.ids_of_live_alias(name) if is_alias else entities.ids_of_evm_address(name))
-    if account_id is None:
-        raise NotFound(_NO_ACCOUNT, detail=not_loaded.entity())
-    return account_id
+    ids = entities.ids_of_live_alias(name) if is_alias else entities.ids_of_evm_address(name)
+    return not_loaded.found(only(ids), _NO_ACCOUNT)
 
 
 def only(ids: Sequence[int]) -> int | None:

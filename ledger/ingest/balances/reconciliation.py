@@ -19,7 +19,6 @@ from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
 from ledger.stream.source.balances import BalanceDownload, PublishedBalances
 from mirror.core import config
 from mirror.core.db import loaded_ranges, statements
-from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 from mirror.models import LoadedRange
 
@@ -178,7 +177,7 @@ def _between(cursor: CursorWrapper, file: BalanceFile) -> dict[str, int | str]:
     interval, _ = loaded.neighbours(last)
     if interval is None or last > interval.end:
         raise NotComparable(f"{file.name}: its time is not loaded.")
-    treasury = entity_id.encode(config.value("common.shard"), config.value("common.realm"), TREASURY_NUM)
+    treasury = config.own_id(TREASURY_NUM)
     cursor.execute(_BASE, [treasury, at])
     row = cursor.fetchone()
     base, since = row or (0, 0)

@@ -146,7 +146,7 @@ def take_snapshot(cursor: CursorWrapper, at: int) -> None:
 
 
 def _treasury() -> int:
-    return entity_id.encode(config.value("common.shard"), config.value("common.realm"), TREASURY_NUM)
+    return config.own_id(TREASURY_NUM)
 
 
 def _add_treasury(cursor: CursorWrapper) -> None:

@@ -17,7 +17,6 @@ from mirror.core import config
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.processes import signals
-from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
 TREASURY_NUM, REWARD_ACCOUNT_NUM = 2, 800
@@ -183,10 +182,9 @@ def compute_rewards(cursor: CursorWrapper) -> None:
 
     A period waits while no balance snapshot is known for its end.
     """
-    shard, realm = config.value("common.shard"), config.value("common.realm")
     values = {
-        "reward_account": entity_id.encode(shard, realm, REWARD_ACCOUNT_NUM),
-        "treasury": entity_id.encode(shard, realm, TREASURY_NUM),
+        "reward_account": config.own_id(REWARD_ACCOUNT_NUM),
+        "treasury": config.own_id(TREASURY_NUM),
         "age": SNAPSHOT_AGE,
     }
     while period := _next_period(cursor, values):

@@ -45,8 +45,7 @@ class EntityLookup:
         """Resolve an EVM address: by the number in a long-zero address, any other by the tables."""
         number = entity_id.num_of_long_zero(address)
         if number is not None:
-            shard, realm = config.value("common.shard"), config.value("common.realm")
-            return entity_id.encode(shard, realm, number) if number else 0
+            return config.own_id(number) if number else 0
         return self._find("evm_address", address)
 
     def remember(self, entity: int, *, alias: bytes | None, evm_address: bytes | None) -> None:

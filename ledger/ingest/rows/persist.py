@@ -3,7 +3,6 @@
 from ledger.ingest.publishing import REDIS
 from mirror.core import config
 from mirror.core.config import caches
-from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS
 
 _PERSIST = "importer.parser.record.entity.persist."
@@ -24,10 +23,8 @@ class Persist:
         self.ethereum_transactions: bool = config.value(_PERSIST + "ethereumTransactions")
         self.entity_transactions: bool = config.value(_PERSIST + "entityTransactions")
         self.entity_nft_transactions: bool = config.value(_PERSIST + "entityNftTransactions")
-        shard, realm = config.value("common.shard"), config.value("common.realm")
         self.entity_transaction_exclusion = {0} | {
-            entity_id.encode(shard, realm, int(number))
-            for number in config.value(_PERSIST + "entityTransactionExclusion")
+            config.own_id(int(number)) for number in config.value(_PERSIST + "entityTransactionExclusion")
         }
         self.files: bool = config.value(_PERSIST + "files")
         self.itemized_transfers: bool = config.value(_PERSIST + "itemizedTransfers")

@@ -5,7 +5,7 @@ from typing import Any
 
 import psycopg
 from django.core.exceptions import PermissionDenied
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.response import SimpleTemplateResponse
@@ -15,6 +15,7 @@ from unfold.sites import UnfoldAdminSite
 from mirror.core import config, logs
 from mirror.core.admin import global_search
 from mirror.core.admin.readonly import ReadOnlyAdmin
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
 
 log = logs.logger("mirror.admin")
@@ -141,8 +142,6 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
 
 def _limit_statements() -> None:
     timeout = round(config.value("rest.db.statementTimeout") * 1000)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "select set_config('statement_timeout', %s, false), set_config('jit', 'off', false)",
-            [str(timeout)],
-        )
+    statements.execute(
+        "select set_config('statement_timeout', %s, false), set_config('jit', 'off', false)", [str(timeout)]
+    )

@@ -16,6 +16,7 @@ from typing import Any
 
 from mirror.core.config.setting import InvalidSetting, Setting, variable_of
 from mirror.core.config.settings import REMOVED, SETTINGS
+from mirror.core.values import entity_id
 
 _VARIABLE_PREFIX = variable_of("")
 # Defaults in these units are written as an operator would write them.
@@ -85,6 +86,16 @@ def values() -> dict[str, Any]:
 
 def described(name: str) -> Setting:
     return _BY_NAME[name]
+
+
+def shard_and_realm() -> tuple[int, int]:
+    """Return the network's own shard and realm."""
+    return value("common.shard"), value("common.realm")
+
+
+def own_id(num: int) -> int:
+    """Return the encoded id of this number in the network's own shard and realm."""
+    return entity_id.encode(*shard_and_realm(), num)
 
 
 def overridden(changes: Mapping[str, Any]) -> ExitStack:

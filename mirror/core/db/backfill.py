@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from django.apps import apps
 from django.db import connection
-from django.db.backends.utils import CursorWrapper
 
 
 class Piece(NamedTuple):
@@ -21,17 +20,18 @@ class Piece(NamedTuple):
     to: int
 
 
-def changed(cursor: CursorWrapper, statement: str, piece: Piece, **values: Any) -> int:
+def changed(statement: str, piece: Piece, **values: Any) -> int:
     """Execute a statement about a piece; return the number of rows that it has changed."""
-    cursor.execute(statement, piece._asdict() | values)
-    return int(cursor.rowcount)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, piece._asdict() | values)
+        return int(cursor.rowcount)
 
 
-def _everywhere(cursor: CursorWrapper) -> bool:
+def _everywhere() -> bool:
     return True
 
 
-def _from_the_first(cursor: CursorWrapper) -> int | None:
+def _from_the_first() -> int | None:
     return None
 
 
@@ -49,10 +49,10 @@ class Backfill:
     table: str
     key: str = "consensus_timestamp"
     first: str = ""
-    change: Callable[[CursorWrapper, Piece], int]
-    is_needed: Callable[[CursorWrapper], bool] = _everywhere
-    oldest: Callable[[CursorWrapper], int | None] = _from_the_first
-    newest: Callable[[CursorWrapper], int | None] | None = None
+    change: Callable[[Piece], int]
+    is_needed: Callable[[], bool] = _everywhere
+    oldest: Callable[[], int | None] = _from_the_first
+    newest: Callable[[], int | None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -191,6 +191,15 @@ def read() -> Loaded:
     return _loaded(statements.row(_READ))
 
 
+def last_time() -> int | None:
+    """Return when the last block ends (ns), None without any. Errors: DatabaseError."""
+    # Index: the primary key (consensus_end).
+    time: int | None = statements.value(
+        "select consensus_end from record_file order by consensus_end desc limit 1"
+    )
+    return time
+
+
 def _loaded(row: Any) -> Loaded:
     """Return the intervals: a range that goes on after the one before is a part of the same."""
     ranges, dropped, is_incomplete = row

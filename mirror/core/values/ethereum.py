@@ -270,12 +270,16 @@ def _padded(element: Element, digits: int) -> str:
     return f"0x{element.payload.hex():0>{digits}}"
 
 
+def stripped(number: int) -> bytes:
+    """Return a number as bytes without leading zeros, as topics and the slots of state changes are stored."""
+    return number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
 def created_address(creator: bytes, nonce: int) -> bytes:
     """Return the 20-byte address of the contract that `creator` creates with `nonce`."""
     from rlp import codec
 
-    digits = nonce.to_bytes((nonce.bit_length() + 7) // 8, "big")
-    return keccak256(codec.encode_raw([creator, digits]))[12:]
+    return keccak256(codec.encode_raw([creator, stripped(nonce)]))[12:]
 
 
 def _number(field: str, payload: bytes, length: int | None = None) -> int:

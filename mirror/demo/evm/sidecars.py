@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mirror.core.values import entity_id
+from mirror.core.values.ethereum import stripped
 from mirror.core.values.hapi.messages import TransactionSidecarRecord
 from mirror.demo.evm.execution import Execution, Frame
 from mirror.demo.evm.state import Slot
@@ -80,10 +81,5 @@ def bytecode(contract: Contract | None, initcode: bytes) -> Any:
 
 
 def _storage_change(slot: int, change: Slot) -> dict[str, Any]:
-    written = None if change.written is None else shortest(change.written)
-    return {"slot": shortest(slot), "value_read": shortest(change.read), "value_written": written}
-
-
-def shortest(number: int) -> bytes:
-    """Return a number as bytes without leading zeros."""
-    return number.to_bytes((number.bit_length() + 7) // 8, "big")
+    written = None if change.written is None else stripped(change.written)
+    return {"slot": stripped(slot), "value_read": stripped(change.read), "value_written": written}

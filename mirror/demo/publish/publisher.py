@@ -1,6 +1,5 @@
 """The bucket folder of the network, and the state from which the network resumes."""
 
-import os
 import pickle
 import zlib
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from ledger.stream.block import names as block_names
 from ledger.stream.record import names
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import FileOnDisk, LocalRecordFile, find_record_files
+from mirror.core.processes.whole_files import sync, write_whole
 from mirror.demo.publish.block_folder import BlockFolder
 from mirror.demo.streams.record_files import Block, account_folder
 from mirror.demo.streams.signing import SigningNode
@@ -80,14 +80,11 @@ class Publisher:
     def _retain(self, network: "Network", name: str) -> FileOnDisk:
         """Save the network as it is after a pending file, and publish that."""
         for path in self._pending_files():
-            _sync(path)
-        written = self._state.with_suffix(".new")
+            # Before the state: the database may hold the block as soon as that is there.
+            sync(path)
         # It is unpickled later: only the node itself may write to the folder.
         state = zlib.compress(pickle.dumps((network, name, self._composer)), _COMPRESSION)
-        written.write_bytes(_version() + state)
-        _sync(written)
-        written.replace(self._state)
-        _sync(self.folder)
+        write_whole(self._state, _version() + state)
         self._move()
         return self.published(name)
 
@@ -116,7 +113,7 @@ class Publisher:
         # A file that is published meanwhile is found in its new place.
         for folder in (self._pending, self.folder):
             for path in sorted(folder.rglob("*")):
-                if path.is_dir() or path.suffix in (".state", ".new"):
+                if path.is_dir() or path.suffix in (".state", ".part"):
                     continue
                 if folder == self.folder and path.is_relative_to(self._pending):
                     continue
@@ -220,15 +217,6 @@ def _left(state: bytes) -> "tuple[Network, str, BlockComposer | None]":
     """Return a network as it was left, the name of its last file, and what writes its blocks if it does."""
     network, name, composer = pickle.loads(zlib.decompress(state[_VERSION_BYTES:]))
     return network, name, composer
-
-
-def _sync(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk: the database may hold the block already."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @cache

@@ -111,9 +111,7 @@ def _range(options: dict[str, Any]) -> Range:
     contract = None
     if options["contract"] is not None:
         try:
-            contract = entity_id.parse(
-                options["contract"], config.value("common.shard"), config.value("common.realm")
-            )
+            contract = entity_id.parse(options["contract"], *config.shard_and_realm())
         except entity_id.InvalidEntityId:
             raise WrongUse(f"{options['contract']!r} is not the id of a contract such as 0.0.1234.") from None
     first = time_of(options["start"]) if options["start"] else 0

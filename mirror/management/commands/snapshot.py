@@ -13,9 +13,8 @@ from mirror.operations.backup.manifest import SNAPSHOT
 
 
 def _entities(text: str) -> frozenset[int]:
-    shard, realm = config.value("common.shard"), config.value("common.realm")
     try:
-        return frozenset(entity_id.parse(each.strip(), shard, realm) for each in text.split(","))
+        return frozenset(entity_id.parse(each.strip(), *config.shard_and_realm()) for each in text.split(","))
     except entity_id.InvalidEntityId as error:
         raise ArgumentTypeError(f"{error}.") from None
 

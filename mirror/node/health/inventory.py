@@ -252,7 +252,7 @@ class Inventory:
 
 def read(status: Status) -> Inventory:
     """Return the inventory of a node with this status. Errors: DatabaseError."""
-    book_file = entity_id.encode(config.value("common.shard"), config.value("common.realm"), 102)
+    book_file = config.own_id(102)
     book, spread, rows = statements.row(_BOOK, [book_file]), _shards(), estimates(list(_COUNTED))
     release, size = statements.row(_DATABASE)
     return Inventory(

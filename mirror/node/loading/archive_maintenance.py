@@ -40,7 +40,7 @@ class ArchiveMaintainer:
         stopping: threading.Event,
     ) -> None:
         self._archive, self._say, self._stopping = archive, say, stopping
-        self._source = RepairSource(location, _open_blocks, Trust(first_book).quorum_at)
+        self._source = RepairSource(location, open_blocks, Trust(first_book).quorum_at)
         self._selection = ArchiveSelection.by_settings()
         self._next_drop = time.monotonic()
         # Whether the archive was available before, even if it is still empty.
@@ -86,7 +86,8 @@ class ArchiveMaintainer:
         return repaired.missing > 0 and not repaired.reached
 
 
-def _open_blocks(location: str) -> BlockSource:
+def open_blocks(location: str) -> BlockSource:
+    """Open the source of blocks. Errors: OperatorError."""
     # The library of block nodes takes 10 MB, which most nodes do not need.
     from ledger.ingest.following.configured_blocks import open_block_source
 

@@ -7,7 +7,6 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from django.db import DatabaseError, connection
 
@@ -40,9 +39,6 @@ from mirror.node.loading import archive_maintenance, reconciliation, start_point
 from mirror.node.loading.single_loader import retry_after_swap, single_loader
 from mirror.node.postgres.server import Server
 from network import bundled
-
-if TYPE_CHECKING:
-    from ledger.stream.source.blocks import BlockSource
 
 log = logs.logger(__name__)
 
@@ -148,7 +144,7 @@ class _Run:
             return Follower(open_download(self.location), trust, report, stopping=self.stopping, span=span)
 
         def blocks() -> BlockFollower:
-            source = _block_source(self.location)
+            source = archive_maintenance.open_blocks(self.location)
             return BlockFollower(source, trust, report, stopping=self.stopping, until=span.until)
 
         return CutoverFollower(choice, {Stream.RECORD: record_files, Stream.BLOCK: blocks})
@@ -178,18 +174,10 @@ def _choice(first: int | None) -> Choice:
 def _source_name(choice: Choice, location: str) -> str:
     """Return where the stream is that is followed first, in words. Errors: OperatorError."""
     if choice.stream is Stream.BLOCK:
-        with closing(_block_source(location)) as source:
+        with closing(archive_maintenance.open_blocks(location)) as source:
             return source.location
     with closing(open_download(location)) as download:
         return download.bucket.location
-
-
-def _block_source(location: str) -> "BlockSource":
-    """Open the source of blocks. Errors: OperatorError."""
-    # The library of block nodes takes 10 MB, which most nodes have no use for.
-    from ledger.ingest.following.configured_blocks import open_block_source
-
-    return open_block_source(location)
 
 
 def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:

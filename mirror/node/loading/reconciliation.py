@@ -23,6 +23,7 @@ from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.balances import BalanceDownload
 from mirror.core import config, logs
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.node.loading.background_thread import in_background
 
@@ -94,8 +95,7 @@ class Comparing:
                 session.cancel_safe(timeout=_CANCEL_SECONDS)
 
     def _compare(self) -> Compared | None:
-        with connection.cursor() as cursor:
-            cursor.execute(_WITHOUT_LIMIT)
+        statements.execute(_WITHOUT_LIMIT)
         self._session = connection.connection
         if self._stopping.is_set() or not is_comparable():
             return None

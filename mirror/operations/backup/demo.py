@@ -12,10 +12,11 @@ import zstandard
 
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.processes.whole_files import sync, write_whole
 from mirror.demo import run
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.publisher import Publisher
-from mirror.operations.backup.manifest import DEMO, BackupFile, DamagedBackup, Manifest, sync, write_whole
+from mirror.operations.backup.manifest import DEMO, BackupFile, DamagedBackup, Manifest
 
 
 def add(folder: Path, manifest: Manifest) -> Manifest:

@@ -24,6 +24,7 @@ from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.settings import SETTINGS
 from mirror.core.processes.progress import ByteDisplay
+from mirror.core.processes.whole_files import write_whole
 from mirror.core.values.human_readable import byte_size
 from mirror.operations.backup import demo
 from mirror.operations.backup.files import write_rows
@@ -36,7 +37,6 @@ from mirror.operations.backup.manifest import (
     Block,
     Kind,
     Manifest,
-    write_whole,
 )
 from mirror.operations.backup.pieces import Piece, backed_up_tables, partitions_by_time, pieces
 from mirror.operations.backup.sessions import Session, Task, alone, check_room, session

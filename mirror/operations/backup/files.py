@@ -4,7 +4,8 @@ import hashlib
 
 import zstandard
 
-from mirror.operations.backup.manifest import BackupFile, Manifest, written_whole
+from mirror.core.processes.whole_files import written_whole
+from mirror.operations.backup.manifest import BackupFile, Manifest
 from mirror.operations.backup.pieces import Piece
 from mirror.operations.backup.sessions import Session, Task
 

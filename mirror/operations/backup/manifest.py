@@ -6,15 +6,13 @@ in `unfinished.jsonl`: its first line names the database, and each other line de
 
 import hashlib
 import json
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 from mirror.core.config.errors import OperatorError
+from mirror.core.processes.whole_files import write_whole
 
 FORMAT = 1
 MANIFEST, JOURNAL = "manifest.json", "unfinished.jsonl"
@@ -220,33 +218,3 @@ def _typed(content: dict[str, Any]) -> dict[str, Any]:
 
 def digest_of(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-# FILES
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """Write a file that only this user may read, and that has its name only when it is on the disk."""
-    unfinished = path.with_name(f"{path.name}.part")
-    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
-    sync(path.parent)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a small file as `written_whole` does."""
-    with written_whole(path) as file:
-        file.write(content)
-
-
-def sync(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

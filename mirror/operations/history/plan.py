@@ -9,7 +9,7 @@ from django.db import InternalError, connection, transaction
 from psycopg import errors
 
 from mirror.core.config.errors import OperatorError
-from mirror.core.db import statements
+from mirror.core.db import loaded_ranges, statements
 from mirror.core.db.schema import table_copies
 from mirror.core.values import timestamp
 from mirror.core.values.timestamp import MAX, NANOS_PER_SECOND
@@ -35,7 +35,6 @@ _LOADED = f"""
                  where f.index = first_block limit 1)) end,
         files
     from {table_copies.PUBLIC}.loaded_range order by 1"""
-_LISTING = "select exists (select from backfill where name = 'loaded_ranges' and finished is null)"
 # Indexes: the primary keys (consensus_end).
 _MISSING = f"""
     select f.name from {table_copies.PUBLIC}.record_file f
@@ -140,7 +139,7 @@ def make(plan: Plan) -> None:
 
 def check_known() -> None:
     """Raise OperatorError if it is unknown what is loaded, since that is loaded once more."""
-    if statements.value(_LISTING) or not loaded():
+    if not loaded_ranges.read().is_known:
         raise OperatorError(
             "An older release has loaded files that are not listed yet, and a backfill would lose their "
             "rows: let `manage.py upgrade` list them first."
@@ -247,16 +246,12 @@ def intervals(plan: Plan) -> list[Interval]:
 
 def is_loaded(plan: Plan) -> bool:
     """Return whether all of the plan is loaded already, without a gap."""
-    reached = None
-    for loaded_range in LoadedRange.objects.order_by("consensus_start"):
-        follows = loaded_range.rests_on == LoadedRange.RestsOn.RANGE
-        from_genesis = loaded_range.rests_on == LoadedRange.RestsOn.GENESIS
-        begins = loaded_range.consensus_start <= plan.start or (from_genesis and not plan.start)
-        is_continued = reached is not None and follows
-        reached = loaded_range.consensus_end if is_continued or begins else None
-        if reached is not None and plan.end is not None and reached >= plan.end:
-            return True
-    return reached is not None and plan.end is None
+    present = loaded_ranges.read().intervals
+    return any(
+        (each.start <= plan.start or (each.rests_on == GENESIS and not plan.start))
+        and (each == present[-1] if plan.end is None else each.end >= plan.end)
+        for each in present
+    )
 
 
 def _united(intervals: Iterable[Interval]) -> list[Interval]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting, Setting
-from mirror.core.db import statements
+from mirror.core.db import loaded_ranges
 from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, partitions
 from mirror.core.values.human_readable import duration
@@ -20,8 +20,6 @@ from mirror.core.values.timestamp import MIN, NANOS_PER_SECOND
 #: What to do about tables that are not divided.
 DIVIDE = "SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` divide them, while the node goes on"
 
-# Index: the primary key (consensus_end).
-_LAST = "select consensus_end from record_file order by consensus_end desc limit 1"
 _PERIOD = Setting("", "1d", "", unit="duration")
 
 
@@ -73,14 +71,14 @@ class Plan:
 
 def plan(by_table: Mapping[str, float]) -> Plan:
     """Return the plan for tables with these retention periods (s). Errors: OperatorError."""
-    divided, row = divided_tables(by_table), statements.row(_LAST)
+    divided, last = divided_tables(by_table), loaded_ranges.last_time()
     if by_table and not divided:
         raise OperatorError(
             f"Only tables that are divided by month lose rows, as that takes milliseconds: {DIVIDE}."
         )
-    if row is None:
+    if last is None:
         return Plan([], [])
-    cuts = {table: int(row[0] - by_table[table] * NANOS_PER_SECOND) for table in divided}
+    cuts = {table: int(last - by_table[table] * NANOS_PER_SECOND) for table in divided}
     before = dropping.before(max(cuts.values(), default=MIN))
     old = [each for each in before if each.table in cuts and each.partition.upper <= cuts[each.table]]
     return Plan(old, [table for table in by_table if table not in divided])

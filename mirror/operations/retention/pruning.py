@@ -9,6 +9,7 @@ from django.db import connection
 
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.dropping import ExpiredPartition
@@ -58,8 +59,7 @@ def prune_continuously(say: Say, stopping: threading.Event) -> None:
 
 
 def _prune(say: Say) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_WITHOUT_LIMITS)
+    statements.execute(_WITHOUT_LIMITS)
     planned = plan(periods())
 
     def show(each: ExpiredPartition) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import psycopg
 from django.db import OperationalError, connection, transaction
-from django.db.backends.utils import CursorWrapper
 from psycopg import errors
 
 from mirror.core import config, logs
@@ -86,8 +85,8 @@ def _run_backfill(name: str, show: Show, stopping: threading.Event) -> bool:
 
 def _change_rows(backfill: Backfill, show: Show, stopping: threading.Event) -> bool:
     rows = _FIRST_ROWS
-    with transaction.atomic(), connection.cursor() as cursor:
-        _begin(cursor, backfill)
+    with transaction.atomic():
+        _begin(backfill)
     while not (state := remaining.of(backfill.name)).finished:
         show(state)
         if stopping.is_set():
@@ -96,20 +95,20 @@ def _change_rows(backfill: Backfill, show: Show, stopping: threading.Event) -> b
     return True
 
 
-def _begin(cursor: CursorWrapper, backfill: Backfill) -> None:
+def _begin(backfill: Backfill) -> None:
     """Store the ends of the backfill, unless it has begun before; finish one that is not needed."""
-    cursor.execute("select position, newest from backfill where name = %s for update", [backfill.name])
-    position, newest = cursor.fetchone()
+    position, newest = statements.row(
+        "select position, newest from backfill where name = %s for update", [backfill.name]
+    )
     if position is not None:
         return
     if backfill.newest is not None:
-        newest = backfill.newest(cursor)
-    cursor.execute(f"select min({backfill.first or backfill.key}) - 1 from {backfill.table}")
-    (oldest,) = cursor.fetchone()
+        newest = backfill.newest()
+    oldest = statements.value(f"select min({backfill.first or backfill.key}) - 1 from {backfill.table}")
     if oldest is not None:
-        oldest = max(oldest, backfill.oldest(cursor) or oldest)
-    done = newest is None or oldest is None or newest <= oldest or not backfill.is_needed(cursor)
-    cursor.execute(
+        oldest = max(oldest, backfill.oldest() or oldest)
+    done = newest is None or oldest is None or newest <= oldest or not backfill.is_needed()
+    statements.execute(
         "update backfill set newest = %s, position = %s, oldest = %s, started = now(), "
         "finished = case when %s then now() end where name = %s",
         [newest or 0, newest or 0, oldest or 0, done, backfill.name],
@@ -120,13 +119,13 @@ def _next_piece(backfill: Backfill, rows: int, stopping: threading.Event) -> int
     """Change a piece of about this many rows, and rest; return the number for the next piece."""
     began = time.monotonic()
     try:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with transaction.atomic():
             # A crash loses the changes together with the position, so both still agree.
-            cursor.execute(
+            statements.execute(
                 f"set local synchronous_commit = off; set local lock_timeout = {_LOCK_MILLISECONDS}; "
                 "set local jit = off"
             )
-            _change_piece(cursor, backfill, rows, began)
+            _change_piece(backfill, rows, began)
     except OperationalError as error:
         if not isinstance(error.__cause__, _BUSY):
             raise
@@ -138,19 +137,19 @@ def _next_piece(backfill: Backfill, rows: int, stopping: threading.Event) -> int
     return min(max(round(rows * factor), _MIN_ROWS), _MAX_ROWS)
 
 
-def _change_piece(cursor: CursorWrapper, backfill: Backfill, rows: int, began: float) -> None:
-    cursor.execute("select position, oldest from backfill where name = %s for update", [backfill.name])
-    position, oldest = cursor.fetchone()
-    cursor.execute(
+def _change_piece(backfill: Backfill, rows: int, began: float) -> None:
+    position, oldest = statements.row(
+        "select position, oldest from backfill where name = %s for update", [backfill.name]
+    )
+    last = statements.value(
         f"select {backfill.key} from {backfill.table} where {backfill.key} <= %s and {backfill.key} > %s "
         f"order by {backfill.key} desc offset %s limit 1",
         [position, oldest, rows],
     )
-    row = cursor.fetchone()
     # Rows of the same key stay together, however many they are.
-    after = min(row[0], position - 1) if row else oldest
-    changed = backfill.change(cursor, Piece(after, position))
-    cursor.execute(
+    after = oldest if last is None else min(last, position - 1)
+    changed = backfill.change(Piece(after, position))
+    statements.execute(
         "update backfill set position = %s, rows = rows + %s, seconds = seconds + %s, "
         "finished = case when %s then now() end where name = %s",
         [after, changed, 2 * (time.monotonic() - began), after == oldest, backfill.name],

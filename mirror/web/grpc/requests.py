@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from google.protobuf.message import DecodeError
 from grpc import StatusCode
 
-from ledger.queries.system_files import system_id
+from mirror.core import config
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi import messages as hapi
 
@@ -90,7 +90,7 @@ def node_filter(request: bytes) -> NodeFilter:
     if query.limit < 0:
         problems.append(f"limit: {_NEGATIVE}")
     _check(problems, "getNodes.addressBookFilter")
-    if file_id not in map(system_id, _ADDRESS_BOOKS):
+    if file_id not in map(config.own_id, _ADDRESS_BOOKS):
         raise invalid("Not a valid address book file")
     return NodeFilter(file_id, query.limit or None)
 

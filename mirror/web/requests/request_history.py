@@ -16,6 +16,7 @@ from psycopg.errors import ReadOnlySqlTransaction
 
 from mirror.core import logs
 from mirror.core.config import clock
+from mirror.core.db import loaded_ranges
 from mirror.core.db.availability import outage
 from mirror.core.db.reading import bounded_query
 from mirror.core.metrics import files, http, ingest
@@ -42,8 +43,6 @@ _WRITE = """
         transactions = excluded.transactions
     where (excluded.requests, excluded.transactions) > (node_minute.requests, node_minute.transactions)"""
 _FORGET = "delete from node_minute where minute < %s - make_interval(days => %s)"
-# Index: the primary key (consensus_end).
-_LAST_BLOCK = "select consensus_end from record_file order by consensus_end desc limit 1"
 
 
 class Counts(NamedTuple):
@@ -134,10 +133,8 @@ class Minutes:
 
 def _lag_seconds() -> float | None:
     """Return the seconds from the last block to now; None without any."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LAST_BLOCK)
-        row = cursor.fetchone()
-    return None if row is None else max(clock.now_ns() - row[0], 0) / NANOS_PER_SECOND
+    last = loaded_ranges.last_time()
+    return None if last is None else max(clock.now_ns() - last, 0) / NANOS_PER_SECOND
 
 
 def _milliseconds(seconds: float | None) -> float | None:

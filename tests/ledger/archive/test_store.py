@@ -86,10 +86,10 @@ def test_folders_made_again_are_settled(folder, monkeypatch):
     place.put("one/two/three", b"file")
     place.settle()
     FolderArchive(folder).delete(["one/two/three"])
-    synced = set[Path]()
-    monkeypatch.setattr(store, "_sync", synced.add)
-
     place.put("one/two/three", b"file")
+    synced = set[Path]()
+    monkeypatch.setattr(store, "sync", synced.add)
+
     place.settle()
 
     assert synced == {folder, folder / "one", folder / "one" / "two"}

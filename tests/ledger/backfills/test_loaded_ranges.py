@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from ledger.backfills import loaded_ranges
 from ledger.ingest.pipeline import Pipeline
@@ -37,9 +36,8 @@ def test_pieces_from_the_newest_file_down_are_put_together(build: Build) -> None
     for number, end in enumerate(ends):
         build.block(number + 3, end=end)
 
-    with connection.cursor() as cursor:
-        for piece in (Piece(ends[6], ALL_TIME), Piece(ends[1], ends[6]), Piece(0, ends[1])):
-            loaded_ranges.add_ranges(cursor, piece)
+    for piece in (Piece(ends[6], ALL_TIME), Piece(ends[1], ends[6]), Piece(0, ends[1])):
+        loaded_ranges.add_ranges(piece)
 
     assert ranges() == [(3, 11, 9, 9, "unknown")]
     assert ranges("consensus_end") == [(ends[-1],)]

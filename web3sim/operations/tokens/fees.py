@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mirror.core.values import entity_id
+from mirror.core.values.hapi.custom_fees import fee_of
 from web3sim.operations.refusals import Refused, refuse_if
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import CustomFees, Token
@@ -22,38 +23,8 @@ def fees_of(messages: Iterable[Any], token_id: int = 0) -> CustomFees:
     for message in messages:
         kind = message.WhichOneof("fee")
         if kind is not None:
-            kinds[kind].append(_fee(message, kind, token_id))
+            kinds[kind].append(fee_of(message, kind, token_id))
     return CustomFees(*(tuple(fees) for fees in kinds.values()))
-
-
-def _fee(message: Any, kind: str, token_id: int) -> Fee:
-    terms: Any = getattr(message, kind)
-    fee = {
-        "all_collectors_are_exempt": message.all_collectors_are_exempt,
-        "collector_account_id": entity_id.of_account(message.fee_collector_account_id) or None,
-    }
-    if kind == "fixed_fee":
-        return fee | _fixed(terms, token_id)
-    if kind == "fractional_fee":
-        return fee | {
-            "denominator": terms.fractional_amount.denominator,
-            "maximum_amount": terms.maximum_amount or None,
-            "minimum_amount": terms.minimum_amount,
-            "net_of_transfers": terms.net_of_transfers,
-            "numerator": terms.fractional_amount.numerator,
-        }
-    return fee | {
-        "denominator": terms.exchange_value_fraction.denominator,
-        "fallback_fee": _fixed(terms.fallback_fee, token_id) if terms.HasField("fallback_fee") else None,
-        "numerator": terms.exchange_value_fraction.numerator,
-    }
-
-
-def _fixed(terms: Any, token_id: int) -> dict[str, Any]:
-    denominating = None
-    if terms.HasField("denominating_token_id"):
-        denominating = entity_id.of_token(terms.denominating_token_id) or token_id
-    return {"amount": terms.amount, "denominating_token_id": denominating}
 
 
 def collectors_of_itself(fees: CustomFees, token_id: int) -> list[int]:
@@ -82,7 +53,7 @@ def check_fees(ledger: Overlay, messages: Iterable[Any], *, token: Token | None,
     for message in messages:
         check_collectors(ledger, [message])
         kind = message.WhichOneof("fee")
-        checks[kind](ledger, _fee(message, kind, token_id), token, unique)
+        checks[kind](ledger, fee_of(message, kind, token_id), token, unique)
 
 
 def _check_fixed(ledger: Overlay, fee: Fee, token: Token | None, unique: bool) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from mirror.core.db.reading.sql import Row
+from mirror.core.values.ethereum import stripped
 from web3sim.engine.interface import Address
-from web3sim.state.tables.historical import REACH, SERIALS_HELD, HistoricalTables, stripped
+from web3sim.state.tables.historical import REACH, SERIALS_HELD, HistoricalTables
 from web3sim.state.tables.rows import (
     ENTITY_COLUMNS,
     Entities,

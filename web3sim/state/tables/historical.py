@@ -7,9 +7,9 @@ transfers since.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ledger.queries.versions_at import latest_version
 from mirror.core import config
-from mirror.core.values import entity_id
-from mirror.core.values.ethereum import created_address
+from mirror.core.values.ethereum import created_address, stripped
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 from web3sim.engine.interface import Address
 from web3sim.state.database import Reading
@@ -50,7 +50,7 @@ class HistoricalTables(CurrentTables):
     def __init__(self, time: int, reading: Reading) -> None:
         super().__init__(reading)
         self.time = self.at = time
-        treasury = entity_id.encode(config.value("common.shard"), config.value("common.realm"), _TREASURY_NUM)
+        treasury = config.own_id(_TREASURY_NUM)
         # The months stand in the text: PostgreSQL then plans, opens and locks their partitions alone.
         self.months = (
             f"consensus_timestamp >= {month_start(max(time - 2 * REACH, 0)):d} "
@@ -71,18 +71,8 @@ class HistoricalTables(CurrentTables):
         """
 
     def version(self, table: str, columns: str, condition: str) -> str:
-        """A query for the version of a row at %(time)s, and `since` when it was valid.
-
-        Indexes: the primary key of the table; of its history the one that ends in lower(timestamp_range).
-        """
-        version = f"select {columns}, lower(timestamp_range) as since from"
-        valid = f"where {condition} and lower(timestamp_range) <= %(time)s"
-        return f"""
-            ({version} {table} {valid})
-            union all
-            ({version} {table}_history {valid} order by lower(timestamp_range) desc limit 1)
-            order by since desc limit 1
-        """
+        """A query for the version of a row at %(time)s, and `since` when it was valid."""
+        return latest_version(table, columns, f"where {condition} and lower(timestamp_range) <= %(time)s")
 
     def rows(self, table: str, columns: str, condition: str) -> str:
         return f"""
@@ -329,8 +319,3 @@ class HistoricalTables(CurrentTables):
             return False
         held = self.relationship(token, account_id)
         return token.treasury_account_id == account_id or (held is not None and held.balance > 0)
-
-
-def stripped(slot: int) -> bytes:
-    """Return a slot as changes name it: without leading zero bytes."""
-    return slot.to_bytes((slot.bit_length() + 7) // 8, "big")

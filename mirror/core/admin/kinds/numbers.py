@@ -69,9 +69,7 @@ class Entity(Kind):
 
     def lookup(self, text: str) -> Lookup:
         try:
-            return {
-                "exact": entity_id.parse(text, config.value("common.shard"), config.value("common.realm"))
-            }
+            return {"exact": entity_id.parse(text, *config.shard_and_realm())}
         except entity_id.InvalidEntityId:
             raise Unreadable(text) from None
 

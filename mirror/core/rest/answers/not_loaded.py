@@ -4,9 +4,14 @@ The texts are details of 404s. There is none where everything from the network's
 where the range is unknown.
 """
 
+from typing import TypeVar
+
 from mirror.core.db import loaded_ranges
 from mirror.core.db.loaded_ranges import Interval, Loaded, gap_text
+from mirror.core.rest.answers.errors import NOT_FOUND, NotFound
 from mirror.core.values.timestamp import NANOS_PER_SECOND, instant
+
+Known = TypeVar("Known")
 
 # A transaction is agreed on at most so long after its valid start (ns); one that is scheduled even later.
 _VALID = 180 * NANOS_PER_SECOND
@@ -67,6 +72,13 @@ def entity() -> str | None:
         return None
     sentences = [_not_everything(loaded, "Not known"), _filtered(loaded)]
     return " ".join(filter(None, sentences)) or None
+
+
+def found(known: Known | None, message: str = NOT_FOUND) -> Known:
+    """Return what is known of an entity. Errors: NotFound if that is None."""
+    if known is None:
+        raise NotFound(message, detail=entity())
+    return known
 
 
 def anything(table: str | None = "transaction") -> str | None:

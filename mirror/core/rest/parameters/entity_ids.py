@@ -63,7 +63,7 @@ def read_entity_id(text: str) -> int | EvmAddress:
     """
     if not is_entity_id(text):
         raise NotAnEntityId(text)
-    system = (config.value("common.shard"), config.value("common.realm"))
+    system = config.shard_and_realm()
     parts = text.split(".")
     shard, realm, last = [*map(str, system[: 3 - len(parts)]), *parts]
     if len(last) >= _HEX_DIGITS:
@@ -140,7 +140,7 @@ def read_alias(text: str) -> Alias:
     if match is None:
         raise NotAnEntityId(text)
     *parts, encoded = text.split(".")
-    system = (config.value("common.shard"), config.value("common.realm"))
+    system = config.shard_and_realm()
     if parts and tuple(map(int, parts)) != system[2 - len(parts) :]:
         raise NotAnEntityId(text)
     try:
@@ -152,7 +152,7 @@ def read_alias(text: str) -> Alias:
 def read_spring_id(text: str) -> int:
     """Return the encoded id of a number in a request to a Spring endpoint. Errors: NotAnEntityId."""
     try:
-        return entity_id.parse(text, config.value("common.shard"), config.value("common.realm"))
+        return entity_id.parse(text, *config.shard_and_realm())
     except entity_id.InvalidEntityId:
         raise NotAnEntityId(text) from None
 

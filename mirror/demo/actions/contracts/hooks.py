@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mirror.core.values.ethereum import stripped
 from mirror.core.values.hashes import keccak256
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.contracts.sending import find_changeable, submit_change
 from mirror.demo.evm import sidecars
 from mirror.demo.evm.execution import Request, execute
 from mirror.demo.evm.run import NO_BLOOM, place
-from mirror.demo.evm.sidecars import shortest
 from mirror.demo.evm.solidity import call_data
 from mirror.demo.evm.state import HOOK_ADDRESS, HOOK_CONTRACT, HookLedger
 from mirror.demo.network import Network, both, require, required, weighted
@@ -174,16 +174,16 @@ def write(
     """
     updates: list[dict[str, Any]] = []
     for slot, value in slots.items():
-        hook.put(shortest(slot), shortest(value), at)
-        updates.append({"storage_slot": {"key": shortest(slot), "value": shortest(value)}})
+        hook.put(stripped(slot), stripped(value), at)
+        updates.append({"storage_slot": {"key": stripped(slot), "value": stripped(value)}})
     messages = []
     for name, value in entries.items():
         hashed = len(name) > 20
         key = keccak256(name) if hashed else name.rjust(32, b"\0")
-        hook.put(keccak256(key + ALLOWED.to_bytes(32, "big")), shortest(value), at)
-        messages.append({"preimage" if hashed else "key": name, "value": shortest(value)})
+        hook.put(keccak256(key + ALLOWED.to_bytes(32, "big")), stripped(value), at)
+        messages.append({"preimage" if hashed else "key": name, "value": stripped(value)})
     if messages:
-        updates.append({"mapping_entries": {"mapping_slot": shortest(ALLOWED), "entries": messages}})
+        updates.append({"mapping_entries": {"mapping_slot": stripped(ALLOWED), "entries": messages}})
     return updates
 
 
