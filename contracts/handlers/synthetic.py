@@ -130,8 +130,7 @@ def deleted_allowance_logs(item: RecordItem, batch: Batch) -> None:
 
 
 def _units_moved(item: RecordItem, batch: Batch, token: int, transfers: Any) -> None:
-    moved = [(entity_id.of_account(transfer.accountID), transfer.amount) for transfer in transfers]
-    for sender, receiver, amount in moves(item.transaction_type, moved):
+    for sender, receiver, amount in moves(item.transaction_type, entity_id.amounts_of(transfers)):
         _add_transfer(item, batch, token, sender, receiver, amount)
 
 

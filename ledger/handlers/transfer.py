@@ -10,7 +10,6 @@ from ledger.ingest.rows.registry import Order, every_item, handles
 from ledger.models import CryptoAllowance, CryptoTransfer, Entity, StakingRewardTransfer
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import entity_id
-from mirror.core.values.entity_id import of_account
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
@@ -101,7 +100,7 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
     # It makes no difference for nearly all transactions.
     matters = item.transaction_type == CRYPTO_TRANSFER and (spurious_time or item.spends_allowances)
     requested = _approvals(item) if matters else None
-    moved = [(of_account(each.accountID), each.amount) for each in item.record.transferList.accountAmounts]
+    moved = entity_id.amounts_of(item.record.transferList.accountAmounts)
     if batch.mentioned is not None:
         batch.mention(*[account for account, _ in moved])
     if requested:

@@ -13,6 +13,7 @@ import sys
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -337,27 +338,25 @@ FIELD = 218882428718392752222464057452572750885483644004160343436982041865758084
 def poseidon_parameters() -> tuple[list[list[int]], list[list[int]]]:
     """Return the constants of the rounds and the matrix, by the Grain generator."""
     sizes = ((1, 2), (0, 4), (254, 12), (5, 12), (8, 10), (60, 10), ((1 << 30) - 1, 30))
-    register = [int(bit) for value, length in sizes for bit in format(value, f"0{length}b")]
+    first = "".join(format(value, f"0{length}b") for value, length in sizes)
 
-    def step() -> int:
-        register.append(
-            register[62] ^ register[51] ^ register[38] ^ register[23] ^ register[13] ^ register[0]
-        )
-        del register[0]
-        return register[-1]
+    def steps() -> Iterator[str]:
+        register = int(first[::-1], 2)
+        while True:
+            # Bits 18 steps apart do not depend on each other.
+            new = register ^ register >> 13 ^ register >> 23 ^ register >> 38 ^ register >> 51
+            new = new & (1 << 18) - 1 ^ register >> 62
+            register = register >> 18 | new << 62
+            yield from format(new, "018b")[::-1]
+
+    bits = islice(steps(), 160, None)
+    chosen = (bit for choice, bit in zip(bits, bits, strict=True) if choice == "1")
 
     def number(below: int) -> int:
-        while True:
-            value = 0
-            for _ in range(254):
-                while not step():
-                    step()
-                value = value << 1 | step()
-            if value < below:
-                return value
+        while (value := int("".join(islice(chosen, 254)), 2)) >= below:
+            pass
+        return value
 
-    for _ in range(160):
-        step()
     constants = [[number(FIELD) for _ in range(5)] for _ in range(68)]
     rows, columns = ([number(1 << 254) % FIELD for _ in range(5)] for _ in range(2))
     return constants, [[pow(row + column, -1, FIELD) for column in columns] for row in rows]

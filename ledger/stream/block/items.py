@@ -34,7 +34,7 @@ _ITEMS = Block.ITEMS_FIELD_NUMBER
 _SHA2_384 = 0  # enum BlockHashAlgorithm
 # Of these the serialized value is taken.
 _AS_BYTES = frozenset(("signed_transaction", "state_changes", "transaction_result", "record_file"))
-_CHANGED_AT = StateChanges.CONSENSUS_TIMESTAMP_FIELD_NUMBER
+_CHANGED_AT = StateChanges.CONSENSUS_TIMESTAMP_FIELD_NUMBER << 3 | wire.LENGTH_DELIMITED
 _NUMBERS = {field.name: field.number for field in BlockItem.DESCRIPTOR.fields}
 # The first byte of an item of one field -> the name of the field, and its class if it is parsed.
 _FIELDS: dict[int, tuple[str, Any]] = {
@@ -273,7 +273,7 @@ class BlockReader:
         if at is not None and at.result is not None and block.header.number:
             # Nearly all begin with the time of their transaction.
             time = at.result.consensusTimestamp.SerializeToString()
-            if content.startswith(wire.length_delimited(_CHANGED_AT, time)):
+            if content.startswith(b"%c%c%b" % (_CHANGED_AT, len(time), time)):
                 at.serialized_changes.append(content)
                 return
         changes = messages.parse(StateChanges, content)

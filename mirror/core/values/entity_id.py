@@ -9,7 +9,7 @@ The EVM knows an entity without an address of its own by its long-zero address: 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, overload
 
 MAX_SHARD = 1023
@@ -128,6 +128,19 @@ def of_account(account: Any) -> int:
     if not shard and not realm and 0 <= num <= MAX_NUM:
         return num  # type: ignore[no-any-return]
     return _of("account", shard, realm, num)
+
+
+def amounts_of(transfers: Iterable[Any]) -> list[tuple[int, int]]:
+    """Return the encoded account and the amount of AccountAmount messages."""
+    amounts = []
+    for transfer in transfers:
+        account = transfer.accountID
+        num = account.accountNum
+        # Most time of loading goes by here: so `of_account` is called only for the others.
+        if account.shardNum or account.realmNum or not 0 <= num <= MAX_NUM:
+            num = of_account(account)
+        amounts.append((num, transfer.amount))
+    return amounts
 
 
 def _reader(kind: str, number: str) -> Callable[[Any], int]:

@@ -4,8 +4,7 @@ Source: transaction outputs, trace data, and the state after the transaction.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ledger.stream.block.items import BlockTransaction
 from ledger.stream.block.records.airdrop import end_airdrops, pending_airdrops
@@ -26,11 +25,13 @@ from mirror.core.values.hapi.messages import ContractID
 from mirror.core.values.hapi.transaction_types import NUMBERS
 
 _RUNNING_HASH_VERSION = 3
+_MAY_DELEGATE = frozenset(
+    NUMBERS[name] for name in ("CRYPTOCREATEACCOUNT", "CRYPTOUPDATEACCOUNT", "ETHEREUMTRANSACTION")
+)
 _OF_CONTRACTS = frozenset((NUMBERS["CONTRACTCALL"], NUMBERS["CONTRACTCREATEINSTANCE"]))
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """The parts of a block that complete a record.
 
     `traces` are the EvmTraceData of the transaction, `addresses` the EVM addresses of contracts (encoded)
@@ -69,7 +70,7 @@ def complete(
     parts = Parts(item, transaction, state, traces, addresses)
     for output in transaction.outputs:
         _add_output(parts, output)
-    if _delegates(item):
+    if item.transaction_type in _MAY_DELEGATE and _delegates(item):
         item.account_nonces = state.take_nonces()
     by_type = _ON_SUCCESS.get(item.transaction_type)
     if by_type is not None and item.successful:

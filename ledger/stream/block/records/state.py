@@ -5,6 +5,7 @@ follows by going backwards: the last one to create an entity created the one wit
 total after an earlier transaction is the total after the next one less what that one added.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -63,14 +64,15 @@ class StateAfter:
         self._storage: dict[Slot, bytes | None] = {}
         self._written: set[Slot] = set()
         self._slots: dict[Storage, list[bytes]] = {}
-        self._changed: dict[int, dict[int, Any]] = {
-            state: {} for state in (FILES, TOKENS, NODES, TOPICS, REGISTERED_NODES)
-        }
+        self._changed: defaultdict[int, dict[int, Any]] = defaultdict(dict)
         self._airdrops: dict[bytes, int] = {}
         self._supplies: dict[int, int] = {}
         self._topics: dict[int, tuple[int, bytes]] = {}
         for change in changes:
-            if change.HasField("map_update"):
+            if change.state_id == ACCOUNTS:
+                # Nearly all are of these.
+                self._account(change.map_update.value.account_value)
+            elif change.HasField("map_update"):
                 self._updated(change.state_id, change.map_update)
             elif change.HasField("map_delete"):
                 self._deleted(change.state_id, change.map_delete.key)
@@ -83,9 +85,6 @@ class StateAfter:
 
     def _updated(self, state: int, update: Any) -> None:
         key, value = update.key, update.value
-        if state == ACCOUNTS:
-            self._account(value.account_value)
-            return
         kind = key.WhichOneof("key_choice")
         if kind not in _KEYS.get(state, ()):
             return
@@ -114,13 +113,14 @@ class StateAfter:
     def _account(self, account: Any) -> None:
         if not account.HasField("account_id"):
             return
-        if account.ethereum_nonce and not account.smart_contract:
-            self._nonces[entity_id.of_account(account.account_id)] = account.ethereum_nonce
-        if not account.alias:
+        nonce, alias = account.ethereum_nonce, account.alias
+        if nonce and not account.smart_contract:
+            self._nonces[entity_id.of_account(account.account_id)] = nonce
+        if not alias:
             return
-        self._accounts[account.alias] = account.account_id
+        self._accounts[alias] = account.account_id
         if account.smart_contract:
-            self.evm_addresses[entity_id.of_account(account.account_id)] = account.alias
+            self.evm_addresses[entity_id.of_account(account.account_id)] = alias
 
     def _set_slot(self, kind: str, slot_key: Any, value: bytes | None, *, identical: bool = False) -> None:
         """Note the value of a slot. One whose value is `identical` to that before has no index."""

@@ -348,4 +348,4 @@ def _statements(merge: Merge, pending: Pending) -> list[tuple[str, Collection[Ch
 
 
 def _changed(changes: Iterable[Change]) -> set[str]:
-    return {name for change in changes for name in change.columns}
+    return set().union(*(change.columns for change in changes))

@@ -72,8 +72,13 @@ def elements(data: bytes, number: int) -> Iterator[tuple[int, int, int]]:
 
 def varint(data: bytes, position: int, limit: int) -> tuple[int, int]:
     """Return the unsigned variable-length integer at `position`, and the position after it."""
-    if position < limit and data[position] < 0x80:
-        return data[position], position + 1
+    if position + 1 < limit:
+        # Nearly all have at most two bytes.
+        first, second = data[position], data[position + 1]
+        if first < 0x80:
+            return first, position + 1
+        if second < 0x80:
+            return first & 0x7F | second << 7, position + 2
     result = 0
     for index in range(_MAX_VARINT_BYTES):
         if position + index >= limit:
