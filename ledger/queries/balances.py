@@ -116,15 +116,15 @@ def _latest_snapshot(times: Bounds, now: int) -> int | None:
 def balance_at(account_id: int, at: Window, *, tokens: int) -> BalanceAt:
     """Return an account's balance, 0 if no snapshot has it, and up to `tokens` of its tokens."""
     # Index: the primary key (account_id, consensus_timestamp).
-    rows, filtered = at.rows, at.filtered_rows
+    rows, held = at.rows, _held(at, tokens, "asc")
     statement = f"""
         select a.id, coalesce((
             select balance from account_balance
             where account_id = a.id {rows.and_sql} order by consensus_timestamp desc limit 1
-        ), 0), {_held(filtered, tokens, "asc")}
+        ), 0), {held.sql}
         from (select %s::bigint as id) a
     """
-    (row,) = fetch(statement, (*rows.values, *filtered.values, account_id))
+    (row,) = fetch(statement, (*rows.values, *held.values, account_id))
     return BalanceAt(*row)
 
 
@@ -192,16 +192,16 @@ def _page(
 ) -> Statement:
     """Return SQL of the page; `known` selects at least the ids of its accounts, or its ids and balances."""
     # Index: the primary key (account_id, consensus_timestamp).
-    rows, filtered = at.rows, at.filtered_rows
+    rows, held = at.rows, _held(at, tokens, query.direction)
     if has_balances:
         statement = f"""
-            select a.id, a.balance, {_held(filtered, tokens, query.direction)}
+            select a.id, a.balance, {held.sql}
             from ({known.sql}) a order by a.id {query.direction}
         """
-        return Statement(statement, (*filtered.values, *known.values))
+        return Statement(statement, (*held.values, *known.values))
     narrowed = compare(UNINDEXED_BALANCE, balances, any_equal=False)
     statement = f"""
-        select a.id, latest.balance, {_held(filtered, tokens, query.direction)}
+        select a.id, latest.balance, {held.sql}
         from ({known.sql}) a cross join lateral (
             select balance from account_balance
             where account_id = a.id {rows.and_sql} {narrowed.and_sql}
@@ -209,7 +209,7 @@ def _page(
         ) latest
         order by a.id {query.direction} limit {query.limit:d}
     """
-    return Statement(statement, (*filtered.values, *known.values, *rows.values, *narrowed.values))
+    return Statement(statement, (*held.values, *known.values, *rows.values, *narrowed.values))
 
 
 def _walk_has_balances(selection: Selection, query: Query) -> bool:
@@ -281,13 +281,38 @@ def _first(where: Where, query: Query) -> Statement:
     )
 
 
-def _held(rows: Where, most: int, direction: str) -> str:
-    """Return SQL of the tokens of account a, as an array of pairs of id and balance."""
+def _held(at: Window, most: int, direction: str) -> Statement:
+    """Return SQL of the tokens of account a, as an array of pairs of id and balance.
+
+    Its first rows are read, in the order of the index: PostgreSQL would sort all of an account. Only where
+    they are too many rows of too few tokens, each token is looked up.
+    """
     # Index: the primary key (account_id, token_id, consensus_timestamp).
-    return f"""(
-        select array_agg(array[token_id, balance]) from (
-            select distinct on (token_id) token_id, balance from token_balance
-            where account_id = a.id {rows.and_sql}
-            order by token_id {direction}, consensus_timestamp desc limit {most:d}
+    few, rows, filtered = most * _FEW_ROWS, at.rows, at.filtered_rows
+    of_account = f"from token_balance where account_id = a.id {filtered.and_sql}"
+    following = f"order by token_id {direction} limit 1"
+    statement = f"""coalesce((
+        select case when coalesce(sum(number), 0) < {few:d}
+            then coalesce(array_agg(array[token_id, latest[2]]), '{{}}') end
+        from (
+            select token_id, max(array[consensus_timestamp, balance]) as latest, count(*) as number from (
+                select token_id, consensus_timestamp, balance {of_account}
+                order by token_id {direction}, consensus_timestamp {direction} limit {few:d}
+            ) row group by token_id order by token_id {direction} limit {most:d}
         ) held
-    )"""
+    ), (
+        with recursive known (number, token_id) as (
+            (select 1, token_id {of_account} {following})
+            union all
+            select known.number + 1, next.token_id from known cross join lateral (
+                select token_id {of_account}
+                    and token_id {"<" if direction == "desc" else ">"} known.token_id {following}
+            ) next where known.number < {most:d}
+        )
+        select array_agg(array[token_id, (
+            select balance from token_balance
+            where account_id = a.id and token_id = known.token_id {rows.and_sql}
+            order by consensus_timestamp desc limit 1
+        )]) from known
+    ))"""
+    return Statement(statement, (*filtered.values * 3, *rows.values))

@@ -330,6 +330,41 @@ def test_tokens_are_the_latest_of_the_month_in_the_order_of_the_list_and_limited
     assert tokens(f"timestamp={JUNE + 900}") == [("0.0.7003", 30)]
 
 
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    changes=st.sets(st.tuples(st.integers(1, 8), st.integers(0, 9)), max_size=40),
+    until=st.integers(0, 9),
+    limit=st.integers(1, 9),
+    order=st.sampled_from(["asc", "desc"]),
+    few_rows=st.sampled_from([1, 2, 10]),
+)
+def test_tokens_are_the_latest_however_often_their_balances_change(
+    api, build, settings_of, monkeypatch, changes, until, limit, order, few_rows
+):
+    names = ("multipleAccounts", "singleAccount")
+    settings_of({f"rest.response.limit.tokenBalance.{name}": limit for name in names})
+    settings_of({"clock.now": JUNE + 86_400.0})
+    monkeypatch.setattr(balances, "_FEW_ROWS", few_rows)
+    with transaction.atomic():
+        build.entity(11, since=MAY * SECOND)
+        for number in range(10):
+            snapshot(JUNE + number, (11, 1), (12, 1))
+        for token_id, at in changes:
+            token(JUNE + at, 11, token_id, at)
+        listed = api.get(f"{BALANCES}?timestamp={JUNE + until}&account.id=11&account.id=12&order={order}")
+        single = api.get(f"/api/v1/accounts/11?timestamp=lte:{JUNE + until}")
+        transaction.set_rollback(True)
+    latest = {}
+    for token_id, at in sorted(changes, key=lambda change: change[1]):
+        if at <= until:
+            latest[token_id] = {"token_id": f"0.0.{token_id}", "balance": at}
+    ascending = [latest[token_id] for token_id in sorted(latest)]
+    tokens = {row["account"]: row["tokens"] for row in listed.json()["balances"]}
+    assert tokens["0.0.11"] == (ascending if order == "asc" else ascending[::-1])[:limit]
+    assert tokens["0.0.12"] == []
+    assert single.json()["balance"]["tokens"] == ascending[:limit]
+
+
 def test_the_treasury_of_the_configured_shard_and_realm_marks_the_snapshots(api, settings_of):
     settings_of({"common.realm": 1, "clock.now": JUNE + 86_400.0})
     treasury = (1 << 38) + 2
@@ -402,8 +437,10 @@ def test_paging_gives_every_account_once(api, build, numbers, limit, order):
 
 
 @pytest.mark.usefixtures("two_months")
-def test_tokens_of_a_snapshot_are_found_by_account_in_one_month(api):
+def test_tokens_of_a_snapshot_are_found_by_account_in_one_month(api, build):
+    build.entity(11, since=MAY * SECOND)
     # Times that are part of the search of an index, after any token, are looked up for each token there is.
+    # After one token they are what is looked for.
     token(MAY + 1, 11, 5, 1)
     token(JUNE + 1, 11, 5, 2)
     with connection.cursor() as cursor:
@@ -412,15 +449,21 @@ def test_tokens_of_a_snapshot_are_found_by_account_in_one_month(api):
         cursor.execute("set local plan_cache_mode = force_generic_plan")
     for path in ("balances", "accounts/11"):
         for _ in range(2):
-            assert api.get(f"/api/v1/{path}?timestamp={JUNE + 2000}").status in (200, 404)
-    scans = [
-        scan
+            assert api.get(f"/api/v1/{path}?timestamp={JUNE + 2000}").status == 200
+    statements = [
+        statement
         for statement in prepared(set())
         if f">= {JUNE * SECOND} " in statement.text and ") held" in statement.text
-        for scan in scans_of("token_balance", statement.plan)
     ]
+    scans = [scan for each in statements for scan in scans_of("token_balance", each.plan)]
     assert {scan["Relation Name"] for scan in scans} == {"token_balance_p2023_06"}
-    assert all("consensus_timestamp" not in scan["Index Cond"] for scan in scans)
+    # Index: the primary key (account_id, token_id, consensus_timestamp).
+    searches = [scan["Index Cond"] for scan in scans if scan["Index Name"].endswith("pkey")]
+    assert searches
+    assert not any("consensus_timestamp" in search for search in searches)
+    # The tokens of an account may be many.
+    (single,) = [each for each in statements if "::bigint as id) a" in each.text]
+    assert not list(sorts_of("token_balance", single.plan))
 
 
 def scans_of(table, plan):
@@ -428,6 +471,13 @@ def scans_of(table, plan):
         yield plan
     for part in plan.get("Plans", ()):
         yield from scans_of(table, part)
+
+
+def sorts_of(table, plan):
+    for part in plan.get("Plans", ()):
+        if plan["Node Type"] in ("Sort", "Incremental Sort") and list(scans_of(table, part)):
+            yield plan
+        yield from sorts_of(table, part)
 
 
 @pytest.mark.usefixtures("two_months")
