@@ -179,7 +179,8 @@ def copy_tables(config: pytest.Config, data_folder: Path) -> None:
 @pytest.fixture
 def node(data_folder: Path) -> Iterator[Node]:
     """Yield a node on a data folder and a port of its own; the test starts it."""
-    node = Node(data_folder)
+    # The processes for calls of a second web worker take as long to start as the rest of the node.
+    node = Node(data_folder, SVC_MIRROR_WEB_WORKERS="1")
     yield node
     node.kill()
 

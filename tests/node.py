@@ -37,8 +37,8 @@ def manage(*arguments: str | Path, **variables: str) -> Done:
 class Node:
     """A node: `manage.py up` (or another command) on a data folder and a port of its own."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.folder, self.settings = folder, settings
         self.port = free_port()
         self.output = folder / "output"
         self.process: subprocess.Popen[bytes] | None = None
@@ -51,6 +51,7 @@ class Node:
             "PORT": str(self.port),
             "SVC_MIRROR_DEMO_BLOCKS": str(BLOCKS),
             **PATIENT_ENVIRONMENT,
+            **self.settings,
             # By which coverage finds this run.
             **{name: text for name, text in os.environ.items() if name.startswith("COVERAGE_")},
         }

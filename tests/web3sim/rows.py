@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.build import Build, insert
 from tests.web3sim.engine.world import RETURN_TOP, code
+from web3sim.calls.messages import Call
 from web3sim.state.blocks import LATEST
 
 CALLER, TREASURY = 1001, 2
@@ -38,9 +39,7 @@ def contract(build: Build, num: int, runtime_code: bytes, **columns: Any) -> int
 
 
 def asked(**given: Any) -> Any:
-    """A `web3sim.calls.call.Call` with defaults."""
-    from web3sim.calls.call import Call
-
+    """A `web3sim.calls.messages.Call` with defaults."""
     defaults: dict[str, Any] = {
         "block": LATEST,
         "data": b"",

@@ -29,7 +29,7 @@ from mirror.core.rest.parameters.parameter_set import NoParameters
 from mirror.core.values.json_types import Hex, Int64, SchemaMetadata
 from web3sim.api.view import ContractCallErrorJson, SimulationView, Unsuccessful
 from web3sim.calls.body import CallBody, InvalidBody, parse
-from web3sim.calls.call import Answer, Call
+from web3sim.calls.messages import Answer, Call
 from web3sim.calls.overrides import decoded
 from web3sim.limits import buckets, filters, throttle
 from web3sim.processes import pool

@@ -28,9 +28,8 @@ from mirror.core.values.entity_id import InvalidEntityId
 from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64
 from mirror.core.values.transaction_id import InvalidTransactionId, TransactionId
 from web3sim.api.view import SimulationView, Unsuccessful
+from web3sim.calls.messages import Trace
 from web3sim.limits import buckets, throttle
-from web3sim.past import transactions
-from web3sim.past.trace import Trace
 from web3sim.processes import pool
 from web3sim.processes.pool import CallUnavailable
 from web3sim.state.database import DatabaseUnavailable, Reading
@@ -101,7 +100,7 @@ def find(name: bytes | TransactionId) -> int:
     """Return when a transaction that ran a contract was agreed on. Errors: NotFound, DatabaseUnavailable."""
     reading = Reading()
     if isinstance(name, bytes):
-        first = transactions.first_of_hash(name, reading)
+        first = first_of_hash(name, reading)
         if first is None:
             raise NotFound(
                 f"Contract transaction hash not found: 0x{name.hex()}",
@@ -109,15 +108,44 @@ def find(name: bytes | TransactionId) -> int:
             )
         return first
     payer, valid_start = name
-    first = transactions.first_of_id(payer, valid_start, reading) if valid_start <= MAX_INT64 else None
+    first = first_of_id(payer, valid_start, reading) if valid_start <= MAX_INT64 else None
     if first is None:
         raise NotFound(
             f"Transaction not found: {transaction_id.text(payer, valid_start)}",
             detail=not_loaded.transaction(valid_start),
         )
-    if not transactions.has_result(first, reading):
+    if not has_result(first, reading):
         raise NotFound(f"Contract result not found: {first}", detail=not_loaded.at(first, "contract_result"))
     return first
+
+
+def first_of_hash(digest: bytes, reading: Reading) -> int | None:
+    """When the first transaction with this 32-byte hash was agreed on, of those that ran contracts."""
+    # Index: contract_transaction_hash__hash (hash).
+    row = reading.fetch_one(
+        "select min(consensus_timestamp) from contract_transaction_hash where hash = %s", (digest,)
+    )
+    return None if row is None else row[0]
+
+
+def first_of_id(payer_account_id: int, valid_start_ns: int, reading: Reading) -> int | None:
+    """Return when the first transaction with an id was agreed on."""
+    # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
+    row = reading.fetch_one(
+        """
+        select min(consensus_timestamp) from transaction where valid_start_ns = %s and payer_account_id = %s
+        """,
+        (valid_start_ns, payer_account_id),
+    )
+    return None if row is None else row[0]
+
+
+def has_result(consensus_timestamp: int, reading: Reading) -> bool:
+    # Index: the primary key (consensus_timestamp).
+    row = reading.fetch_one(
+        "select 1 from contract_result where consensus_timestamp = %s", (consensus_timestamp,)
+    )
+    return row is not None
 
 
 # VIEW

@@ -15,7 +15,7 @@ from mirror.core.rest.answers.errors import (
 )
 from mirror.core.rest.answers.response import PlainJsonRenderer, render
 from mirror.core.rest.answers.views import SpringReadView
-from web3sim.calls.call import Answer, Problem
+from web3sim.calls.messages import Answer, Problem
 
 
 # JSON

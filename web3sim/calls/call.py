@@ -4,7 +4,6 @@ Amounts are tinybars. Failures have the names of the ledger's response codes.
 """
 
 from http import HTTPStatus
-from typing import NamedTuple
 
 import psycopg
 from django.db import Error as DatabaseError
@@ -16,10 +15,10 @@ from mirror.core.db.availability import outage
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.calls.estimate import Search, least_gas
 from web3sim.calls.gas_price import prices
+from web3sim.calls.messages import Answer, Call, Problem
 from web3sim.engine import registry
 from web3sim.engine.interface import (
     ZERO_ADDRESS,
-    Address,
     CallRequest,
     CallResult,
     DeadlinePassed,
@@ -30,10 +29,10 @@ from web3sim.engine.interface import (
     Status,
 )
 from web3sim.engine.ledger.intrinsic_gas import floor_gas, intrinsic_gas
-from web3sim.state.blocks import BlockSelector, SelectedBlock, UnknownBlock, find_block
+from web3sim.state.blocks import SelectedBlock, UnknownBlock, find_block
 from web3sim.state.database import DatabaseUnavailable, Reading
 from web3sim.state.ledger import LedgerState
-from web3sim.state.overrides import OverriddenState, Override
+from web3sim.state.overrides import OverriddenState
 from web3sim.state.payer import TREASURY_ADDRESS, Payer, find_payer
 from web3sim.system_contracts.abi import ERROR_SELECTOR, InvalidArguments, bytes_at
 from web3sim.system_contracts.contracts import NetworkContracts
@@ -77,40 +76,6 @@ _NAMED_IN_OUTPUT = frozenset(
 )
 # Failures of children that are none.
 _CHILD_SUCCESSES = ("SUCCESS", "REVERTED_SUCCESS")
-
-
-class Call(NamedTuple):
-    """A call to simulate. `deadline` is a time of `time.monotonic`, `engine` a name of the registry."""
-
-    block: BlockSelector
-    data: bytes
-    sender: Address | None
-    to: Address | None
-    gas: int
-    gas_price: int
-    value: int
-    estimate: bool
-    engine: str
-    deadline: float
-    overrides: tuple[Override, ...] = ()
-
-
-class Problem(NamedTuple):
-    message: str
-    detail: str = ""
-    data: str = ""
-
-
-class Answer(NamedTuple):
-    """The answer to a client: `result`, or for any other status than 200 the problems.
-
-    `used` is the gas of the first run; None when there was none.
-    """
-
-    status: HTTPStatus
-    result: bytes = b""
-    problems: tuple[Problem, ...] = ()
-    used: int | None = None
 
 
 class _Refused(Exception):

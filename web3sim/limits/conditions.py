@@ -1,12 +1,14 @@
 """The conditions of a filter of contract calls: a text in one field of the request."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from web3sim.calls.body import CallBody
+# Every process has the table of filters, and most of them have no calls.
+if TYPE_CHECKING:
+    from web3sim.calls.body import CallBody
 
 #: Field -> its text in a request.
-FIELDS: Mapping[str, Callable[[CallBody], str]] = {
+FIELDS: Mapping[str, Callable[["CallBody"], str]] = {
     "BLOCK": lambda body: body.block or "latest",
     "DATA": lambda body: _text(body.data),
     "ESTIMATE": lambda body: str(body.estimate),
@@ -29,7 +31,7 @@ class Condition(NamedTuple):
     equals: bool
     expression: str
 
-    def matches(self, body: CallBody) -> bool:
+    def matches(self, body: "CallBody") -> bool:
         text = FIELDS[self.field](body).lower()
         return self.expression == text if self.equals else self.expression in text
 

@@ -6,20 +6,13 @@ failed. The JSON is made in pieces: however many operations there are, no proces
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import NamedTuple
 
 import orjson
 
 from mirror.core import config
 from mirror.core.values import entity_id
-from web3sim.calls.call import (
-    DATABASE_FAILURES,
-    TOOK_TOO_LONG,
-    Answer,
-    Problem,
-    unavailable,
-    without_database,
-)
+from web3sim.calls.call import DATABASE_FAILURES, TOOK_TOO_LONG, unavailable, without_database
+from web3sim.calls.messages import Answer, Problem, Trace
 from web3sim.engine import registry
 from web3sim.engine.interface import CallResult, DeadlinePassed, NotSupported, Status
 from web3sim.past import transactions
@@ -35,25 +28,6 @@ _NO_ADDRESS = bytes(ADDRESS_LENGTH)
 _SYSTEM, _REVERT_REASON = 4, 12
 
 Reasons = Mapping[int, Sequence[bytes]]
-
-
-class Trace(NamedTuple):
-    """A request for an opcode trace: the timestamp of the transaction, and what to show of each operation.
-
-    The answer must begin before `deadline`, a time of `time.monotonic`, and may take `seconds` from then on.
-    """
-
-    consensus_timestamp: int
-    stack: bool
-    memory: bool
-    storage: bool
-    deadline: float
-    seconds: float
-
-    @property
-    def last(self) -> float:
-        """The latest time at which the answer may end."""
-        return self.deadline + self.seconds
 
 
 def load_engine() -> None:

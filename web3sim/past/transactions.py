@@ -109,35 +109,6 @@ class CodeMissing(Exception):
 # FINDING
 
 
-def first_of_hash(digest: bytes, reading: Reading) -> int | None:
-    """When the first transaction with this 32-byte hash was agreed on, of those that ran contracts."""
-    # Index: contract_transaction_hash__hash (hash).
-    row = reading.fetch_one(
-        "select min(consensus_timestamp) from contract_transaction_hash where hash = %s", (digest,)
-    )
-    return None if row is None else row[0]
-
-
-def first_of_id(payer_account_id: int, valid_start_ns: int, reading: Reading) -> int | None:
-    """Return when the first transaction with an id was agreed on."""
-    # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
-    row = reading.fetch_one(
-        """
-        select min(consensus_timestamp) from transaction where valid_start_ns = %s and payer_account_id = %s
-        """,
-        (valid_start_ns, payer_account_id),
-    )
-    return None if row is None else row[0]
-
-
-def has_result(consensus_timestamp: int, reading: Reading) -> bool:
-    # Index: the primary key (consensus_timestamp).
-    row = reading.fetch_one(
-        "select 1 from contract_result where consensus_timestamp = %s", (consensus_timestamp,)
-    )
-    return row is not None
-
-
 def at(consensus_timestamp: int, reading: Reading) -> PastTransaction | None:
     transactions = _read(reading, "where r.consensus_timestamp = %s", (consensus_timestamp,))
     return transactions[0] if transactions else None

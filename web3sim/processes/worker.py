@@ -28,6 +28,7 @@ from mirror.core.db.replicas import block_requirement
 from mirror.core.db.replicas.block_requirement import BlockNotAvailable
 from mirror.core.db.replicas.shared_state import NO_BLOCK
 from mirror.core.processes import process_table, signals
+from web3sim.calls.messages import Answer, Trace
 from web3sim.engine.interface import DeadlinePassed
 from web3sim.processes.channel import receive, send
 
@@ -282,7 +283,7 @@ class _Worker:
         from web3sim.past import trace
 
         try:
-            if not isinstance(request, trace.Trace):
+            if not isinstance(request, Trace):
                 return call.answer(request), False
             pieces.seconds = request.seconds
             answer = trace.answer(request, pieces.add)
@@ -297,7 +298,7 @@ class _Worker:
             return call.unavailable(call.TOOK_TOO_LONG), False
         except Exception as error:
             log.error("unexpected_error", exc_info=error)
-            return call.Answer(HTTPStatus.INTERNAL_SERVER_ERROR), True
+            return Answer(HTTPStatus.INTERNAL_SERVER_ERROR), True
 
 
 class _Pieces:

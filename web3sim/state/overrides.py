@@ -1,11 +1,13 @@
 """The state of a call whose request overrides the stored values of some accounts."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mirror.core.values import entity_id
 from web3sim.engine.interface import AccountKind, AccountRecord, Address
-from web3sim.state.ledger import LedgerState
+
+if TYPE_CHECKING:
+    from web3sim.state.ledger import LedgerState
 
 
 class Override(NamedTuple):
@@ -29,7 +31,7 @@ class OverriddenState:
     address by which the EVM knows that account. A missing account is created for the call.
     """
 
-    def __init__(self, ledger: LedgerState, overrides: Sequence[Override]) -> None:
+    def __init__(self, ledger: "LedgerState", overrides: Sequence[Override]) -> None:
         self._ledger = ledger
         self._by_sent_address = {each.address: each for each in overrides}
         self._by_address: dict[Address, Override | None] = {}

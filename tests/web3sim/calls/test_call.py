@@ -8,7 +8,8 @@ from tests.build import START
 from tests.network.files import UNREADABLE, fee_schedule, part, rates
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
 from tests.web3sim.rows import ANSWERS, CALLER, REVERTS, TREASURY, asked, contract, long_zero, network
-from web3sim.calls.call import Problem, answer, reason
+from web3sim.calls.call import answer, reason
+from web3sim.calls.messages import Problem
 from web3sim.state import cache
 from web3sim.state.blocks import parse_block
 from web3sim.state.cache import Caches

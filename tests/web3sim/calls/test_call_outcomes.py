@@ -7,7 +7,8 @@ import pytest
 from tests.build import Build
 from tests.web3sim.engine.world import code
 from tests.web3sim.rows import CALLER, asked, contract, long_zero, network
-from web3sim.calls.call import Answer, Problem, answer
+from web3sim.calls.call import answer
+from web3sim.calls.messages import Answer, Problem
 
 ALIAS = bytes.fromhex("0b461b89bd728b62b427c68f6a1ba87fc5d94b8b")
 ALIASED, SIGNS, TOKEN, UNIQUE, SCHEDULE, HOLDER = 1009, 1010, 3001, 3002, 3003, 5009

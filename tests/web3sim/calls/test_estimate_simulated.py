@@ -16,6 +16,7 @@ from tests.ledger.ingest.load import load, stored
 from tests.web3sim.past.replay.lives import lived
 from web3sim.api import call as endpoint
 from web3sim.calls import call
+from web3sim.calls.messages import Call
 from web3sim.limits import buckets
 from web3sim.processes import pool
 from web3sim.state.blocks import BlockSelector
@@ -65,7 +66,7 @@ def used(asked: Asked) -> int | None:
     """The gas a call uses; None if it fails."""
     selector = BlockSelector() if asked.block is None else BlockSelector(number=asked.block)
     answer = call.answer(
-        call.Call(
+        Call(
             block=selector,
             data=asked.data,
             sender=asked.sender,

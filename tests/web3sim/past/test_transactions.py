@@ -8,6 +8,7 @@ from tests.build import SECOND, START, Build, insert
 from tests.web3sim.past import rows as past_rows
 from tests.web3sim.past.rows import AT, CREATE, ETHEREUM
 from tests.web3sim.rows import ANSWERS, CALLER, contract, long_zero
+from web3sim.api import opcodes
 from web3sim.past import transactions
 from web3sim.past.transactions import BlockMissing, CodeMissing
 from web3sim.state.database import Reading
@@ -245,10 +246,10 @@ def test_of_several_transactions_with_a_hash_or_an_id_the_first_counts(build):
     past_rows.result(AT + SECOND // 2)
     with_same_hash = {"hash": past_rows.digest(AT), "payer_account_id": CALLER, "entity_id": TO}
     insert("contract_transaction_hash", consensus_timestamp=AT + 1, transaction_result=22, **with_same_hash)
-    assert transactions.first_of_hash(past_rows.digest(AT), Reading()) == AT
-    assert transactions.first_of_id(CALLER, AT - 5 * SECOND, Reading()) == AT
-    assert transactions.first_of_hash(b"\0" * 32, Reading()) is None
-    assert transactions.first_of_id(CALLER, START, Reading()) is None
+    assert opcodes.first_of_hash(past_rows.digest(AT), Reading()) == AT
+    assert opcodes.first_of_id(CALLER, AT - 5 * SECOND, Reading()) == AT
+    assert opcodes.first_of_hash(b"\0" * 32, Reading()) is None
+    assert opcodes.first_of_id(CALLER, START, Reading()) is None
 
 
 def test_range_is_read_in_order(build):

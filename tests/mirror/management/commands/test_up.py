@@ -127,7 +127,7 @@ def test_another_network_than_the_demo_can_not_be_made_live(node):
 
 
 def test_node_stays_small(node):
-    node.start("up", "--live")
+    node.start("up", "--live", SVC_MIRROR_WEB_WORKERS="2")
     for _ in range(50):
         node.blocks()
     kilobytes = 0
@@ -138,8 +138,8 @@ def test_node_stays_small(node):
     assert node.stop(signal.SIGTERM) == 0
 
 
-def test_running_node_excludes_others_and_shares_its_database(node, tables):
-    node.start()
+def test_running_node_excludes_others_and_goes_on_with_its_data_after_it_was_killed(node, tables):
+    node.start("up", SVC_MIRROR_WEB_WORKERS="2")
     again = node.run("up")
     assert (again.returncode, again.stderr) == (
         1,
@@ -152,20 +152,16 @@ def test_running_node_excludes_others_and_shares_its_database(node, tables):
         f"Port {node.port} of 127.0.0.1 is taken by another program: stop that"
     )
 
-    running = node.server.pid()
+    database = node.server.pid()
     assert node.run("migrate", "--check").returncode == 0
-    assert node.server.pid() == running is not None
+    assert node.server.pid() == database is not None
 
     first, *_ = workers = children(node.web_server())
-    others = {os.getpriority(os.PRIO_PROCESS, pid) for pid in (node.process.pid, running)}
+    others = {os.getpriority(os.PRIO_PROCESS, pid) for pid in (node.process.pid, database)}
     assert len(workers) == 2
     assert os.getpriority(os.PRIO_PROCESS, first) > max(others), "the loader and the database go first"
-    assert node.stop(signal.SIGTERM) == 0
 
-
-def test_killed_supervisor_ends_the_web_server_and_leaves_the_database(node, tables):
-    node.start()
-    blocks, database = node.blocks(), node.server.pid()
+    blocks = node.blocks()
     node.process.kill()
     node.process.wait()
     wait_until(
@@ -176,13 +172,6 @@ def test_killed_supervisor_ends_the_web_server_and_leaves_the_database(node, tab
     node.start()
     assert node.server.pid() == database
     assert node.blocks() == blocks
-    assert node.stop(signal.SIGTERM) == 0
-    assert node.processes() == []
-
-
-def test_killed_node_starts_again_with_its_data(node, tables):
-    node.start()
-    blocks = node.blocks()
     for pid in node.processes():
         with suppress(ProcessLookupError):  # it ended with one that was killed before it
             os.kill(pid, signal.SIGKILL)
@@ -191,6 +180,7 @@ def test_killed_node_starts_again_with_its_data(node, tables):
     node.start()
     assert node.blocks() == blocks
     assert node.stop(signal.SIGTERM) == 0
+    assert node.processes() == []
 
 
 def test_serve_runs_the_web_server_alone_on_any_database(node, tables):

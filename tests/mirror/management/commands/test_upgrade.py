@@ -18,17 +18,23 @@ def put_ahead(node: Node, name: str) -> None:
         session.execute("update backfill set finished = null, newest = 9e18 where name = %s", [name])
 
 
-def test_web_server_waits_for_missing_migrations(node: Node) -> None:
+def test_web_server_waits_for_old_tables_and_reading_commands_name_their_upgrade(node: Node) -> None:
+    assert node.run("migrate", "network", "--verbosity", "0").returncode == 0
     node.begin("serve")
     node.wait_for(lambda: "The web server waits for" in node.said)
     assert "Some tables are missing or old: `manage.py migrate` makes them." in node.said
     assert "Ctrl-C stops" not in node.said
 
-    assert node.run("migrate", "--verbosity", "0").returncode == 0
+    for command in (("status",), ("replay",), ("verify", str(written(node)))):
+        said = node.run(*command)
+        assert said.returncode == 1
+        assert said.stderr.startswith("The tables are those of an older release"), said.stderr
+        assert said.stderr.count("\n") == 1
 
+    assert "Nothing to do: no row of an older release is left" in node.run("upgrade").stdout
     node.wait_for(lambda: "Ctrl-C stops" in node.said)
     assert node.get("/api/v1/blocks")[0] == 200
-    assert "Nothing to do: no row of an older release is left" in node.run("upgrade").stdout
+    assert node.run("status").returncode == 0
     assert node.stop(signal.SIGTERM) == 0
 
 
@@ -44,19 +50,6 @@ def test_node_upgrades_what_an_older_release_has_left_by_itself(node: Node, tabl
     node.wait_for(lambda: "missing logs of transfers, and positions in blocks, 100 %" in node.said)
     assert "steps left" not in node.run("status").stdout
     assert node.stop(signal.SIGTERM) == 0
-
-
-def test_reading_commands_name_the_upgrade_of_old_tables(node: Node) -> None:
-    assert node.run("migrate", "network", "--verbosity", "0").returncode == 0
-
-    for command in (("status",), ("replay",), ("verify", str(written(node)))):
-        said = node.run(*command)
-        assert said.returncode == 1
-        assert said.stderr.startswith("The tables are those of an older release"), said.stderr
-        assert said.stderr.count("\n") == 1
-
-    assert "Nothing to do" in node.run("upgrade").stdout
-    assert node.run("status").returncode == 0
 
 
 @pytest.mark.parametrize("command", ["migrate", "serve"])

@@ -13,6 +13,7 @@ from django.db import connection
 from mirror.core.values.hapi.result_codes import NUMBERS
 from tests.ledger.ingest.load import load, stored
 from tests.web3sim.past.replay.lives import lived
+from web3sim.calls.messages import Trace
 from web3sim.past import trace
 from web3sim.past import transactions as past
 from web3sim.past.replay import run
@@ -127,7 +128,7 @@ def test_a_trace_of_a_simulated_transaction_is_what_its_record_says(long_stream)
     compared = 0
     for at in transactions()[::4]:
         pieces: list[bytes] = []
-        answer = trace.answer(trace.Trace(at, True, True, True, float("inf"), float("inf")), pieces.append)
+        answer = trace.answer(Trace(at, True, True, True, float("inf"), float("inf")), pieces.append)
         assert answer.status == 200
         told = json.loads(b"".join(pieces))
         found = past.at(at, Reading())

@@ -1,0 +1,61 @@
+"""What the web server sends to the processes that run calls, and their answer; neither needs the EVM."""
+
+from http import HTTPStatus
+from typing import NamedTuple
+
+from web3sim.engine.interface import Address
+from web3sim.state.blocks import BlockSelector
+from web3sim.state.overrides import Override
+
+
+class Call(NamedTuple):
+    """A call to simulate. `deadline` is a time of `time.monotonic`, `engine` a name of the registry."""
+
+    block: BlockSelector
+    data: bytes
+    sender: Address | None
+    to: Address | None
+    gas: int
+    gas_price: int
+    value: int
+    estimate: bool
+    engine: str
+    deadline: float
+    overrides: tuple[Override, ...] = ()
+
+
+class Problem(NamedTuple):
+    message: str
+    detail: str = ""
+    data: str = ""
+
+
+class Answer(NamedTuple):
+    """The answer to a client: `result`, or for any other status than 200 the problems.
+
+    `used` is the gas of the first run; None when there was none.
+    """
+
+    status: HTTPStatus
+    result: bytes = b""
+    problems: tuple[Problem, ...] = ()
+    used: int | None = None
+
+
+class Trace(NamedTuple):
+    """A request for an opcode trace: the timestamp of the transaction, and what to show of each operation.
+
+    The answer must begin before `deadline`, a time of `time.monotonic`, and may take `seconds` from then on.
+    """
+
+    consensus_timestamp: int
+    stack: bool
+    memory: bool
+    storage: bool
+    deadline: float
+    seconds: float
+
+    @property
+    def last(self) -> float:
+        """The latest time at which the answer may end."""
+        return self.deadline + self.seconds
