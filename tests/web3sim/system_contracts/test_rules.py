@@ -1,12 +1,16 @@
 """The rules of all functions of system contracts, each from its row in the table."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
 from eth_abi.abi import encode
 from eth_abi.grammar import parse
+from pytest_django import DjangoDbBlocker
 
 from mirror.core.values.hapi.messages import Key
+from tests.build import Build
+from tests.ledger.ingest.tables import empty_tables
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import current, journal, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, CODES, run, words
@@ -67,19 +71,29 @@ NAMES = [f"{'at ' * row.at_target}{row.address[-1]:#x} {row.function.signature}"
 each_row = pytest.mark.parametrize("row", ROWS, ids=NAMES)
 
 
+@pytest.fixture(scope="module")
+def stored(_test_database: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    build = Build()
+    with django_db_blocker.unblock():
+        build.block(7)
+        for number in (PERSON, CALLER):
+            build.entity(number, key=KEY, balance=10**12)
+        for number in (TOKEN, UNIQUE):
+            build.entity(number, type="TOKEN", key=KEY)
+            kind = "NON_FUNGIBLE_UNIQUE" if number == UNIQUE else "FUNGIBLE_COMMON"
+            statuses = {"freeze_status": 2, "kyc_status": 1, "pause_status": "UNPAUSED"}
+            build.token(
+                number, type=kind, treasury_account_id=PERSON, **dict.fromkeys(_KEYS, KEY), **statuses
+            )
+            build.holding(number, account=PERSON, balance=1)
+        build.entity(SCHEDULE, type="SCHEDULE", key=KEY)
+        build.schedule(SCHEDULE, creator=PERSON, payer=PERSON)
+        yield
+        empty_tables()
+
+
 @pytest.fixture
-def ledger(build):
-    build.block(7)
-    for number in (PERSON, CALLER):
-        build.entity(number, key=KEY, balance=10**12)
-    for number in (TOKEN, UNIQUE):
-        build.entity(number, type="TOKEN", key=KEY)
-        kind = "NON_FUNGIBLE_UNIQUE" if number == UNIQUE else "FUNGIBLE_COMMON"
-        statuses = {"freeze_status": 2, "kyc_status": 1, "pause_status": "UNPAUSED"}
-        build.token(number, type=kind, treasury_account_id=PERSON, **dict.fromkeys(_KEYS, KEY), **statuses)
-        build.holding(number, account=PERSON, balance=1)
-    build.entity(SCHEDULE, type="SCHEDULE", key=KEY)
-    build.schedule(SCHEDULE, creator=PERSON, payer=PERSON)
+def ledger(stored: None, build: Build) -> Build:
     return build
 
 
