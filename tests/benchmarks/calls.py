@@ -1,104 +1,42 @@
-"""Contract calls over HTTP, ours next to @ethereumjs/evm on the same database.
-
-`python -m tests.benchmarks.calls` starts a node with the demo network on ports of its own; then one client,
-and sixteen at once, call `balanceOf` of the demo's coin on both servers. Needs `wrk`, Node, and `npm install`
-in tests/benchmarks/ethereumjs.
-"""
+"""Contract calls of a demo network, over HTTP: of a contract's own ERC-20, and of the network's contracts."""
 
 import json
-import os
-import re
-import shutil
-import socket
-import subprocess
 import sys
-import tempfile
-import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.installation import place
-from mirror.node.postgres.server import Server
-from tests.node import free_port
+from tests.web3sim.system_contracts.calls import data_of
 
-ROOT = Path(__file__).resolve().parents[2]
-COMPARISON = Path(__file__).parent / "ethereumjs"
-SECONDS = 8
-_BALANCE_OF = bytes.fromhex("70a08231")
-_POST = """
-wrk.method = "POST"
-wrk.headers["Content-Type"] = "application/json"
-local bodies = {%s}
-local turn = 0
-request = function()
-  turn = turn %% #bodies + 1
-  return wrk.format(nil, nil, nil, bodies[turn])
-end
-"""
+_SERVICE = f"0x{0x167:040x}"
+_SUCCESS = f"0x{22:064x}"
+_TRANSFER = "transferToken(address,address,address,int64)"
 
 
-def main() -> None:
-    for program in ("wrk", "node"):
-        if not shutil.which(program):
-            sys.exit(f"{program} is missing: install it first.")
-    if not (COMPARISON / "node_modules").is_dir():
-        sys.exit(f"The packages of the comparison are missing: npm install --prefix {COMPARISON}")
-    folder = Path(tempfile.mkdtemp(prefix="ledger-mirror-benchmark-"))
-    folder.chmod(0o755)
-    try:
-        with _node(folder / "data") as (url, server), _comparison(server) as other:
-            measure(url, other)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def measure(url: str, other: str) -> None:
+def bodies(url: str) -> dict[str, dict[str, str]]:
     coin, holders = _coin(url)
-    bodies = [{"to": coin, "data": "0x" + (_BALANCE_OF + holder).hex()} for holder in holders]
-    script = Path(tempfile.mkstemp(suffix=".lua")[1])
-    script.write_text(_POST % ",".join(f"'{json.dumps(body)}'" for body in bodies))
-    targets = {"ours": f"{url}/api/v1/contracts/call", "@ethereumjs/evm": f"{other}/"}
-    for body in bodies[:3]:
-        answers = {name: _post(target, body) for name, target in targets.items()}
-        assert len(set(answers.values())) == 1, answers
-    print(f"balanceOf of {len(bodies)} holders of {coin}, {SECONDS} s each")
-    for clients in (1, 16):
-        for name, target in targets.items():
-            _wrk(script, target, clients, 2)
-            rate, p50, p99 = _wrk(script, target, clients, SECONDS)
-            print(f"{clients:3} clients {name:16} {rate:8,.0f} requests/s   p50 {p50:>8}   p99 {p99:>8}")
-    script.unlink()
-
-
-def _wrk(script: Path, target: str, clients: int, seconds: int) -> tuple[float, str, str]:
-    command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--latency", "-s", str(script), target]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "Non-2xx" not in said, said
-    found = [
-        re.search(pattern, said)
-        for pattern in (r"Requests/sec:\s+(\S+)", r"\s50%\s+(\d\S+)", r"\s99%\s+(\d\S+)")
-    ]
-    rate, p50, p99 = (match[1] if match else "" for match in found)
-    return float(rate), p50, p99
+    token, sender, receiver = _transferable(url)
+    return {
+        "balanceOf of a contract": _body(coin, data_of("balanceOf(address)", holders[0][-20:])),
+        "balanceOf of a token": _body(_address(token), data_of("balanceOf(address)", _bytes(sender))),
+        "getTokenInfo": _body(_SERVICE, data_of("getTokenInfo(address)", _bytes(token))),
+        "transferToken": _transfer(token, sender, receiver),
+    }
 
 
 def _coin(url: str) -> tuple[str, list[bytes]]:
     """The address of the demo's busiest ERC-20, and words of the accounts whose balance is requested."""
     transfer = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-    logs = _get(f"{url}/api/v1/contracts/results/logs?limit=100")["logs"]
+    logs = get(f"{url}/api/v1/contracts/results/logs?limit=100")["logs"]
     coins = Counter(
         log["contract_id"] for log in logs if log["topics"][:1] == [transfer] and len(log["topics"]) == 3
     )
-    accounts = _get(f"{url}/api/v1/accounts?limit=100&balance=false")["accounts"]
+    accounts = get(f"{url}/api/v1/accounts?limit=100&balance=false")["accounts"]
     holders = [bytes.fromhex(account["evm_address"][2:]).rjust(32, b"\0") for account in accounts]
     for contract, _ in coins.most_common():
         try:
-            found = _get(f"{url}/api/v1/contracts/{contract}")
+            found = get(f"{url}/api/v1/contracts/{contract}")
         except OSError:
             # Tokens of the network have such logs, too.
             continue
@@ -107,7 +45,7 @@ def _coin(url: str) -> tuple[str, list[bytes]]:
     sys.exit("The demo network has no coin.")
 
 
-def _get(url: str) -> dict[str, Any]:
+def get(url: str) -> dict[str, Any]:
     with urllib.request.urlopen(url, timeout=10) as answer:
         found: dict[str, Any] = json.load(answer)
         return found
@@ -121,50 +59,39 @@ def _post(url: str, body: dict[str, str]) -> str:
         return str(json.load(answer)["result"])
 
 
-@contextmanager
-def _node(data: Path) -> Iterator[tuple[str, Server]]:
-    data.mkdir(mode=0o755)
-    port = free_port()
-    environment = os.environ | {
-        "SVC_MIRROR_DATA": str(data),
-        "PORT": str(port),
-        "SVC_MIRROR_WEB3_THROTTLE_REQUESTSPERSECOND": "1000000",
-        # Of the gas that a call reserves almost all is given back, but many are under way at once.
-        "SVC_MIRROR_WEB3_THROTTLE_GASUNIT": "1000",
-    }
-    with (data / "output").open("wb") as output:
-        node = subprocess.Popen(
-            [sys.executable, "manage.py", "up"], cwd=ROOT, env=environment, stdout=output, stderr=output
-        )
-    try:
-        deadline = time.monotonic() + 60
-        while "Ctrl-C stops" not in (data / "output").read_text():
-            if node.poll() is not None or time.monotonic() > deadline:
-                sys.exit((data / "output").read_text())
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}", Server(place(data))
-    finally:
-        node.terminate()
-        node.wait(60)
+def _transferable(url: str) -> tuple[str, str, str]:
+    """A token, a holder, and an account that may receive it."""
+    for token, sender, receiver in _candidates(url):
+        try:
+            if _post(f"{url}/api/v1/contracts/call", _transfer(token, sender, receiver)) == _SUCCESS:
+                return token, sender, receiver
+        except OSError:
+            # Such as custom fees that the sender can't pay.
+            continue
+    sys.exit("The demo network has no token that can be transferred.")
 
 
-@contextmanager
-def _comparison(server: Server) -> Iterator[str]:
-    port = free_port()
-    arguments = [str(server.place.socket), DATABASE, ROLE, str(port)]
-    process = subprocess.Popen(["node", "server.mjs", *arguments], cwd=COMPARISON)
-    try:
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait()
+def _candidates(url: str) -> Iterator[tuple[str, str, str]]:
+    for token in get(f"{url}/api/v1/tokens?type=FUNGIBLE_COMMON&limit=25")["tokens"]:
+        balances: list[dict[str, Any]] = get(f"{url}/api/v1/tokens/{token['token_id']}/balances")["balances"]
+        for held in balances:
+            for other in balances:
+                if held["balance"] and held is not other:
+                    yield token["token_id"], held["account"], other["account"]
 
 
-if __name__ == "__main__":
-    main()
+def _transfer(token: str, sender: str, receiver: str) -> dict[str, str]:
+    data = data_of(_TRANSFER, _bytes(token), _bytes(sender), _bytes(receiver), 1)
+    return _body(_SERVICE, data) | {"from": _address(sender)}
+
+
+def _body(to: str, data: bytes) -> dict[str, str]:
+    return {"to": to, "data": f"0x{data.hex()}"}
+
+
+def _bytes(entity: str) -> bytes:
+    return int(entity.rpartition(".")[2]).to_bytes(20)
+
+
+def _address(entity: str) -> str:
+    return f"0x{_bytes(entity).hex()}"

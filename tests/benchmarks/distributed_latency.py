@@ -22,9 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mirror.core.db.reading.statements import Noted
-from tests.benchmarks.calls import _get
+from tests.benchmarks.calls import bodies, get
 from tests.benchmarks.scale.databases import ROOT, environment
-from tests.benchmarks.system_contracts import _bodies
 from tests.conformance.serve import NO_CACHES
 from tests.node import free_port
 
@@ -179,7 +178,7 @@ def _server(url: str, *, distributed: bool, **settings: str) -> Iterator[str]:
 def _wait(address: str) -> None:
     for _ in range(200):
         try:
-            _get(f"{address}/api/v1/blocks?limit=1")
+            get(f"{address}/api/v1/blocks?limit=1")
             return
         except OSError:
             time.sleep(0.1)
@@ -187,13 +186,13 @@ def _wait(address: str) -> None:
 
 
 def _measure_calls(name: str, single: str, distributed: str, runs: int) -> None:
-    bodies = _bodies(single)
-    blocks = _get(f"{single}/api/v1/blocks?limit=25")["blocks"]
-    bodies |= {
-        f"{call}, at a block": body | {"block": str(blocks[-1]["number"])} for call, body in bodies.items()
+    requests = bodies(single)
+    blocks = get(f"{single}/api/v1/blocks?limit=25")["blocks"]
+    requests |= {
+        f"{call}, at a block": body | {"block": str(blocks[-1]["number"])} for call, body in requests.items()
     }
     clients = [HTTPConnection(address.removeprefix("http://")) for address in (single, distributed)]
-    for call, body in bodies.items():
+    for call, body in requests.items():
         times: tuple[list[float], list[float]] = ([], [])
         answers = [_called(client, body)[0] for client in clients for _ in range(3)]
         for _ in range(runs):

@@ -26,8 +26,7 @@ from mirror.node.postgres import cluster
 from mirror.node.postgres.installation import place
 from mirror.operations.backup.manifest import Manifest
 from tests.benchmarks.backfill import last_quarter
-from tests.benchmarks.backup import digests
-from tests.benchmarks.scale.databases import reachable
+from tests.benchmarks.scale.databases import digests, reachable
 from tests.node import LiveNode, Node
 
 _FIRST_LEFT = "2025-06"

@@ -22,8 +22,7 @@ import psycopg
 
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
 from tests.benchmarks import streams
-from tests.benchmarks.backup import compare
-from tests.benchmarks.scale.databases import ROOT, reachable
+from tests.benchmarks.scale.databases import ROOT, compare, reachable
 
 
 def main() -> None:

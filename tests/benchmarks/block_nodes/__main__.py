@@ -6,9 +6,8 @@
 FOLDER is made anew. `faults` follows two block nodes that do something wrong repeatedly, chosen by the seed,
 next to a right one. `latency` follows two of which one is quicker, until they change places, and `mixed` two
 with good and bad minutes, for 50 minutes: the head of the stream may be 10 s behind. `kills` and `switch`
-kill a loader that follows a block node, and one that goes over from record files to blocks. `memory` measures
-the loader while a block node sends more than it may, and one block as large as it may be. All but `latency`,
-`mixed` and `memory` compare every table with that of a plain load of the same files.
+kill a loader that follows a block node, and one that goes over from record files to blocks. All but `latency`
+and `mixed` compare every table with that of a plain load of the same files.
 """
 
 import os
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import django
 
-PARTS = ("latency", "mixed", "faults", "memory", "kills", "switch")
+PARTS = ("latency", "mixed", "faults", "kills", "switch")
 
 
 def main() -> None:
@@ -29,21 +28,19 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--switch-kills", type=int, default=20)
-    parser.add_argument("--megabytes", type=int, default=500, help="of the largest block")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     options.folder.mkdir(parents=True)
     options.folder.chmod(0o755)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
     django.setup()
-    from tests.benchmarks.block_nodes import faults, kills, latency, memory, mixed
+    from tests.benchmarks.block_nodes import faults, kills, latency, mixed
 
     folder: Path = options.folder.resolve()
     runs = {
         "latency": lambda: latency.run(),
         "mixed": lambda: mixed.run(options.minutes, options.seed),
         "faults": lambda: faults.run(folder / "faults", options.faults, options.seed),
-        "memory": lambda: memory.run(options.megabytes),
         "kills": lambda: kills.while_following(folder / "kills", options.kills, options.seed),
         "switch": lambda: kills.at_the_switch_over(folder / "switch", options.switch_kills, options.seed),
     }

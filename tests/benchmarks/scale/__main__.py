@@ -2,15 +2,11 @@
 
     python -m tests.benchmarks.scale fill FOLDER --transactions 10000000 --hours 20 [--partitions]
     python -m tests.benchmarks.scale measure SMALL LARGE [--urls FILE] [--only REGEX]
-    python -m tests.benchmarks.scale isolation LARGE [--seconds 60]
-    python -m tests.benchmarks.scale drop DIVIDED --before 2021-06 [--clients 2]
 
 `fill` makes a node's database with a large network, also one spread over `--months 60`.
 
 SMALL and LARGE are data folders of nodes, or URLs of PostgreSQL. `measure` prints a markdown table of every
 list with its filters alone and in pairs, and first of all the requests that miss the targets.
-`isolation` compares short requests of an idle server with those next to eight threads of the slowest ones.
-`drop` drops the months before one, for good, while clients ask.
 """
 
 import argparse
@@ -18,14 +14,14 @@ import sys
 import time
 from pathlib import Path
 
-from tests.benchmarks.scale import dropping, filling, isolation, measure
+from tests.benchmarks.scale import filling, measure
 from tests.benchmarks.scale.requests import Time
 from tests.benchmarks.scale.rows import Shape
 
 _WRITTEN_EACH = 20
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -44,24 +40,12 @@ def main() -> int:
     measuring.add_argument("--only", default="", help="a pattern of names of requests")
     measuring.add_argument("--by", default="wall", choices=Time._fields, help="which time counts")
     measuring.add_argument("--out", type=Path, help="a file for the tables, written as they grow")
-    isolating = commands.add_parser("isolation", help="send short requests next to slow ones")
-    isolating.add_argument("database")
-    isolating.add_argument("--seconds", type=float, default=60.0)
-    dropped = commands.add_parser("drop", help="drop months while clients ask")
-    dropped.add_argument("database")
-    dropped.add_argument("--before", required=True, metavar="YYYY-MM", help="the first month that stays")
-    dropped.add_argument("--clients", type=int, default=2)
     options = parser.parse_args()
     if options.command == "fill":
         shape = Shape(options.transactions, options.hours, options.months)
         filling.fill(options.folder, shape, partitions=options.partitions, tell=_tell)
-    elif options.command == "isolation":
-        return 0 if isolation.measure(options.database, options.seconds, _tell) else 1
-    elif options.command == "drop":
-        return 0 if dropping.measure(options.database, options.before, options.clients, _tell) else 1
     else:
         _measure(options)
-    return 0
 
 
 def _measure(options: argparse.Namespace) -> None:
@@ -81,4 +65,4 @@ def _tell(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -180,10 +180,10 @@ PAGED = [
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("narrow", PAGED)
-@pytest.mark.parametrize("limit", [1, 2, 5])
-def test_all_pages_together_have_every_slot_once(api, five, order, narrow, limit):
+def test_all_pages_together_have_every_slot_once(api, five, order, narrow):
     query = f"{URL}?order={order}&{narrow}".rstrip("&")
-    assert api.pages(f"{query}&limit={limit}", "storage") == api.get(query).json()["storage"]
+    for limit in (1, 2, 5):
+        assert api.pages(f"{query}&limit={limit}", "storage") == api.get(query).json()["storage"]
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])

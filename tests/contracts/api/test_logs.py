@@ -360,20 +360,20 @@ class TestPath:
 
 class TestPaging:
     @pytest.mark.parametrize("order", ["asc", "desc"])
-    @pytest.mark.parametrize("limit", [1, 2, 4, 7])
     @pytest.mark.parametrize(
         "query", ["", f"&timestamp=gte:{at(1)}&timestamp=lte:{at(3)}"], ids=["all", "range"]
     )
-    def test_pages_have_every_log_once(self, api, logs, order, limit, query):
+    def test_pages_have_every_log_once(self, api, logs, order, query):
         expected = [one for one in logs if not query or 1 <= one[0] <= 3]
         ordered = sorted(expected, reverse=order == "desc")
-        url = f"{OF_CONTRACT}?order={order}&limit={limit}{query}"
-        assert [key(row) for row in api.pages(url, "logs")] == ordered
-        every = sorted(
-            [*expected, *((second, index + 1) for second, index in expected)], reverse=order == "desc"
-        )
-        url = f"{ALL}?order={order}&limit={limit}{query}"
-        assert [key(row) for row in api.pages(url, "logs")] == every
+        for limit in (1, 2, 4, 7):
+            url = f"{OF_CONTRACT}?order={order}&limit={limit}{query}"
+            assert [key(row) for row in api.pages(url, "logs")] == ordered
+            every = sorted(
+                [*expected, *((second, index + 1) for second, index in expected)], reverse=order == "desc"
+            )
+            url = f"{ALL}?order={order}&limit={limit}{query}"
+            assert [key(row) for row in api.pages(url, "logs")] == every
 
     @pytest.mark.parametrize("order", ["asc", "desc"])
     @pytest.mark.parametrize("times", [[f"{at(2)}"], [f"gte:{at(2)}", f"lte:{at(2)}"]], ids=["eq", "range"])

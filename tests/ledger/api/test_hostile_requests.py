@@ -80,7 +80,7 @@ parts = st.one_of(
 
 @pytest.mark.parametrize("path", PATHS)
 @settings(
-    max_examples=40,
+    max_examples=15,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -163,7 +163,7 @@ OPERATORS = ["gt", "gte", "lt", "lte"]
 
 @pytest.mark.parametrize("budget", [0.0, 0.001])
 @hypothesis_settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     accounts=st.lists(ONE, max_size=3)

@@ -346,7 +346,6 @@ def test_which_preceding_types_are_their_payers_own_is_a_setting(api, settings_o
 
 @pytest.mark.usefixtures("ledger")
 @pytest.mark.parametrize("order", ["asc", "desc"])
-@pytest.mark.parametrize("limit", [1, 2, 3, 9])
 @pytest.mark.parametrize(
     "query",
     [
@@ -362,10 +361,11 @@ def test_which_preceding_types_are_their_payers_own_is_a_setting(api, settings_o
         f"&timestamp=lt:{text(8)}&account.id=1001",
     ],
 )
-def test_paging_to_the_end_gives_every_transaction_once(api, query, limit, order):
+def test_paging_to_the_end_gives_every_transaction_once(api, query, order):
     at_once = times(api.get(f"{TRANSACTIONS}?order={order}{query}"))
-    found = api.pages(f"{TRANSACTIONS}?order={order}&limit={limit}{query}", "transactions")
-    assert [int(one["consensus_timestamp"].split(".")[0]) - START // SECOND for one in found] == at_once
+    for limit in (1, 2, 3, 9):
+        found = api.pages(f"{TRANSACTIONS}?order={order}&limit={limit}{query}", "transactions")
+        assert [int(one["consensus_timestamp"].split(".")[0]) - START // SECOND for one in found] == at_once
 
 
 @pytest.mark.usefixtures("ledger")

@@ -53,7 +53,7 @@ def test_folder_can_be_prepared_while_others_write(folder):
 
 
 def test_several_writers_can_claim_an_empty_folder_at_once(tmp_path):
-    for attempt in range(200):
+    for attempt in range(60):
         folder = tmp_path / str(attempt)
 
         def work(writer: int, folder: Path = folder) -> None:

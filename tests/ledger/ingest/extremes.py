@@ -51,8 +51,9 @@ _VALUES: dict[int, list[Any]] = {
 _TYPICAL: dict[int, Any] = {_STRING: TYPICAL_TEXT, _BYTES: TYPICAL_BYTES, _BOOL: True}
 
 
+@cache
 def typical(descriptor: Any, without: frozenset[str] = frozenset(), depth: int = 0) -> Any:
-    """A message all of whose fields are set; of a oneof the first one."""
+    """A message all of whose fields are set; of a oneof the first one. All callers share it, and copy it."""
     message = _class(descriptor)()
     for field in descriptor.fields:
         if field.name in without or (
@@ -72,14 +73,9 @@ def variants(
             continue
         for what, value in _values(field, depth):
             message = _class(descriptor)()
-            message.CopyFrom(_typical_message(descriptor, without, depth))
+            message.CopyFrom(typical(descriptor, without, depth))
             _set(message, field, value)
             yield f"{field.name}{what}", message
-
-
-@cache
-def _typical_message(descriptor: Any, without: frozenset[str], depth: int) -> Any:
-    return typical(descriptor, without, depth)
 
 
 def _values(field: Any, depth: int) -> Iterator[tuple[str, Any]]:

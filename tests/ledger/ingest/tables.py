@@ -1,6 +1,6 @@
 """Contents of the tables, for comparing two loads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.apps import apps
@@ -51,6 +51,27 @@ def contents() -> dict[str, list[str]]:
             if rows:
                 found[table] = rows
     return found
+
+
+def versions_meet(keys: Mapping[str, str]) -> None:
+    """Every version ends where the next one starts, and the current one has no end."""
+    with connection.cursor() as cursor:
+        for table, key in keys.items():
+            cursor.execute(
+                f"""
+                select * from (
+                    select {key}, timestamp_range, is_current, lead(lower(timestamp_range)) over (
+                        partition by {key} order by lower(timestamp_range), upper(timestamp_range)
+                    ) as next_since
+                    from (
+                        select {key}, timestamp_range, true as is_current from {table}
+                        union all select {key}, timestamp_range, false from {table}_history
+                    ) versions
+                ) followed
+                where isempty(timestamp_range) or upper(timestamp_range) is distinct from next_since
+                    or is_current <> upper_inf(timestamp_range)"""
+            )
+            assert not cursor.fetchall(), table
 
 
 def empty_tables() -> None:

@@ -252,7 +252,7 @@ def test_recorded_streams_verify_with_their_address_book(group: str, settings_of
 
 # DAMAGE
 
-FLIPS = 2_000
+FLIPS = 600
 _KINDS = ("*.rcd", "*.rcd.gz", "*_sig", "sidecar/*")
 
 

@@ -27,7 +27,7 @@ from tests.mirror.web.environment import environment as of_request
 from tests.node import Node, children
 from tests.waiting import wait_until
 
-# The bar is 5 s on an idle machine: see tests/benchmarks/crashes.py.
+# The bar is 5 s on an idle machine.
 _MAX_SECONDS = 30
 CALL = json.dumps({"to": "0x0000000000000000000000000000000000000168", "data": "0x"}).encode()
 

@@ -226,7 +226,6 @@ def test_parameters_narrow_the_list(api, books, query, expected):
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
-@pytest.mark.parametrize("limit", [1, 2, 5])
 @pytest.mark.parametrize(
     "narrow",
     [
@@ -234,9 +233,10 @@ def test_parameters_narrow_the_list(api, books, query, expected):
         *["&node.id=5&node.id=2&node.id=4&node.id=lt:5", "&node.id=3"],
     ],
 )
-def test_all_pages_together_have_every_node_once(api, books, order, limit, narrow):
+def test_all_pages_together_have_every_node_once(api, books, order, narrow):
     query = f"{URL}?order={order}{narrow}"
-    assert api.pages(f"{query}&limit={limit}", "nodes") == api.get(query).json()["nodes"]
+    for limit in (1, 2, 5):
+        assert api.pages(f"{query}&limit={limit}", "nodes") == api.get(query).json()["nodes"]
 
 
 @pytest.mark.parametrize(

@@ -123,10 +123,10 @@ def test_parameters_narrow_the_list_in_both_directions(api, six, query, expected
     ]
     + ["&spender.id=21", "&spender.id=gt:20", "&token.id=gt:31&serialnumber=2"],
 )
-@pytest.mark.parametrize("limit", [1, 2])
-def test_all_pages_together_have_every_nft_once(api, six, order, narrow, limit):
+def test_all_pages_together_have_every_nft_once(api, six, order, narrow):
     whole = api.get(f"{NFTS}?order={order}{narrow}").json()["nfts"]
-    assert api.pages(f"{NFTS}?order={order}{narrow}&limit={limit}", "nfts") == whole
+    for limit in (1, 2):
+        assert api.pages(f"{NFTS}?order={order}{narrow}&limit={limit}", "nfts") == whole
 
 
 @pytest.mark.parametrize(

@@ -211,12 +211,12 @@ PAGED = [
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("narrow", [*PAGED, "P=20&token.id=31", "P=&token.id="])
-@pytest.mark.parametrize("limit", [1, 2, 3])
-def test_all_pages_together_have_every_airdrop_once(api, seven, order, narrow, limit):
+def test_all_pages_together_have_every_airdrop_once(api, seven, order, narrow):
     for url, party in ((OUTSTANDING, "receiver"), (PENDING, "sender")):
         query = f"{url}?order={order}&{narrow.replace('P=', f'{party}.id=')}"
         whole = api.get(query).json()["airdrops"]
-        assert api.pages(f"{query}&limit={limit}", "airdrops") == whole
+        for limit in (1, 2, 3):
+            assert api.pages(f"{query}&limit={limit}", "airdrops") == whole
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])

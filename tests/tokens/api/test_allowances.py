@@ -88,11 +88,11 @@ NARROW = [query for query, rows in RANGES if rows and "token.id=33" not in query
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("narrow", NARROW)
-@pytest.mark.parametrize("limit", [1, 2])
-def test_all_pages_together_have_every_token_allowance_once(api, five, order, narrow, limit):
+def test_all_pages_together_have_every_token_allowance_once(api, five, order, narrow):
     query = f"{TOKENS}?order={order}&{narrow.replace('P', 'spender.id')}".rstrip("&")
     whole = api.get(query).json()["allowances"]
-    assert api.pages(f"{query}&limit={limit}", "allowances") == whole
+    for limit in (1, 2):
+        assert api.pages(f"{query}&limit={limit}", "allowances") == whole
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ def test_all_pages_together_have_every_token_allowance_once(api, five, order, na
     [("asc", query) for query in NARROW if "lt" not in query]
     + [("desc", query) for query in NARROW if "gt" not in query],
 )
-@pytest.mark.parametrize("limit", [1, 2])
-def test_all_pages_together_have_every_nft_allowance_once(api, five, order, narrow, limit):
+def test_all_pages_together_have_every_nft_allowance_once(api, five, order, narrow):
     query = f"{NFTS}?order={order}&{narrow.replace('P', 'account.id')}".rstrip("&")
     whole = api.get(query).json()["allowances"]
-    assert api.pages(f"{query}&limit={limit}", "allowances") == whole
+    for limit in (1, 2):
+        assert api.pages(f"{query}&limit={limit}", "allowances") == whole
 
 
 def test_a_spring_list_has_no_link_from_a_full_page_where_the_range_ends(api, five):

@@ -154,16 +154,16 @@ def test_the_next_page_goes_on_behind_the_last_serial(api, query, link):
 
 
 @pytest.mark.usefixtures("five")
-@pytest.mark.parametrize("limit", [1, 2, 3, 100])
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize(
     ("query", "found"),
     [("", [1, 2, 3, 4, 5]), ("account.id=1001", [1, 3, 5]), ("serialnumber=lt:4", [1, 2, 3])],
 )
-def test_paging_to_the_end_gives_every_serial_once(api, limit, order, query, found):
-    rows = api.pages(f"{NFTS}?{query}&limit={limit}&order={order}", "nfts")
-    in_order = found if order == "asc" else found[::-1]
-    assert [row["serial_number"] for row in rows] == in_order
+def test_paging_to_the_end_gives_every_serial_once(api, order, query, found):
+    for limit in (1, 2, 3, 100):
+        rows = api.pages(f"{NFTS}?{query}&limit={limit}&order={order}", "nfts")
+        in_order = found if order == "asc" else found[::-1]
+        assert [row["serial_number"] for row in rows] == in_order
 
 
 @pytest.mark.parametrize("below", ["", "/transactions"])
@@ -295,12 +295,12 @@ def test_transactions_are_narrowed_by_time(api, query, found):
 
 
 @pytest.mark.usefixtures("history")
-@pytest.mark.parametrize("limit", [1, 2, 3, 6, 100])
 @pytest.mark.parametrize("order", ["asc", "desc"])
-def test_paging_to_the_end_gives_every_transaction_once(api, limit, order):
-    rows = api.pages(f"{HISTORY}?limit={limit}&order={order}", "transactions")
-    found = [int(row["consensus_timestamp"].partition(".")[2]) for row in rows]
-    assert found == ([1, 2, 3, 4, 5, 6] if order == "asc" else [6, 5, 4, 3, 2, 1])
+def test_paging_to_the_end_gives_every_transaction_once(api, order):
+    for limit in (1, 2, 3, 6, 100):
+        rows = api.pages(f"{HISTORY}?limit={limit}&order={order}", "transactions")
+        found = [int(row["consensus_timestamp"].partition(".")[2]) for row in rows]
+        assert found == ([1, 2, 3, 4, 5, 6] if order == "asc" else [6, 5, 4, 3, 2, 1])
 
 
 @pytest.mark.usefixtures("history")

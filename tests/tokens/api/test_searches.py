@@ -160,8 +160,8 @@ def _few(request, monkeypatch):
 def searches(**strategies):
     """The test's function as a property of random parameters, whatever the budget."""
     suppressed = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-    limited = hypothesis_settings(max_examples=8, deadline=None, suppress_health_check=suppressed)
-    paging = {"order": st.sampled_from(["asc", "desc"]), "limit": st.integers(5, 100)}
+    limited = hypothesis_settings(max_examples=4, deadline=None, suppress_health_check=suppressed)
+    paging = {"order": st.sampled_from(["asc", "desc"]), "limit": st.integers(20, 100)}
 
     def decorate(test):
         return pytest.mark.usefixtures("_budget", "_few")(limited(given(**paging, **strategies)(test)))

@@ -284,16 +284,16 @@ def test_0x_before_the_number_counts_for_nothing(api, build, text):
 
 
 @pytest.mark.parametrize(
-    "text",
+    "path",
     [
+        *["x/balances", "x/nfts", "x/nfts/1", "x/nfts/1/transactions"],
         *["0x", "0xa", "0x-5", "0x0x5"],
         *["x", "-5", "1024.0.5", "0.65536.5", "274877906944", "1.2.3.4", "0.0.", "%00", "1%0A", "CIQAAAH4"],
         *[f"0.0.0x{1500:040x}", f"1.2.{1500:040x}", "ab" * 20, "0x" + "ab" * 20, f"{1500:039x}"],
     ],
 )
-@pytest.mark.parametrize("below", ["", "/balances", "/nfts", "/nfts/1", "/nfts/1/transactions"])
-def test_what_is_no_token_id_is_invalid(api, text, below):
-    answer = api.get(f"{TOKENS}/{text}{below}")
+def test_what_is_no_token_id_is_invalid(api, path):
+    answer = api.get(f"{TOKENS}/{path}")
     assert (answer.status, answer.messages) == (400, ["Invalid parameter: tokenid"])
 
 

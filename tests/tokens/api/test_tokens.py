@@ -206,7 +206,6 @@ def test_the_next_page_goes_on_behind_the_last_token(api, query, link):
 
 
 @pytest.mark.usefixtures("five")
-@pytest.mark.parametrize("limit", [1, 2, 3, 100])
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize(
     ("query", "tokens"),
@@ -217,10 +216,11 @@ def test_the_next_page_goes_on_behind_the_last_token(api, query, link):
         ("type=fungible_common&token.id=gt:11&token.id=lt:99", [13, 15]),
     ],
 )
-def test_paging_to_the_end_gives_every_token_once(api, limit, order, query, tokens):
-    rows = api.pages(f"{TOKENS}?{query}&limit={limit}&order={order}", "tokens")
-    in_order = tokens if order == "asc" else tokens[::-1]
-    assert [row["token_id"] for row in rows] == [f"0.0.{number}" for number in in_order]
+def test_paging_to_the_end_gives_every_token_once(api, order, query, tokens):
+    for limit in (1, 2, 3, 100):
+        rows = api.pages(f"{TOKENS}?{query}&limit={limit}&order={order}", "tokens")
+        in_order = tokens if order == "asc" else tokens[::-1]
+        assert [row["token_id"] for row in rows] == [f"0.0.{number}" for number in in_order]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Random programs through both engines: the translated code can't be told from the library's own loop.
 
-`MIRROR_TEST_PROGRAMS` says how many programs (1,500 without it), `MIRROR_TEST_PROGRAMS_FROM` the first seed.
+`MIRROR_TEST_PROGRAMS` says how many programs (600 without it), `MIRROR_TEST_PROGRAMS_FROM` the first seed.
 """
 
 import os
@@ -15,7 +15,7 @@ from web3sim.engine.interface import Status
 from web3sim.engine.pyevm import ENGINE as PLAIN
 from web3sim.engine.translation.engine import TranslatedEngine
 
-PROGRAMS = int(os.environ.get("MIRROR_TEST_PROGRAMS", "1500"))
+PROGRAMS = int(os.environ.get("MIRROR_TEST_PROGRAMS", "600"))
 FIRST = int(os.environ.get("MIRROR_TEST_PROGRAMS_FROM", "0"))
 SLICES = 10
 

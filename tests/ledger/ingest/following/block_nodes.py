@@ -19,7 +19,6 @@ def publish(server: BlockNodeServer, blocks: int = 3) -> None:
 def first(source: Any, number: int) -> Any:
     until = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until:
-        # Not even the first block is there at once.
-        if block := source.next(number, 0):
+        if block := source.next(number, 0.01):
             return block
     return None

@@ -105,17 +105,16 @@ def test_the_way_from_wrapped_record_files_to_blocks_is_the_same(tmp_path: Path)
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("items", [150, 100_000])
+@pytest.mark.parametrize(("items", "readers"), [(150, READERS), (100_000, READERS + 1)])
 def test_a_simulated_network_is_the_same_in_batches_of_any_size(
-    history: Path, expected: Rows, items: int
+    history: Path, expected: Rows, items: int, readers: int
 ) -> None:
-    for readers in (READERS, READERS + 1):
-        empty_tables()
-        with settings(importer__parser__record__batch__maxItems=items):
-            done = load(history, readers, trust=Trust(first_book()))
-        assert contents() == expected
-        assert done.prefetched
-        assert done.verified == done.files
+    with settings(importer__parser__record__batch__maxItems=items):
+        done = load(history, readers, trust=Trust(first_book()))
+
+    assert contents() == expected
+    assert done.prefetched
+    assert done.verified == done.files
 
 
 @needs_fixtures

@@ -74,7 +74,7 @@ def test_items_of_any_shape_in_a_block_are_refused_or_told(seed: int):
     sound = [Items.of(block, times[3]), Items.of(batch, batch_times[0]), Items.of(batch, batch_times[2])]
     shown = 0
 
-    for number in range(250):
+    for number in range(150):
         items = choose.choice(sound)
         for _ in range(choose.randint(1, 2)):
             given = [index for each in items.of_document.values() for index in each]

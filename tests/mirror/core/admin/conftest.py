@@ -9,6 +9,12 @@ import mirror.node.admin.urls  # noqa: F401  Registers the tables, which a node 
 
 
 @pytest.fixture(autouse=True)
+def _cheap_passwords(settings: Any) -> None:
+    """A hash of a password takes a third of a second by design."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True)
 def _own_data_folder(settings: Any, tmp_path: Path) -> None:
     """One form at a time is accepted by all processes that share a data folder, and tests run in several."""
     settings.DATA_DIR = tmp_path

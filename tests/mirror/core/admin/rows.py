@@ -1,5 +1,6 @@
 """One row of any table, with a value in each column that the kind of the column can show."""
 
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +18,17 @@ from tests.build import SECOND, START
 
 APPS = ("ledger", "contracts", "tokens", "network")
 MODELS = [model for app in APPS for model in apps.get_app_config(app).get_models()]
+
+
+def of_each_kind(columns_of: Callable[[Any], Iterable[str]]) -> list[Any]:
+    """Return some tables, whose columns among these are of all kinds that such columns of any table have."""
+    seen, chosen = set[type[Any]](), []
+    for model in MODELS:
+        kinds = {type(columns.of(model, name)) for name in columns_of(model)}
+        if kinds - seen:
+            chosen.append(model)
+            seen |= kinds
+    return chosen
 
 
 def model_name(model: type[models.Model]) -> str:

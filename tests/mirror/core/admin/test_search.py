@@ -5,13 +5,15 @@ from hashlib import sha384
 from typing import Any
 
 import pytest
+from django.contrib import admin
 from django.test import Client
 
 from contracts.models import ContractResult, ContractTransactionHash
 from ledger.models import Entity, RecordFile, Transaction, TransactionHash
 from mirror.core.admin import columns
+from mirror.core.admin.readonly import ReadOnlyAdmin
 from tests.build import SECOND, START, Build
-from tests.mirror.core.admin.rows import MODELS, model_name, row
+from tests.mirror.core.admin.rows import MODELS, model_name, of_each_kind, row
 from tokens.models import Token, TokenAccount
 
 pytestmark = pytest.mark.django_db
@@ -165,7 +167,17 @@ def test_transactions_are_narrowed_by_result_payer_and_time(
 NONSENSE = ("'; drop table entity", "0.0.", "9" * 50, "0x123", "2023-13-45", "é", "5..2", "\x00")
 
 
-@pytest.mark.parametrize("model", MODELS, ids=model_name)
+def with_a_search_of_its_own() -> list[Any]:
+    return [
+        model
+        for model in MODELS
+        if type(admin.site.get_model_admin(model)).search is not ReadOnlyAdmin.search
+    ]
+
+
+@pytest.mark.parametrize(
+    "model", {*of_each_kind(columns.indexed), *with_a_search_of_its_own()}, ids=model_name
+)
 def test_nonsense_is_no_error(model: Any, pages: Client) -> None:
     page = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
     for text in NONSENSE:

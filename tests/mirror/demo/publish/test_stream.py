@@ -31,11 +31,11 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_same_seed_gives_the_same_files_and_another_others(tmp_path):
-    for place, seed in (("once", 1), ("again", 1), ("else", 2)):
-        played = list(History(blocks=10, tps=100, seed=seed).play(NODES))
+    for place, seed, length in (("once", 1, 10), ("again", 1, 10), ("else", 2, 1)):
+        played = list(History(blocks=length, tps=100, seed=seed).play(NODES))
         for _, block in played:
             block.write(tmp_path / place)
-        assert {action.perform for action in ALL} == set(played[-1][0].performed)
+        assert seed == 2 or {action.perform for action in ALL} == set(played[-1][0].performed)
     once, again, other = (files(tmp_path / place) for place in ("once", "again", "else"))
     assert once == again
     assert any("sidecar" in name for name in once)

@@ -41,6 +41,8 @@ def _results(engine: str, program: bytes, data: bytes) -> list[int]:
 def test_an_operation_gives_what_the_librarys_does(operation, known):
     program, data = bytearray(), bytearray()
     cases = _operands(operation)
+    if known.startswith(("the", "all but")):
+        cases = random.Random(known).sample(cases, min(len(cases), 250))
     for place, operands in enumerate(cases):
         for index, operand in reversed(list(enumerate(operands))):
             constant = {"all": True, "none": False, "the top": index == 0, "all but the top": index > 0}

@@ -16,7 +16,7 @@ from tests.web3sim.system_contracts.sequences.play import Frame, Played, play, r
 from web3sim.engine.interface import Halt, Status
 from web3sim.state.overlay import Overlay
 
-SEQUENCES = int(os.environ.get("MIRROR_TEST_SEQUENCES", "300"))
+SEQUENCES = int(os.environ.get("MIRROR_TEST_SEQUENCES", "150"))
 FIRST = int(os.environ.get("MIRROR_TEST_FIRST", "0"))
 _ENDING = (Halt.NO_SCHEDULING, Halt.CHILD_RECORDS)
 
