@@ -9,23 +9,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-# What the EVM library itself imports of its package of BLS12-381.
-_NAMES = (
+# The BLS12-381 of the EVM library takes a quarter of a second to import, and `ledger.bls12_381` has ours: its
+# package is left without contents. The modules in it can still be imported.
+_NAME, _library = "eth.precompiles.bls12_381", find_spec("eth")
+_CONTENTS = (
     *("bls12_g1_add", "bls12_g1_msm", "bls12_g2_add", "bls12_g2_msm"),
     *("bls12_map_fp_to_g1", "bls12_map_fp2_to_g2", "bls12_pairing_check"),
 )
-
-
-def _leave_out_bls12_381() -> None:
-    """Have the EVM library imported without its BLS12-381, which takes a quarter of a second and is not used.
-
-    `web3sim.engine.ledger.bls12_381` has ours. The modules of the package can still be imported.
-    """
-    name, library = "eth.precompiles.bls12_381", find_spec("eth")
-    if name not in sys.modules and library and library.origin:
-        package = sys.modules[name] = ModuleType(name)
-        package.__path__ = [str(Path(library.origin).parent / "precompiles/bls12_381")]
-        vars(package).update(dict.fromkeys(_NAMES))
-
-
-_leave_out_bls12_381()
+if _NAME not in sys.modules and _library and _library.origin:
+    _package = sys.modules[_NAME] = ModuleType(_NAME)
+    _package.__path__ = [str(Path(_library.origin).with_name("precompiles") / "bls12_381")]
+    vars(_package).update(dict.fromkeys(_CONTENTS))

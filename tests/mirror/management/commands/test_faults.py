@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +160,7 @@ MOMENTS: dict[str, Callable[[Node], object]] = {
 def test_ctrl_c_ends_a_first_start_in_order_and_the_next_one_goes_on(node: Node, moments: list[str]) -> None:
     for moment in moments:
         node.begin("up")
-        node.wait_for(lambda moment=moment: MOMENTS[moment](node))
+        node.wait_for(partial(MOMENTS[moment], node))
         assert node.process
 
         # As a terminal does: to every process of the command.
