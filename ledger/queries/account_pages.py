@@ -51,8 +51,9 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
             cross join lateral (select * from entity where id = few.id {where.and_sql} limit 1) e
             order by few.id {query.direction} limit {query.limit:d}
         """
-        statement = f"select {columns} from ({few}) e {joins}"
-        rows = page_of_few(candidates, Statement(statement, where.values), query, index=index)
+        found = Statement(f"select {columns} from ({few}) e {joins}", where.values)
+        met = compare("balance", filters.balances, any_equal=False)
+        rows = page_of_few(candidates, found, query, index=index, where=met)
         if rows is not None:
             return rows, None
     return walk(
@@ -79,12 +80,12 @@ def names_few(ids: Bounds) -> bool:
 
 
 def entities_of_keys(public_keys: Sequence[Comparison], types: str) -> Statement:
-    """Return SQL of the ids of public keys; those of a range of keys may have other types, too."""
+    """Return SQL of the ids and balances of public keys; those of a range may have other types, too."""
     # Index: entity__public_key_type (public_key, type).
     where = compare("public_key", public_keys, any_equal=False)
     if any(operator == "eq" for operator, _ in public_keys):
-        return Statement(f"select id from entity {where.sql} and {types}", where.values)
-    return Statement(f"select id from entity {where.sql} order by public_key", where.values)
+        return Statement(f"select id, balance from entity {where.sql} and {types}", where.values)
+    return Statement(f"select id, balance from entity {where.sql} order by public_key", where.values)
 
 
 def accounts_of_key(public_key: str, types: str = IS_ACCOUNT) -> Statement:
@@ -99,7 +100,7 @@ def _candidates(filters: Filters) -> Statement | None:
     if is_selective(filters.balances):
         # Index: entity__balance (balance, id), of accounts and contracts.
         where = compare("balance", filters.balances, any_equal=False) + Where((IS_ACCOUNT,))
-        return Statement(f"select id from entity {where.sql} order by balance", where.values)
+        return Statement(f"select id, balance from entity {where.sql} order by balance", where.values)
     return None
 
 

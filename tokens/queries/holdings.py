@@ -185,7 +185,7 @@ def _latest_within(selection: Holders, rows: Where, window: Bounds | None, query
     if selection.public_key is not None and is_distributed():
         # Balances are not on the machines of their accounts.
         ids = accounts_of_key(selection.public_key, "type = 'ACCOUNT'")
-        narrowed += Where((f"account_id in ({ids.sql})",), ids.values)
+        narrowed += Where((f"account_id in (select id from ({ids.sql}) account)",), ids.values)
     else:
         narrowed += _having_key(selection)
     page = f"""

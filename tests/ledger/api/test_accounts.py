@@ -413,6 +413,20 @@ def test_paging_gives_every_account_once(api, build, numbers, limit, order):
     assert [row["account"] for row in rows] == [entity_id.text(number) for number in expected]
 
 
+def test_accounts_of_a_key_without_the_balance_are_read_once(api):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "insert into entity (id, num, realm, shard, type, balance, public_key, timestamp_range) "
+            "select 1000 + n, 1000 + n, 0, 0, 'ACCOUNT'::entity_type, n, repeat('ab', 32), '[1,)'::int8range "
+            "from generate_series(1, 2000) n"
+        )
+        cursor.execute("analyze entity")
+    before = rows_read()
+    answer = api.get(f"{ACCOUNTS}?account.publickey={'ab' * 32}&account.balance=gt:1995")
+    assert len(ids(answer)) == 5
+    assert rows_read() - before < 2500
+
+
 @pytest.mark.parametrize(("order", "first"), [("asc", 1000), ("desc", 10_000)])
 def test_contracts_behind_a_full_page_of_accounts_are_not_read(api, monkeypatch, order, first):
     """Poor accounts come first in either order; then rich contracts."""

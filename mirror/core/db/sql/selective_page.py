@@ -6,7 +6,7 @@ soon. Which way it is shows while the first one is taken: it ends after `MOST` r
 """
 
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.reading.sql import Row, fetch
+from mirror.core.db.reading.sql import Row, Where, fetch
 from mirror.core.db.sql.built_indexes import built
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
@@ -14,15 +14,19 @@ from mirror.core.db.sql.query import Query
 #: The most rows that are few.
 MOST = 5000
 
+_ALL = Where()
 
-def page_of_few(candidates: Statement, page: Statement, query: Query, *, index: str = "") -> list[Row] | None:
+
+def page_of_few(
+    candidates: Statement, page: Statement, query: Query, *, index: str = "", where: Where = _ALL
+) -> list[Row] | None:
     """Return a page of the candidates in the order of its first column; None if they are not few.
 
     `candidates` selects their `id`, which may come several times, in the order of an index. It leaves out the
-    conditions that the index lacks: no more than MOST entries are read. `page` selects from `few`, the
-    candidates in the order of the page, by way of `cross join lateral (... limit 1)`: a join might read all
-    rows. `index` names the index of the candidates if it may not be there, as it is built during use; without
-    it no candidate is known.
+    conditions that the index lacks: no more than MOST entries are read. `where` has those on its other
+    columns, which spare looking up the rest. `page` selects from `few`, the candidates in the order of the
+    page, by way of `cross join lateral (... limit 1)`: a join might read all rows. `index` names the index of
+    the candidates if it may not be there, as it is built during use; without it no candidate is known.
     """
     if is_distributed():
         return _page_of_ids(few_ids(candidates, index=index), page, query)
@@ -35,17 +39,17 @@ def page_of_few(candidates: Statement, page: Statement, query: Query, *, index: 
     statement = f"""
         with {f"built as materialized ({is_built})," if index else ""}
             candidate as materialized (
-                select id from ({candidates.sql} limit {MOST + 1:d}) found {there}
+                select * from ({candidates.sql} limit {MOST + 1:d}) found {there}
             ), number as materialized (
                 select {count} as number from candidate
             ), few as (
                 select distinct id from candidate where (select number from number) <= {MOST:d}
-                order by id {query.direction}
+                {where.and_sql} order by id {query.direction}
             )
         select number.number, page.* from number left join ({page.sql}) page on true
         order by 2 {query.direction}
     """
-    rows = fetch(statement, (*candidates.values, *page.values))
+    rows = fetch(statement, (*candidates.values, *where.values, *page.values))
     number = rows[0][0]
     if number is None or number > MOST:
         return None
