@@ -19,7 +19,8 @@ from mirror.core.db.backend.base import DatabaseWrapper
 
 # Of each process, as one that was forked must not use those of its parent; each with its parameters.
 _idle: dict[int, list[tuple[dict[str, Any], psycopg.Connection[Any]]]] = defaultdict(list)
-_open, _close = DatabaseWrapper.get_new_connection, BaseDatabaseWrapper._close
+_open = DatabaseWrapper.get_new_connection
+_close = BaseDatabaseWrapper._close  # type: ignore[attr-defined]
 
 
 def opened(wrapper: DatabaseWrapper, parameters: dict[str, Any]) -> psycopg.Connection[Any]:
