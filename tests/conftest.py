@@ -28,10 +28,11 @@ from hypothesis import settings as hypothesis_settings
 from ledger.queries import chain_ids, fee_schedules
 from mirror.core import config
 from mirror.core.db import loaded_ranges
+from mirror.core.db.backend.base import DatabaseWrapper
 from mirror.node.postgres.installation import place
 from mirror.node.postgres.server import Server
 from network.queries import simple_fees
-from tests import cluster
+from tests import cluster, sessions
 from tests.api import Api
 from tests.build import Build
 from tests.checklist import pytest_collection_modifyitems
@@ -50,6 +51,7 @@ hypothesis_settings.load_profile("untimed")
 _PREFIX = "ledger-mirror-tests-"
 # The tests' data is thrown away, so nothing has to wait for the disk.
 _UNSAFE_BUT_FAST = {
+    "wal_compression": "off",
     "fsync": "off",
     "full_page_writes": "off",
     "synchronous_commit": "off",
@@ -204,6 +206,16 @@ def _quickly_emptied() -> Iterator[None]:
     """Empty the database in milliseconds after a test that is marked with django_db(transaction=True)."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: empty_database())
+        patch.setattr(TransactionTestCase, "_should_reload_connections", lambda _: sessions.renew())
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _sessions_of_writers() -> Iterator[None]:
+    """Let the loader's runs share a session."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DatabaseWrapper, "get_new_connection", sessions.opened)
+        patch.setattr(DatabaseWrapper, "_close", sessions.closed)
         yield
 
 
@@ -234,10 +246,12 @@ def django_db_setup(
     """Distribute the test database, if that is on a cluster."""
     if not cluster.URL or not connections["default"].settings_dict["NAME"].startswith("test_"):
         yield
+        sessions.end()
         return
     with django_db_blocker.unblock():
         cluster.distribute_own()
     yield
+    sessions.end()
     cluster.leave(connections["default"].settings_dict["NAME"])
 
 
@@ -252,6 +266,7 @@ def _test_database(django_db_setup: None, django_db_blocker: pytest_django.Djang
         if cluster.URL:
             cluster.distribute_own()
     yield
+    sessions.end()
     if cluster.URL:
         cluster.leave(connections["default"].settings_dict["NAME"])
     with django_db_blocker.unblock():

@@ -30,16 +30,18 @@ _NEXT_PERIOD = """
         union all
         select lower(timestamp_range) from entity_history where id = %(reward_account)s
     )
-    select epoch_day, consensus_timestamp from node_stake
+    select epoch_day, consensus_timestamp, exists (select 1 from entity_stake where id = %(reward_account)s)
+    from node_stake
     where exists (select 1 from reward_account) and case
         when exists (select 1 from entity_stake where id = %(reward_account)s)
         then epoch_day > (select end_stake_period from entity_stake where id = %(reward_account)s)
         else consensus_timestamp > (select min(since) from reward_account)
-            and consensus_timestamp >= (
-                select min(consensus_timestamp) from account_balance where account_id = %(treasury)s
-            )
+            and consensus_timestamp >= %(first_snapshot)s
         end
     order by consensus_timestamp limit 1"""
+
+_FIRST_SNAPSHOT = """
+    select min(consensus_timestamp) from account_balance where account_id = %(treasury)s"""
 
 _SNAPSHOT = """
     select max(consensus_timestamp) from account_balance
@@ -215,6 +217,12 @@ def _compute_stakes(cursor: CursorWrapper, values: dict[str, int]) -> None:
 
 
 def _next_period(cursor: CursorWrapper, values: dict[str, int]) -> Period | None:
-    cursor.execute(_NEXT_PERIOD, values)
+    cursor.execute(_NEXT_PERIOD, values | {"first_snapshot": 0})
     row = cursor.fetchone()
-    return Period(*row) if row else None
+    if row and not row[2]:
+        # Only then: planning it takes milliseconds for all the months, and each batch comes here.
+        cursor.execute(_FIRST_SNAPSHOT, values)
+        (first_snapshot,) = cursor.fetchone()
+        cursor.execute(_NEXT_PERIOD, values | {"first_snapshot": first_snapshot})
+        row = cursor.fetchone()
+    return Period(*row[:2]) if row else None
