@@ -14,7 +14,7 @@ from mirror.core.db.reading import sql
 from mirror.core.db.replicas import block_requirement, shared_state
 from mirror.core.db.replicas.reading import Reader
 from mirror.core.db.replicas.servers import Server as Place
-from mirror.core.db.replicas.shared_state import Board
+from mirror.core.db.replicas.shared_state import Scoreboard
 from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.installation import place
@@ -142,7 +142,7 @@ class Replicated:
     def reading(self) -> Iterator[Reader]:
         """Have this process read from the replica in the block."""
         places = self.places()
-        reader = Reader(places, Board(shared_state.made(len(places)), len(places)))
+        reader = Reader(places, Scoreboard(shared_state.create(len(places)), len(places)))
         connections.close_all()
         own: Any = connections[DEFAULT_DB_ALIAS]
         block_requirement.reader = reader

@@ -162,7 +162,7 @@ def serve(listening: socket.socket) -> None:
     # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
     shared = [slow_slot.files() for _ in range(config.value("web.slowThreads"))]
-    application = partial(_application, shared, rate_limits.made(), reading.made())
+    application = partial(_application, shared, rate_limits.made(), reading.create_scoreboard())
     # The workers are copies of this process, and share what it has loaded.
     _ = get_resolver().url_patterns, gateway
     gc.freeze()
@@ -179,7 +179,7 @@ def _application(shared: Sequence[slow_slot.Files], limits: int | None, replicas
     os.nice(_NICENESS)
     reader_role.use()
     timeouts.use(timeouts.WEB_SERVER)
-    reading.use(replicas)
+    reading.use_replicas(replicas)
     from mirror.web.requests import gateway
     from mirror.wsgi import application
     from web3sim.processes import pool

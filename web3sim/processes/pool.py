@@ -117,8 +117,8 @@ class Pool:
                 answer, last, newest = worker.answer(deadline)
                 answered = True
                 # The caches of the process may be older.
-                requirement.rest_on(NO_BLOCK)
-                requirement.rest_on(newest)
+                requirement.record_read(NO_BLOCK)
+                requirement.record_read(newest)
                 return worker, answer, last
             except BrokenPipeError:
                 # It had died before: another process gets the call.

@@ -210,7 +210,7 @@ class Starter:
         # A stopped process reads nothing.
         ours.settimeout(_START_SECONDS)
         self._began = time.monotonic()
-        replicas = reading.shared()
+        replicas = reading.scoreboard_file()
         passed = [theirs.fileno(), *([] if replicas is None else [replicas])]
         with theirs:
             self._process = subprocess.Popen(

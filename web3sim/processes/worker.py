@@ -149,7 +149,7 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int |
     from web3sim.past import trace
 
     timeouts.use(timeouts.WEB_SERVER)
-    reading.use(replicas)
+    reading.use_replicas(replicas)
     call.load_engine()
     trace.load_engine()
     precompiles.load()
@@ -269,8 +269,8 @@ class _Worker:
         """Clear cached state that is older than `since`, or than what the node has answered from."""
         from web3sim.state.cache import caches
 
-        block_requirement.go_on(since)
-        answered = block_requirement.answered()
+        block_requirement.resume(since)
+        answered = block_requirement.newest_answered()
         if max(since, answered) > self._cached_from:
             caches().clear_state()
             # Where there are replicas the block of a client may be one that none of them has.

@@ -34,7 +34,7 @@ class Replica:
 
     @property
     def text(self) -> str:
-        if self.state is State.AWAY:
+        if self.state is State.UNAVAILABLE:
             return f"{self.name} does not answer{f': {self.reason}' if self.reason else ''}"
         if self.state is State.UNKNOWN:
             return f"{self.name} has not been asked yet"
@@ -68,33 +68,33 @@ def read() -> list[Replica]:
 def _watched() -> list[Replica]:
     """Return the replicas as the watcher of this node has found them."""
     assert block_requirement.reader is not None
-    of_servers, board = block_requirement.reader.servers, block_requirement.reader.board
-    newest = max(board.block(server.place) for server in of_servers)
-    known = [(server, board.of(server.place)) for server in of_servers[:-1]]
+    database_servers, scoreboard = block_requirement.reader.servers, block_requirement.reader.scoreboard
+    newest = max(scoreboard.block(server.number) for server in database_servers)
+    known = [(server, scoreboard.of(server.number)) for server in database_servers[:-1]]
     return [_lagging(server, each.state, each.block, each.lag, newest) for server, each in known]
 
 
-def _queried(of_servers: list[Server]) -> list[Replica]:
+def _queried(database_servers: list[Server]) -> list[Replica]:
     def query(server: Server) -> ServerState | str:
         try:
-            return bounded_query.ask(watching.look, _PATIENCE_SECONDS, server.settings)
+            return bounded_query.ask(watching.query_state, _PATIENCE_SECONDS, server.settings)
         except bounded_query.NoAnswer:
             return "it says nothing"
         except outage.ERRORS as error:
             return outage.reason(error)
 
-    with ThreadPoolExecutor(len(of_servers)) as threads:
-        answers = list(threads.map(query, of_servers))
+    with ThreadPoolExecutor(len(database_servers)) as threads:
+        answers = list(threads.map(query, database_servers))
     newest = max((each.block for each in answers if isinstance(each, ServerState)), default=NO_BLOCK)
-    replicas = zip(of_servers[:-1], answers[:-1], strict=True)
+    replicas = zip(database_servers[:-1], answers[:-1], strict=True)
     return [_replica(server, answer, newest) for server, answer in replicas]
 
 
 def _replica(server: Server, answer: ServerState | str, newest: int) -> Replica:
     if isinstance(answer, str):
-        return Replica(server.name, State.AWAY, reason=answer)
+        return Replica(server.name, State.UNAVAILABLE, reason=answer)
     is_late = newest > answer.block and answer.unreplayed_seconds > config.value(MAX_LAG)
-    state = State.BEHIND if is_late else State.WELL
+    state = State.BEHIND if is_late else State.HEALTHY
     return _lagging(server, state, answer.block, answer.unreplayed_seconds, newest)
 
 
@@ -110,7 +110,7 @@ def _lagging(server: Server, state: State, block: int, seconds: float, newest: i
 def primary_is_away() -> bool:
     """Return whether this process reads from replicas, and their primary does not answer."""
     reader = block_requirement.reader
-    return reader is not None and reader.board.state(reader.servers[-1].place) == State.AWAY
+    return reader is not None and reader.scoreboard.state(reader.servers[-1].number) == State.UNAVAILABLE
 
 
 def stand_in() -> tuple[Server, str] | None:
@@ -118,12 +118,14 @@ def stand_in() -> tuple[Server, str] | None:
     reader = block_requirement.reader
     if reader is None:
         return None
-    board = reader.board
-    answering = [server for server in reader.servers[:-1] if board.state(server.place) != State.AWAY]
-    if not answering:
+    scoreboard = reader.scoreboard
+    available = [
+        server for server in reader.servers[:-1] if scoreboard.state(server.number) != State.UNAVAILABLE
+    ]
+    if not available:
         return None
-    best = max(answering, key=lambda server: board.block(server.place))
-    known = board.of(best.place)
+    best = max(available, key=lambda server: scoreboard.block(server.number))
+    known = scoreboard.of(best.number)
     late = f"and the replica {best.name} is " + _too_far(known.lag) if known.state is State.BEHIND else ""
     return best, f"The primary of the database does not answer, {late}" if late else ""
 
@@ -131,7 +133,7 @@ def stand_in() -> tuple[Server, str] | None:
 def reason() -> str | None:
     """Return why a node is not ready whose database is a replica itself. Errors: DatabaseError."""
     # A replica without a primary receives nothing.
-    age = watching.UNREPLAYED if primary_is_away() else watching.UNREPLAYED_OR_CUT_OFF
+    age = watching.UNREPLAYED if primary_is_away() else watching.UNREPLAYED_OR_DISCONNECTED
     seconds = statements.value(f"select {age}")
     if seconds is None or seconds <= config.value(MAX_LAG):
         return None

@@ -68,7 +68,7 @@ def serve() -> None:
     os.nice(_NICENESS)
     reader_role.use()
     timeouts.use(timeouts.WEB_SERVER)
-    reading.use(reading.made())
+    reading.use_replicas(reading.create_scoreboard())
     files.begin(NAME)
     asyncio.run(_serve())
 

@@ -18,7 +18,7 @@ _UNCONFIRMED_MILLISECONDS = 3000
 class Server(NamedTuple):
     """A replica, or the primary; `settings` are Django's of a connection to it."""
 
-    place: int
+    number: int
     name: str
     settings: Mapping[str, Any]
     is_primary: bool
@@ -38,7 +38,7 @@ def configured() -> list[Server]:
         return []
     primary = connections.settings[DEFAULT_DB_ALIAS]
     replicas = replicas_of(config.value(SETTING), config.described(SETTING).variable, primary)
-    servers = [Server(place, _name(each), each, False) for place, each in enumerate(replicas)]
+    servers = [Server(number, _name(each), each, False) for number, each in enumerate(replicas)]
     return [*servers, Server(len(servers), "primary", primary, True)]
 
 

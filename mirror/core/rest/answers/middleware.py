@@ -64,7 +64,7 @@ class ApiMiddleware:
         if self._cache is None or (key := self._cache.key(request)) is None:
             return self._completed(request, self._response(request)[0], None)
         hit = self._cache.find(key)
-        block = watermark.refreshed(for_cached=hit is not None)
+        block = watermark.refresh(for_cached=hit is not None)
         if hit is not None and self._is_new_enough(hit[0], request.META):
             http.CACHE.add("hit")
             return self._from_cache(request, *hit)
@@ -83,7 +83,7 @@ class ApiMiddleware:
             response, may_cache = mirror_block.answered(request, self.get_response)
         else:
             response, may_cache = self.get_response(request), True
-        watermark.computed()
+        watermark.record_computed()
         if exposed := [name for name in _EXPOSED if name in response.headers]:
             response.headers["access-control-expose-headers"] = ", ".join(exposed)
         return response, may_cache
@@ -96,7 +96,7 @@ class ApiMiddleware:
 
     @staticmethod
     def _is_new_enough(cached: CachedResponse, sent: Mapping[str, Any]) -> bool:
-        return watermark.admits(cached.block) and (
+        return watermark.is_fresh(cached.block) and (
             not mirror_block.is_wanted(sent) or mirror_block.is_new_enough(cached, sent)
         )
 
