@@ -131,7 +131,7 @@ def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any)
     if item.hapi_version < NODE_LOGS_SINCE:
         batch.state(Blooms).results[item.consensus_timestamp] = row
     if batch.persist.contract_transaction_hash:
-        batch.rows_of(ContractTransactionHash).append(
+        batch.rows_for(ContractTransactionHash).append(
             (item.consensus_timestamp, hash, item.payer_account_id, contract, item.result)
         )
     return row
@@ -268,7 +268,7 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
                 False,  # synthetic
             ]
         )
-    batch.rows_of(ContractLog).extend(rows)
+    batch.rows_for(ContractLog).extend(rows)
     return rows
 
 
@@ -292,4 +292,4 @@ def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:
 def _add_contract_transactions(item: RecordItem, batch: Batch, contracts: list[int]) -> None:
     """Store one row per contract that takes part, and one for the payer; each lists all contracts."""
     at, payer = item.consensus_timestamp, item.payer_account_id
-    batch.rows_of(ContractTransaction).extend([(at, entity, contracts, payer) for entity in contracts])
+    batch.rows_for(ContractTransaction).extend([(at, entity, contracts, payer) for entity in contracts])

@@ -74,7 +74,7 @@ def _state_changes(
 ) -> None:
     at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
     hook_call = item.calls_hook
-    add, change_state = batch.rows_of(ContractStateChange).append, batch.changes_of(ContractState).add
+    add, change_state = batch.rows_for(ContractStateChange).append, batch.changes_for(ContractState).add
     for changes in sidecar.state_changes.contract_state_changes:
         contract = batch.lookup.contract(changes.contract_id)
         if hook_call and contract == item.entity_id:

@@ -51,9 +51,9 @@ class ErrataBatch(Batch):
             self.made.add(columns["id"])
         super().upsert(model, since, **columns)
 
-    def establish(self, model: type[models.Model], since: int, **columns: Any) -> None:
+    def create_if_absent(self, model: type[models.Model], since: int, **columns: Any) -> None:
         if not self._is_stored(model, columns):
-            super().establish(model, since, **columns)
+            super().create_if_absent(model, since, **columns)
 
     def _is_stored(self, model: type[models.Model], columns: dict[str, Any]) -> bool:
         """Return whether the object had versions before these transactions were added."""
@@ -96,7 +96,7 @@ def _mark_transfers(batch: Batch) -> Moved:
     """Mark the transfers, but for those that did not happen, and return what moved."""
     names = names_of(CryptoTransfer)
     moved: Moved = []
-    for part in batch.parts_of(CryptoTransfer):
+    for part in batch.row_lists(CryptoTransfer):
         for position, row in enumerate(part):
             columns = dict(zip(names, row, strict=True))
             if columns["errata"] is None:

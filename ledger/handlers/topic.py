@@ -110,6 +110,6 @@ def submit_message(item: RecordItem, batch: Batch) -> None:
         item.entity_id,
         initial,
     )
-    batch.rows_of(TopicMessage).append(row)
+    batch.rows_for(TopicMessage).append(row)
     if batch.persist.publishes_topics:
-        batch.afterwards(publish, publication(row))
+        batch.defer(publish, publication(row))

@@ -82,7 +82,7 @@ def transaction(item: RecordItem, batch: Batch) -> None:
         item.congestion_pricing_multiplier,
         record.high_volume_pricing_multiplier,
     ]
-    batch.rows_of(Transaction).append(row)
+    batch.rows_for(Transaction).append(row)
     if item.transaction_type == ATOMIC_BATCH:
         batch.state(AtomicBatches)[item.consensus_timestamp] = row
     elif batch_key is not None and item.nonce == 0:
@@ -135,7 +135,7 @@ def transaction_hash(item: RecordItem, batch: Batch) -> None:
     digest = item.record.transactionHash
     if len(digest) not in (HASH_LENGTH, FULL_HASH_LENGTH):
         return
-    batch.rows_of(TransactionHash).append(
+    batch.rows_for(TransactionHash).append(
         (
             item.consensus_timestamp,
             digest[:HASH_LENGTH],

@@ -106,7 +106,7 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
         batch.mention(*[account for account, _ in moved])
     if requested:
         errata = "DELETE" if spurious_time else None
-        batch.rows_of(CryptoTransfer).extend(
+        batch.rows_for(CryptoTransfer).extend(
             (
                 account,
                 at,
@@ -120,11 +120,11 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
         if errata:
             moved = [each for each in moved if each not in requested]
     else:
-        batch.rows_of(CryptoTransfer).extend(
+        batch.rows_for(CryptoTransfer).extend(
             [(account, at, amount, payer, False, None) for account, amount in moved]
         )
     if batch.persist.track_balance:
-        batch.changes_of(Entity).move(moved, at)
+        batch.changes_for(Entity).add_amounts(moved, at)
 
 
 def _approvals(item: RecordItem) -> dict[tuple[int, int], bool]:
@@ -161,5 +161,5 @@ def staking_rewards(item: RecordItem, batch: Batch) -> None:
         if not account:
             continue
         batch.mention(account)
-        if "stake_period_start" not in batch.given(Entity, account, at):
+        if "stake_period_start" not in batch.columns_set_at(Entity, account, at):
             batch.change_entity(item, id=account, stake_period_start=yesterday)

@@ -45,7 +45,7 @@ def token_claim_airdrop(item: RecordItem, batch: Batch) -> None:
     for identifier in item.body.tokenClaimAirdrop.pending_airdrops:
         ended = _change(item, batch, identifier, AirdropState.CLAIMED)
         if ended:
-            batch.establish(TokenAccount, **association(item, *ended))
+            batch.create_if_absent(TokenAccount, **association(item, *ended))
 
 
 def _change(

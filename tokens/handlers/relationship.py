@@ -128,4 +128,4 @@ def move_balance(batch: Batch, account: int, token: int, amount: int, at: int) -
         "balance": amount,
         "balance_timestamp": at,
     }
-    batch.changes_of(TokenAccount).add(columns, None)
+    batch.changes_for(TokenAccount).add(columns, None)

@@ -55,12 +55,12 @@ def _fungible_transfers(item: RecordItem, batch: Batch, transfer_list: Any, appr
     # The units of a deleted token are gone; those of an expired one return to the treasury.
     deleted = item.transaction_type == TOKEN_DISSOCIATE and len(transfers) == 1
     batch.mention(token)
-    add = batch.rows_of(TokenTransfer).append
+    add = batch.rows_for(TokenTransfer).append
     for transfer in transfers:
         account, amount = entity_id.of_account(transfer.accountID), transfer.amount
         is_approval = bool(approved) and _is_approval(item, transfer, (token, account, amount), approved)
         if deleted:
-            batch.afterwards(dissociate_deleted, Dissociation(at, account, token, amount, payer))
+            batch.defer(dissociate_deleted, Dissociation(at, account, token, amount, payer))
             batch.upsert(Token, token_id=token, total_supply=amount)
         else:
             add((token, account, at, amount, payer, is_approval))

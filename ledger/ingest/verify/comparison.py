@@ -68,7 +68,7 @@ class _Table:
 def differences(batches: Sequence[Batch], first: int, last: int) -> Iterator[RowDifference]:
     """Yield where the tables differ from `batches` between two consensus timestamps (inclusive)."""
     # Deletions of tokens are completed at the end of a batch by rows and columns that no record tells.
-    completed = {noted.consensus_timestamp for batch in batches for noted in batch.noted()}
+    completed = {noted.consensus_timestamp for batch in batches for noted in batch.deferred_items()}
     with transaction.atomic(), connection.cursor() as cursor:
         for batch in batches:
             batch.complete(cursor)

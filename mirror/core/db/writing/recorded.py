@@ -13,13 +13,13 @@ from django.db import models
 
 from mirror.core.db.schema.tables import GrowingTable
 from mirror.core.db.writing.copy import EncodedRows, columns_of
-from mirror.core.db.writing.merge import Change, MergeRule, Moves
+from mirror.core.db.writing.merge import Change, MergeRule, RunningSums
 from mirror.core.db.writing.rejected_rows import Encoder
 from mirror.core.db.writing.rows import Part, Recorded, Rows, row_values, time_position
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
 
-class Changes(Moves):
+class Changes(RunningSums):
     """The changes of one table, in the place of `Pending`: silent ones of an object are folded into one."""
 
     def __init__(self, rule: MergeRule) -> None:
@@ -38,35 +38,35 @@ class Changes(Moves):
             self._add_version(columns, since)
             return
         key = self.key(columns)
-        if key in self.moved:
-            self._settle(key)
+        if key in self.running_sums:
+            self._flush_sum(key)
         silent = self._silent.get(key)
         if silent is None:
-            if self._rule.regroups:
+            if self._rule.is_associative:
                 self._silent[key] = Change(columns)
             self.recorded.append((None, columns, False))
         else:
             self._rule.fold(silent, columns)
 
-    def establish(self, columns: dict[str, Any], since: int) -> None:
+    def create_if_absent(self, columns: dict[str, Any], since: int) -> None:
         self._add_version(columns, since, establishes=True)
 
     def _add_version(self, columns: dict[str, Any], since: int, *, establishes: bool = False) -> None:
         key = self.key(columns)
-        if key in self.moved:
-            self._settle(key)
+        if key in self.running_sums:
+            self._flush_sum(key)
         self._silent.pop(key, None)
         given = {name for name, value in columns.items() if value is not None}
         at, before = self._versions.get(key, (since, set()))
         self._versions[key] = since, (given | before if at == since else given)
         self.recorded.append((since, columns, establishes))
 
-    def given(self, key: Any, at: int) -> Collection[str]:
+    def columns_set_at(self, key: Any, at: int) -> Collection[str]:
         """Return the columns that versions from `at` on gave the object; none without such a version."""
         since, names = self._versions.get(key, (at, set()))
         return names if since == at else ()
 
-    def all_of_file(self) -> dict[Any, Change]:
+    def file_changes(self) -> dict[Any, Change]:
         return {}
 
     def end_file(self) -> None:
@@ -85,8 +85,12 @@ class RecordedRows(Rows):
             Part(
                 {model: _encoded(model, rows) for model, rows in segment.inserted.items() if rows},
                 {model: _recorded(changes) for model, changes in segment.pending.items() if len(changes)},
-                {model: changes.moved for model, changes in segment.pending.items() if changes.moved},
-                segment.afterwards,
+                {
+                    model: changes.running_sums
+                    for model, changes in segment.pending.items()
+                    if changes.running_sums
+                },
+                segment.deferred,
                 segment.barrier,
             )
             for segment in self._segments
