@@ -69,7 +69,7 @@ def transactions(selection: Selection, query: Query) -> tuple[list[FullTransacti
     page: list[FullTransaction] = []
     seen_until: int | None = None
     for times in windows(selection.timestamps, descending=query.descending):
-        if seen_until is not None and budget.total() and budget.left() <= 0:
+        if seen_until is not None and budget.total() and budget.remaining() <= 0:
             return page, seen_until
         rows, seen_until = _transactions(replace(selection, timestamps=times), accounts, query)
         page += rows
@@ -219,9 +219,9 @@ class _Search:
                         step = self._following()
                 except psycopg.errors.QueryCanceled:
                     # On a slow disk, what it has read takes no time again.
-                    if budget.left() <= longest:
+                    if budget.remaining() <= longest:
                         return page, reached
-                    longest = budget.left()
+                    longest = budget.remaining()
                     continue
             page += step.rows
             if len(page) >= self._query.limit:
@@ -231,7 +231,7 @@ class _Search:
             reached = step.edge
             self._rest = _after(self._rest, reached, descending=self._query.descending)
             seconds = time.monotonic() - began
-            if whole and budget.left() < seconds and not self._rest.empty:
+            if whole and budget.remaining() < seconds and not self._rest.empty:
                 return page, reached
             if not whole or seconds < whole * (_SHORT_OF_MACHINES if is_distributed() else _SHORT):
                 self._number = min(self._number * _GROWTH, _MANY)

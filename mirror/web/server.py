@@ -161,7 +161,7 @@ def serve(listening: socket.socket) -> None:
     )
     # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
-    shared = [slow_slot.files() for _ in range(config.value("web.slowThreads"))]
+    shared = [slow_slot.create_files() for _ in range(config.value("web.slowThreads"))]
     application = partial(_application, shared, rate_limits.made(), reading.create_scoreboard())
     # The workers are copies of this process, and share what it has loaded.
     _ = get_resolver().url_patterns, gateway
@@ -169,7 +169,9 @@ def serve(listening: socket.socket) -> None:
     server.serve(target_loader=application, wrap_loader=False)
 
 
-def _application(shared: Sequence[slow_slot.Files], limits: int | None, replicas: int) -> Callable[..., Any]:
+def _application(
+    shared: Sequence[slow_slot.SlotFiles], limits: int | None, replicas: int
+) -> Callable[..., Any]:
     """Return what granian calls for each request; runs in each of its worker processes."""
     # Until granian sets the worker's own, the signal handlers of its main process are in force here. They
     # would swallow a request to stop.

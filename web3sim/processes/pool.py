@@ -87,7 +87,7 @@ class Pool:
             yield
             return
         try:
-            with request_scheduler.left():
+            with request_scheduler.released():
                 yield
         finally:
             self._without_lease.release()

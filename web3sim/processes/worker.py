@@ -228,7 +228,7 @@ class _Worker:
     def _answer_calls(self, memory: int, most_calls: int) -> None:
         """Answer calls, until the priority of this thread has been lowered and there is another call."""
         priority = os.getpriority(os.PRIO_PROCESS, 0)
-        with self._scheduler.taken():
+        with self._scheduler.leased():
             while True:
                 try:
                     message = self._received or receive(self._connection)

@@ -19,7 +19,7 @@ _ROWS = """
 def of_table(model: type[Model]) -> int:
     table = model._meta.db_table
     if is_distributed() and column_of(table):
-        return shards.look().rows.get(table, 0)
+        return shards.query().rows.get(table, 0)
     return int(statements.value(_ROWS, {"table": table}))
 
 

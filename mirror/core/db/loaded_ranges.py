@@ -160,10 +160,10 @@ def loaded() -> Loaded:
     A database that doesn't answer changes nothing about that.
     """
     cached = _cached
-    return cached.loaded if cached.until > time.monotonic() else _look()
+    return cached.loaded if cached.until > time.monotonic() else _refresh()
 
 
-def _look() -> Loaded:
+def _refresh() -> Loaded:
     global _cached
     # Others go on with what is known, even if that is nothing: whoever reads may have left its turn and wait
     # for that of a thread that would wait here.

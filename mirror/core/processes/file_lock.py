@@ -4,7 +4,7 @@ import fcntl
 import time
 from typing import IO
 
-_LOOK_SECONDS = 0.01
+_POLL_SECONDS = 0.01
 
 
 def locked(file: int | IO[str], seconds: float = 0.0) -> bool:
@@ -20,4 +20,4 @@ def locked(file: int | IO[str], seconds: float = 0.0) -> bool:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 return False
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)

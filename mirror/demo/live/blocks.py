@@ -49,7 +49,7 @@ def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:
             f"{address} serves."
         )
         with ThreadPoolExecutor(1, thread_name_prefix="demo network") as thread:
-            producing = thread.submit(_produce, publisher, network, stopping, server.look)
+            producing = thread.submit(_produce, publisher, network, stopping, server.refresh)
             try:
                 follow(publisher, address, stopping)
             finally:

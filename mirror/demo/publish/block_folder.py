@@ -18,7 +18,7 @@ class BlockFolder(Mapping[int, bytes]):
         self._network = folder
         self._found: list[int] | None = None
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Find the blocks that are there now.
 
         Once some are found, only their ends are looked at: blocks come one after another, the oldest go.
@@ -67,7 +67,7 @@ class BlockFolder(Mapping[int, bytes]):
     @property
     def _numbers(self) -> list[int]:
         if self._found is None:
-            self.look()
+            self.refresh()
         return self._found or []
 
     def __iter__(self) -> Iterator[int]:

@@ -35,7 +35,7 @@ _SPARE_THREADS = 8
 _WAITING_SECONDS = 0.5
 # Two servers would share a port without a word.
 _OPTIONS = (("grpc.so_reuseport", 0),)
-_LOOK_SECONDS = 1.0
+_REFRESH_SECONDS = 1.0
 
 
 class BlockNodeServer:
@@ -101,11 +101,11 @@ class BlockNodeServer:
             self._published[number] = block
             self._changed.notify_all()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Serve the blocks that are in the folder now."""
         with self._changed:
             if self._folder is not None:
-                self._folder.look()
+                self._folder.refresh()
             self._changed.notify_all()
 
     # ANSWERS
@@ -204,8 +204,8 @@ def serve(say: Say, folder: Path, port: int, stopping: threading.Event) -> None:
             f"A block node at 127.0.0.1:{server.port} serves the blocks {min(blocks)} to {max(blocks)} of "
             f"{network}{_missing(blocks)}. Ctrl-C stops it."
         )
-        while not stopping.wait(_LOOK_SECONDS):
-            server.look()
+        while not stopping.wait(_REFRESH_SECONDS):
+            server.refresh()
 
 
 def _missing(blocks: BlockFolder) -> str:

@@ -165,7 +165,7 @@ class Publisher:
         loaded = self.loaded
         if loaded is None:
             return
-        self._removable.look()
+        self._removable.refresh()
         self._removable.forget(retained, loaded.index)
         record_files = sorted(self._record_files())
         for name in record_files[: max(0, len(record_files) + len(self._removable) - retained)]:

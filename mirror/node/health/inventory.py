@@ -315,7 +315,7 @@ def estimates(tables: list[str] | None = None) -> dict[str, int]:
 def _shards() -> shards.Shards:
     if not is_distributed():
         return shards.Shards(0, ())
-    return shards.look()
+    return shards.query()
 
 
 def database_bytes() -> int:

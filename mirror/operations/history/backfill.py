@@ -88,7 +88,7 @@ def prepare(plan: Plan, source: Source) -> None:
         plans.drop(REPLACED)
         loaded = plans.loaded()
         # The files that a loader has loaded since the source was opened are found only now.
-        source.look_again()
+        source.refresh()
         source.check(loaded)
         state.check_room()
         begun = plans.stored()
@@ -202,7 +202,7 @@ def _put_in_place(work: Run, show: Show) -> bool:
 def _load(work: Run, show: Show) -> int:
     """Load what is left, and return the number of files."""
     before = work.done.files
-    work.source.look_again()
+    work.source.refresh()
     wanted = plans.intervals(work.plan)
     wanted[0], balances = _start(work, wanted[0])
     start = start_point.date_of(wanted[0].start) if wanted[0].start else ""

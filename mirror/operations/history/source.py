@@ -26,7 +26,7 @@ class Folder:
         self.book = bundled.demo_address_book(self.all)
         self.trust = Trust(self.book) if signed else None
 
-    def look_again(self) -> None:
+    def refresh(self) -> None:
         self.all = find_record_files([self._path])
 
     def of(self, interval: Interval) -> Sequence[FileOnDisk]:
@@ -64,7 +64,7 @@ class Bucket:
         self.book = bundled.demo_address_book(())
         self.trust = Trust(self.book)
 
-    def look_again(self) -> None:
+    def refresh(self) -> None:
         pass
 
     def first_within(self, time: int) -> int:

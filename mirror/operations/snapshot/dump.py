@@ -94,7 +94,7 @@ def _pieces(
 def _queries(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
     """Return each table as one piece, since its pages are on other machines."""
     sizes = Counter[str]()
-    for part in shards.look().parts:
+    for part in shards.query().parts:
         # About half of it is indexes.
         sizes[part.table] += part.bytes // 2
     for table in tables.keys() - sizes.keys():

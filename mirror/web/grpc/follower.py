@@ -22,9 +22,9 @@ from mirror.web.grpc.reading import DatabaseAway, ReadingThreads
 
 log = logs.logger("mirror.grpc")
 
-_LOOK_SECONDS, _AWAY_SECONDS = 1.0, 0.5
+_POLL_SECONDS, _AWAY_SECONDS = 1.0, 0.5
 # A replica has what is notified a little later.
-_REPLICA_LOOK_SECONDS = 0.1
+_REPLICA_POLL_SECONDS = 0.1
 # Messages of a topic that are read at a time: more are read at once after them.
 _MAX_MESSAGES = 200
 
@@ -101,11 +101,11 @@ class Follower:
                 continue
             except Exception:
                 log.error("unexpected_error", exc_info=True)
-                self._stopping.wait(_LOOK_SECONDS)
+                self._stopping.wait(_POLL_SECONDS)
                 continue
             self._set_well(True)
             if not has_more:
-                listener.wait(_REPLICA_LOOK_SECONDS if sql.reads_elsewhere() else _LOOK_SECONDS)
+                listener.wait(_REPLICA_POLL_SECONDS if sql.reads_elsewhere() else _POLL_SECONDS)
         listener.close()
         connection.close()
 

@@ -80,7 +80,10 @@ async def _serve() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     server = Server()
-    checks: list[repeated.Check] = [partial(unresponsive.look, server.threads.is_at_work), *watching.checks()]
+    checks: list[repeated.Check] = [
+        partial(unresponsive.check_server, server.threads.is_at_work),
+        *watching.checks(),
+    ]
     for check in checks:
         repeated.start(check)
     try:

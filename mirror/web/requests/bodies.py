@@ -16,7 +16,7 @@ from mirror.web.requests import connections
 
 log = logs.logger("mirror.web")
 
-_LOOK_SECONDS = 0.5
+_CHECK_SECONDS = 0.5
 #: The most bodies that a process waits for at a time.
 MAX_READERS = 200
 
@@ -65,10 +65,10 @@ class Readers:
             self._reading.pop(threading.get_ident(), None)
             self._free.release()
 
-    def look(self) -> float:
+    def check(self) -> float:
         """Close the connections of clients whose bodies are late; a repeated check."""
         overdue = time.monotonic() - self._seconds
         for client in {client for began, client in list(self._reading.values()) if began < overdue}:
             closed = connections.close_stalled(client, self._seconds)
             log.warning("body_took_too_long", client=client, connections_closed=closed)
-        return _LOOK_SECONDS
+        return _CHECK_SECONDS

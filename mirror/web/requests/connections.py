@@ -109,7 +109,7 @@ class Headers:
         # Their clients send without a request, too.
         self.of_http2: set[str] = set()
 
-    def look(self) -> float:
+    def check(self) -> float:
         """Close those that are late; a repeated check."""
         now, before, closed = time.monotonic(), self._since, Counter[str]()
         self._since = {}
@@ -142,9 +142,9 @@ class Disconnections:
         # Work -> the ports of its client by one of which it came.
         self._ports: dict[Work, set[int]] = {}
 
-    def look(self) -> float:
+    def check(self) -> float:
         """End the work of clients that have disconnected; a repeated check."""
-        long = self._scheduler.used_for(_LONG_SECONDS)
+        long = self._scheduler.leases_in_use_for(_LONG_SECONDS)
         opened = [each for _, each in connections() if each.state != _CLOSE_WAIT] if long else []
         ports: dict[Work, set[int]] = {}
         for lease, work in long:

@@ -7,7 +7,7 @@ more: an account with many transactions takes longer than others. Only what has 
 import re
 import threading
 
-from mirror.core.db.scheduling.request_scheduler import PROCESSOR_PART
+from mirror.core.db.scheduling.request_scheduler import CPU_SHARE
 
 # A request is expected to be slow if it takes this part of the processor time after which it is so anyhow.
 _PART = 1 / 3
@@ -35,7 +35,7 @@ class Expected:
     """What is expected of the requests of a process."""
 
     def __init__(self, slow_after: float) -> None:
-        self._least = slow_after * PROCESSOR_PART * _PART
+        self._least = slow_after * CPU_SHARE * _PART
         self._usual = self._least / _TIMES
         # Request, or what requests are like -> seconds; those noted last come last.
         self._seconds: dict[str, float] = {}

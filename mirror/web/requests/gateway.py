@@ -76,14 +76,14 @@ def started(
     http.WAITING.read_from(lambda: scheduler.slow_waiting, "slow")
     http.WORKING.read_from(lambda: scheduler.in_use(slow=False), "quick")
     http.WORKING.read_from(lambda: scheduler.in_use(slow=True), "slow")
-    repeated.start(gateway.open.look, gateway.readers.look, gateway.headers.look)
+    repeated.start(gateway.open.check, gateway.readers.check, gateway.headers.check)
     # These must not wait for the others, or wait themselves: for the database, or for other processes.
     alone: list[repeated.Check] = [
-        scheduler.look,
-        Disconnections(scheduler).look,
+        scheduler.check,
+        Disconnections(scheduler).check,
         *(partial(scheduler.serve_slot, slot) for slot in slots),
         Minutes().record,
-        partial(unresponsive.look, gateway.open.older_than),
+        partial(unresponsive.check_server, gateway.open.older_than),
         *watching.checks(),
     ]
     for check in alone:
@@ -186,7 +186,7 @@ class _SeparateThreads:
 
     def __init__(self, threads: int) -> None:
         self._places = threading.BoundedSemaphore(_MAX_ABOUT_THE_NODE)
-        self._threads = ThreadPoolExecutor(threads, "about the node", request_scheduler.need_none)
+        self._threads = ThreadPoolExecutor(threads, "about the node", request_scheduler.work_without_lease)
 
     def submit(self, exchange: "Exchange") -> bool:
         """Have a request answered, and return True; False if too many wait for that."""
@@ -280,7 +280,7 @@ class Exchange:
             return
         if getattr(response, "streaming", False):
             # Its pieces are passed on as fast as the client takes them.
-            request_scheduler.end()
+            request_scheduler.release()
             self._size, self._ready = None, time.monotonic()
             self.has_answered = self._claim()
             if self.has_answered:
@@ -293,7 +293,7 @@ class Exchange:
         finally:
             response.close()
         if seconds := getattr(response, "pause", 0.0):
-            request_scheduler.end()
+            request_scheduler.release()
             self._ready = time.monotonic()
             if _pauses.acquire(blocking=False):
                 time.sleep(seconds)
@@ -329,7 +329,7 @@ class Exchange:
             return False
         refusal = refusals.overdue(self.environment["PATH_INFO"])
         self._gateway.refuse(self._protocol, self.environment, refusal, self.common, self.arrived)
-        self._gateway.scheduler.shut(self)
+        self._gateway.scheduler.terminate(self)
         return True
 
 
@@ -365,7 +365,7 @@ class OpenExchanges(dict[Exchange, None]):
         """Return when the last one of a client arrived."""
         return max((each.arrived for each in list(self) if each.client == client), default=None)
 
-    def look(self) -> float:
+    def check(self) -> float:
         """Refuse requests at their deadline; a repeated check."""
         for exchange in self.older_than(_MARGIN_SECONDS):
             seconds = exchange.deadline_seconds

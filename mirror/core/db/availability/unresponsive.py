@@ -49,13 +49,13 @@ def connect_options() -> dict[str, Any]:
     return {"connect_timeout": _CONNECT_SECONDS} if _watched.is_set() else {}
 
 
-def note(opened: "psycopg.Connection[Any]") -> None:
+def watch(opened: "psycopg.Connection[Any]") -> None:
     """Note a connection that is shut if the server falls silent."""
     with _lock:
         _connections.add(opened)
 
 
-def look(is_at_work: Callable[[float], object]) -> float:
+def check_server(is_at_work: Callable[[float], object]) -> float:
     """Probe the server while a request is long at work, as `is_at_work` says; a repeated check."""
     _watched.set()
     was_silent = outage.silent.is_set()

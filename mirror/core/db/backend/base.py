@@ -62,7 +62,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return opened
         unresponsive.check()
         opened = super().get_new_connection(unresponsive.connect_options() | conn_params)
-        unresponsive.note(opened)
+        unresponsive.watch(opened)
         return opened
 
     def init_connection_state(self) -> None:

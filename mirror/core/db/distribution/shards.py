@@ -61,7 +61,7 @@ class Shards:
         return next((part for part in self.parts if part.name == name), None)
 
 
-def look() -> Shards:
+def query() -> Shards:
     """Ask all workers."""
     answers = statements.rows(
         "select nodename || ':' || nodeport, success, result from run_command_on_workers(%s)", [_ON_WORKERS]

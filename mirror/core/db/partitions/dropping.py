@@ -44,7 +44,7 @@ def before(time: int) -> list[ExpiredPartition]:
     """Return the partitions that end at or before a time (ns), the oldest first."""
     found, spread = [], dict[str, int]()
     if is_distributed():
-        spread = {part.name: part.bytes for part in shards.look().parts}
+        spread = {part.name: part.bytes for part in shards.query().parts}
     for table in divided_tables():
         for partition in partitions(table):
             if partition.upper <= time:

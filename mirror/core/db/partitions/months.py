@@ -68,7 +68,7 @@ def months() -> tuple[Month, ...]:
     seen = _seen
     if seen.until > time.monotonic() and seen.database == own_connection().settings_dict["NAME"]:
         return seen.months
-    return _look()
+    return _read()
 
 
 def all_months() -> tuple[Month, ...]:
@@ -81,7 +81,7 @@ def all_months() -> tuple[Month, ...]:
     seen = _seen
     values = seen.table, list(seen.partitions), seen.table, list(seen.later)
     if session().execute(_LATER, values).fetchall() != [(0, 0)]:
-        known = _look()
+        known = _read()
     _no_later_until = now + _SECONDS_WITHOUT_LATER
     return known
 
@@ -104,7 +104,7 @@ def is_time(column: str) -> bool:
     return column.endswith(TIME) and (len(column) == len(TIME) or column[-len(TIME) - 1] == ".")
 
 
-def _look() -> tuple[Month, ...]:
+def _read() -> tuple[Month, ...]:
     global _seen
     with _lock:
         try:

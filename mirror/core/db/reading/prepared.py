@@ -29,7 +29,7 @@ _ROWS = pq.ExecStatus.TUPLES_OK
 _END = pq.ExecStatus.PIPELINE_SYNC
 _BINARY = pq.Format.BINARY
 # How often a thread that waits for a server checks whether it was given up.
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 
 
 def _never() -> bool:
@@ -163,7 +163,7 @@ class PreparedStatements:
         connection = self._connection
         while (is_sending := connection.flush()) or connection.is_busy():
             poll = self._usable if is_sending else self._readable
-            if not poll.poll(_LOOK_SECONDS * 1000) and self._is_gone():
+            if not poll.poll(_POLL_SECONDS * 1000) and self._is_gone():
                 raise self._lost("the server has not answered")
             connection.consume_input()
 

@@ -167,8 +167,8 @@ def fetch_here(statement: str, values: Values, timeout: str) -> list[Row]:
     """Return all rows of a statement by this thread's own connection. Errors: psycopg.Error."""
     own = request_scheduler.own_connection()
     lease: ConnectionLease | None = own.lease
-    if lease is not None and lease.interrupted:
-        request_scheduler.go_on(lease)
+    if lease is not None and lease.is_interrupted:
+        request_scheduler.resume(lease)
         return fetch_here(statement, values, timeout)
     if own.connection is None:
         own.ensure_connection()
@@ -176,8 +176,8 @@ def fetch_here(statement: str, values: Values, timeout: str) -> list[Row]:
         return read(own, own, statement, values, timeout)
     except psycopg.OperationalError:
         is_closed = own.connection.closed
-        if lease is not None and lease.interrupted and not (own.in_atomic_block or is_closed):
-            request_scheduler.go_on(lease)
+        if lease is not None and lease.is_interrupted and not (own.in_atomic_block or is_closed):
+            request_scheduler.resume(lease)
             return fetch_here(statement, values, timeout)
         own.errors_occurred = True
         if own.in_atomic_block or not is_closed:
@@ -227,14 +227,14 @@ def _read(
     cursor = cursor_of(session, timeout)
     lease: ConnectionLease | None = own.lease
     if lease is not None:
-        lease.reading = True
+        lease.is_reading = True
         if session is not own:
-            lease.reads = session
+            lease.replica = session
     rows: list[Row] | None = None
     try:
         if not own.in_atomic_block and (lease is not None or session is not own):
             # Whoever has interrupted it just before has seen nothing to cancel.
-            if lease is not None and lease.interrupted:
+            if lease is not None and lease.is_interrupted:
                 raise psycopg.errors.QueryCanceled
             if session.prepared is None:
                 session.prepared = PreparedStatements(cursor, session.is_gone, session.first)
@@ -245,7 +245,7 @@ def _read(
         return rows
     finally:
         if lease is not None:
-            lease.reading = False
+            lease.is_reading = False
 
 
 def fetch_one(statement: str, values: Values = ()) -> Row | None:

@@ -148,7 +148,7 @@ class BlockWait:
         if time.monotonic() >= self._until or not _waiting.acquire(blocking=False):
             raise BlockNotAvailable(self._block, last)
         try:
-            with request_scheduler.left():
+            with request_scheduler.released():
                 time.sleep(_POLL_SECONDS)
         finally:
             _waiting.release()

@@ -161,8 +161,8 @@ class Reader:
         while True:
             own = request_scheduler.own_connection()
             lease = own.lease
-            if lease is not None and lease.interrupted:
-                request_scheduler.go_on(lease)
+            if lease is not None and lease.is_interrupted:
+                request_scheduler.resume(lease)
                 continue
             session: DatabaseWrapper | None = None
             try:
@@ -173,7 +173,7 @@ class Reader:
                 return (latest[0][0] if latest else NO_BLOCK), rows
             except (psycopg.OperationalError, psycopg.InterfaceError, DjangoError) as error:
                 is_open = session is not None and session.connection and not session.connection.closed
-                if lease is not None and lease.interrupted and is_open:
+                if lease is not None and lease.is_interrupted and is_open:
                     continue
                 has_conflict = isinstance(error, _CONFLICTS) or isinstance(error.__cause__, _CONFLICTS)
                 if session is not None and not is_open:

@@ -25,7 +25,7 @@ def refresh(*, for_cached: bool) -> int:
     if scoreboard is None:
         return NO_BLOCK
     # What is answered without a lease needs no database, and does not wait for it.
-    if not request_scheduler.needs_none() and not (
+    if not request_scheduler.is_without_lease() and not (
         scoreboard.is_current if for_cached else scoreboard.seconds_since_check < _RECENT_SECONDS
     ):
         scoreboard.record_check()

@@ -11,26 +11,26 @@ from typing import NamedTuple
 from mirror.core.processes.file_lock import locked
 
 
-class Files(NamedTuple):
+class SlotFiles(NamedTuple):
     """The files of a slot, made by the process that starts the others."""
 
     next: int
     used: int
 
 
-def files() -> Files:
+def create_files() -> SlotFiles:
     """Make the files of a slot."""
-    return Files(os.memfd_create("next-slow-request"), os.memfd_create("slow-request"))
+    return SlotFiles(os.memfd_create("next-slow-request"), os.memfd_create("slow-request"))
 
 
 class SlowRequestSlot:
     """A slot, for the threads of one process; it is for them to agree which one of them asks for it."""
 
-    def __init__(self, shared: Files) -> None:
+    def __init__(self, shared: SlotFiles) -> None:
         # Locks belong to an open file: processes that have it from the same parent would hold them together.
         self._next, self._used = (os.open(f"/proc/self/fd/{file}", os.O_RDWR) for file in shared)
 
-    def take(self) -> None:
+    def acquire(self) -> None:
         """Wait for it."""
         fcntl.flock(self._next, fcntl.LOCK_EX)
         try:
@@ -38,7 +38,7 @@ class SlowRequestSlot:
         finally:
             fcntl.flock(self._next, fcntl.LOCK_UN)
 
-    def take_at_once(self) -> bool:
+    def try_acquire(self) -> bool:
         """Take it unless another process has it or waits for it; return whether it has been taken."""
         if not locked(self._next):
             return False
@@ -47,10 +47,10 @@ class SlowRequestSlot:
         finally:
             fcntl.flock(self._next, fcntl.LOCK_UN)
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         fcntl.flock(self._used, fcntl.LOCK_UN)
 
     def offer(self) -> bool:
         """Release it for another process that waits; return True if none waits and this one has it again."""
-        self.give_back()
-        return self.take_at_once()
+        self.release()
+        return self.try_acquire()

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from mirror.core.db.reading.sql import fetch
 
 # Missing indexes are looked for again after this time.
-_SECONDS_BETWEEN_LOOKS = 60.0
+_SECONDS_BETWEEN_CHECKS = 60.0
 
 _built: set[str] = set()
 _missing: dict[str, float] = {}  # when it is looked for again
@@ -27,7 +27,7 @@ def built(indexes: Collection[str]) -> set[str]:
             """,
             (unknown,),
         )
-        _missing.update(dict.fromkeys(unknown, now + _SECONDS_BETWEEN_LOOKS))
+        _missing.update(dict.fromkeys(unknown, now + _SECONDS_BETWEEN_CHECKS))
         _built.update(name for (name,) in rows)
     return _built.intersection(indexes)
 

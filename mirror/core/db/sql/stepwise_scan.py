@@ -30,5 +30,5 @@ def step_by_step(
         rows += found
         if len(rows) >= limit or after is None:
             return rows[:limit], None
-        if budget.total() and budget.left() <= 0:
+        if budget.total() and budget.remaining() <= 0:
             return rows, after

@@ -58,7 +58,7 @@ def walk(
             return list(read(bounds)), None
     except psycopg.errors.QueryCanceled:
         pass
-    until = time.monotonic() + max(budget.left(), share)
+    until = time.monotonic() + max(budget.remaining(), share)
     found = ends()
     if found is None:
         return [], None

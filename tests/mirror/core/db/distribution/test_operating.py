@@ -22,7 +22,7 @@ def test_rows_and_bytes_of_all_workers_are_told(transactional_db: None) -> None:
         build.entity(number)
     with connection.cursor() as cursor:
         cursor.execute("analyze entity")
-        whole = shards.look()
+        whole = shards.query()
 
     assert whole.workers >= 1
     assert whole.silent == ()
