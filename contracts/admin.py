@@ -96,7 +96,7 @@ register_tables(
                 Related(ContractState, same(contract_id="id"), "State"),
             ),
             everywhere=("id",),
-            of_entity=True,
+            links_to_entity=True,
         ),
         ContractLog: Table("consensus_timestamp index contract_id topic0 topic1 topic2 topic3 data"),
         ContractAction: Table(

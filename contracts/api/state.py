@@ -21,7 +21,7 @@ from mirror.core.rest.paging.links import classic_link
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, refuse_ne
 from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Timestamp, page_of
+from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Timestamp, page_type
 
 _WORD_LENGTH = 32
 
@@ -89,7 +89,7 @@ class State(OfContract):
     With `timestamp` as they were at that time.
     """
 
-    parameters, answers = StateParameters, page_of("State", state=ContractSlotJson)
+    parameters, answers = StateParameters, page_type("State", state=ContractSlotJson)
     paging = {"slot": "slot"}
 
     def read(self, parameters: StateParameters, contract: str) -> Response:

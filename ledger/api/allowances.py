@@ -14,7 +14,7 @@ from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import refuse_ne
-from mirror.core.values.json_types import EntityId, Int64, TimestampRangeJson, page_of
+from mirror.core.values.json_types import EntityId, Int64, TimestampRangeJson, page_type
 
 
 # PARAMETERS
@@ -54,7 +54,7 @@ class CryptoAllowances(AccountView):
     """
 
     parameters, max_age = CryptoAllowanceParameters, 1
-    answers = page_of("CryptoAllowances", allowances=CryptoAllowanceJson)
+    answers = page_type("CryptoAllowances", allowances=CryptoAllowanceJson)
     paging = {"spender.id": "spender"}
 
     def read(self, parameters: CryptoAllowanceParameters, account_id: int) -> Response:

@@ -19,9 +19,9 @@ from ledger.ingest.rows.file_rows import FileRows
 from ledger.ingest.rows.persist import Persist
 from ledger.models import CryptoTransfer, Entity, Transaction
 from mirror.core.db.schema.enums import ErrataType
-from mirror.core.db.writing.copy import names_of
+from mirror.core.db.writing.copy import column_names
 
-_ERRATA, _INDEX = map(names_of(Transaction).index, ("errata", "index"))
+_ERRATA, _INDEX = map(column_names(Transaction).index, ("errata", "index"))
 # Index: the primary key (consensus_timestamp).
 _PRESENT = "select consensus_timestamp from transaction where consensus_timestamp = any(%s)"
 
@@ -94,7 +94,7 @@ def add(
 
 def _mark_transfers(batch: Batch) -> Moved:
     """Mark the transfers, but for those that did not happen, and return what moved."""
-    names = names_of(CryptoTransfer)
+    names = column_names(CryptoTransfer)
     moved: Moved = []
     for part in batch.row_lists(CryptoTransfer):
         for position, row in enumerate(part):

@@ -50,13 +50,13 @@ def entities_of(item: RecordItem) -> set[int]:
     Needs `item.entity_id`.
     """
     entities = {item.entity_id, item.payer_account_id}
-    entities |= {entity_id.of_account(each.accountID) for each in item.record.transferList.accountAmounts}
+    entities |= {entity_id.encode_account(each.accountID) for each in item.record.transferList.accountAmounts}
     for tokens in item.record.tokenTransferLists:
-        entities.add(entity_id.of_token(tokens.token))
-        entities |= {entity_id.of_account(each.accountID) for each in tokens.transfers}
+        entities.add(entity_id.encode_token(tokens.token))
+        entities |= {entity_id.encode_account(each.accountID) for each in tokens.transfers}
         for nft in tokens.nftTransfers:
-            entities.add(entity_id.of_account(nft.senderAccountID))
-            entities.add(entity_id.of_account(nft.receiverAccountID))
+            entities.add(entity_id.encode_account(nft.senderAccountID))
+            entities.add(entity_id.encode_account(nft.receiverAccountID))
     return entities
 
 
@@ -90,7 +90,7 @@ class Selection:
 def _time(name: str, default: int) -> int:
     text = config.value(name)
     try:
-        return timestamp.of_instant(text) if text else default
+        return timestamp.parse_iso(text) if text else default
     except timestamp.InvalidTimestamp as error:
         raise InvalidFilter(f"{config.described(name).variable}: {error}.") from None
 

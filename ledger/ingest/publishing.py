@@ -14,7 +14,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.models import TopicMessage
 from mirror.core import config
-from mirror.core.db.writing.copy import names_of
+from mirror.core.db.writing.copy import column_names
 from mirror.core.rest.cache.circuit_breaker import Circuit
 
 REDIS = "importer.parser.record.entity.redis.uri"
@@ -70,4 +70,4 @@ def _publisher(address: str) -> _Publisher:
 
 @cache
 def _keys() -> tuple[str, ...]:
-    return tuple(re.sub("_(.)", lambda match: match[1].upper(), name) for name in names_of(TopicMessage))
+    return tuple(re.sub("_(.)", lambda match: match[1].upper(), name) for name in column_names(TopicMessage))

@@ -68,7 +68,7 @@ def bounds_of(ids: Sequence[Comparison]) -> Bounds:
     """Return the bounds of ids, which are empty where a name without an id is compared with."""
     if any(value is None for _, value in ids):
         return Bounds(1, 0)
-    return Bounds.of(ids)
+    return Bounds.combine(ids)
 
 
 def names_few(ids: Bounds) -> bool:

@@ -80,7 +80,7 @@ def window(comparisons: Sequence[Comparison], *, now: int) -> Window | None:
 
     A snapshot before the month that precedes their end, or now, is too old.
     """
-    timestamps = Bounds.of(
+    timestamps = Bounds.combine(
         Comparison("lte" if operator == "eq" else operator, time) for operator, time in comparisons
     )
     lower = max(timestamps.lower or 0, 0)

@@ -58,7 +58,7 @@ def page(
     """
     if any(comparison.value is None for comparison in (*accounts, *schedule_ids)):
         return [], None
-    within, ids = Bounds.of(accounts), Bounds.of(schedule_ids)
+    within, ids = Bounds.combine(accounts), Bounds.combine(schedule_ids)
     creators = None
     if within.equal:
         creators = list(within.equal_within - within.unequal) if len(within.equal) == 1 else []

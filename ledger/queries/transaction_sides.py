@@ -77,10 +77,10 @@ def accounts_of(comparisons: Sequence[Comparison]) -> Accounts:
     others = [comparison for comparison in comparisons if comparison.operator != "eq"]
     if any(value is None for _, value in others):
         return ()
-    bounds = Bounds.of(others)
+    bounds = Bounds.combine(others)
     if len(others) == len(comparisons):
         return () if bounds.empty else bounds
-    named = Bounds.of(comparison for comparison in comparisons if comparison.value is not None)
+    named = Bounds.combine(comparison for comparison in comparisons if comparison.value is not None)
     return tuple(sorted(named.equal_within - bounds.unequal))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from mirror.core.db.partitions.reading import also, months_of
+from mirror.core.db.partitions.reading import also, month_conditions
 from mirror.core.db.reading.sql import MAX_INT64, Where
 from mirror.core.db.sql.bounds import Bounds
 
@@ -60,7 +60,7 @@ class Window(NamedTuple):
         )
         where = Where(pairs, (*value.values, lower, *value.values, min(upper, MAX_INT64)))
         where += replace(self.bounds, lower=None, upper=None).where(column)
-        return where + months_of(self.bounds, column)
+        return where + month_conditions(self.bounds, column)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from mirror.core.rest.answers.records import Record
 from mirror.core.rest.paging.pairs import classic_pair
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import refuse_ne
-from mirror.core.values.json_types import Base64, EntityId, Int64, Timestamp, page_of
+from mirror.core.values.json_types import Base64, EntityId, Int64, Timestamp, page_type
 
 _PAIR = ("token_id", "serial_number")
 
@@ -112,7 +112,7 @@ NFT = Record(
 )
 
 
-NftsJson = page_of("Nfts", nfts=NftJson)
+NftsJson = page_type("Nfts", nfts=NftJson)
 
 
 # VIEW

@@ -19,7 +19,7 @@ from mirror.core.rest.answers.records import Record
 from mirror.core.rest.paging.pairs import classic_pair, spring_pair
 from mirror.core.rest.parameters import classic, spring
 from mirror.core.rest.parameters.entity_ids import AccountName
-from mirror.core.values.json_types import EntityId, Int64, TimestampRangeJson, page_of
+from mirror.core.values.json_types import EntityId, Int64, TimestampRangeJson, page_type
 
 
 # PARAMETERS
@@ -96,7 +96,7 @@ class TokenAllowances(AccountView):
     """
 
     parameters, max_age = TokenAllowanceParameters, 1
-    answers = page_of("TokenAllowances", allowances=TokenAllowanceJson)
+    answers = page_type("TokenAllowances", allowances=TokenAllowanceJson)
     paging = {"spender.id": "spender", "token.id": "token_id"}
 
     def read(self, parameters: TokenAllowanceParameters, account_id: int) -> Response:
@@ -112,7 +112,7 @@ class NftAllowances(SpringOfAccount):
     """
 
     parameters, max_age = NftAllowanceParameters, 1
-    answers = page_of("NftAllowances", allowances=NftAllowanceJson)
+    answers = page_type("NftAllowances", allowances=NftAllowanceJson)
 
     def read(self, parameters: NftAllowanceParameters, account: AccountName) -> Response:
         bounds = spring_pair(parameters, "account_id", "token_id")

@@ -18,7 +18,7 @@ from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import refuse_ne
-from mirror.core.values.json_types import EntityId, Int64, Timestamp, page_of
+from mirror.core.values.json_types import EntityId, Int64, Timestamp, page_type
 
 _FREEZE_STATUS = dict(enumerate(("NOT_APPLICABLE", "FROZEN", "UNFROZEN")))
 _KYC_STATUS = dict(enumerate(("NOT_APPLICABLE", "GRANTED", "REVOKED")))
@@ -110,7 +110,7 @@ class Relationships(AccountView):
     """
 
     parameters, max_age = RelationshipParameters, 1
-    answers = page_of("Relationships", tokens=RelationshipJson)
+    answers = page_type("Relationships", tokens=RelationshipJson)
     paging = {"token.id": "token_id"}
     must_exist = True
 

@@ -120,7 +120,11 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
         return _by_id(selection._replace(tokens=[*selection.tokens, *window.ends]), query)
 
     return walk(
-        read, Bounds.of(selection.tokens), query, ends=lambda: ends_of("token", "token_id"), first=FIRST_IDS
+        read,
+        Bounds.combine(selection.tokens),
+        query,
+        ends=lambda: ends_of("token", "token_id"),
+        first=FIRST_IDS,
     )
 
 

@@ -15,7 +15,7 @@ from ledger.models import Entity, RecordFile, Transaction
 from ledger.stream.record.item import RecordItem
 from mirror.core import logs
 from mirror.core.db.partitions.making import make_room
-from mirror.core.db.writing.copy import names_of
+from mirror.core.db.writing.copy import column_names
 from mirror.core.db.writing.rows import Rows
 
 log = logs.logger(__name__)
@@ -141,7 +141,7 @@ class Batch(Rows):
 
     def amend_transaction(self, column: str, value: Any) -> None:
         """Set a column of the `transaction` row of the item being read."""
-        self.transaction[names_of(Transaction).index(column)] = value
+        self.transaction[column_names(Transaction).index(column)] = value
 
     def change_entity(self, item: RecordItem, **columns: Any) -> None:
         """Add the version of an entity that a create, update or delete transaction makes (columns of

@@ -20,7 +20,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.rows.batch import Batch
 from mirror.core.db.schema.tables import Compared, KeylessTable
-from mirror.core.db.writing.copy import columns_of, copy_rows
+from mirror.core.db.writing.copy import copy_rows, table_columns
 from mirror.core.db.writing.rejected_rows import fit
 
 # Longer values are cut in messages.
@@ -108,7 +108,7 @@ def _expect(cursor: CursorWrapper, table: _Table, rows: list[dict[str, Any]]) ->
         f"create temporary table if not exists expected_{table.name} (like {table.name} including defaults) "
         "on commit delete rows"
     )
-    columns = columns_of(table.model)
+    columns = table_columns(table.model)
     wanted = [(column.name, column.default) for column in columns]
     # As loading stores what a column can't hold.
     values = (fit([row.get(name, default) for name, default in wanted], columns) for row in rows)
@@ -161,7 +161,7 @@ def _tables() -> tuple[_Table, ...]:
     tables = []
     for model in apps.get_models():
         compared: Compared | None = getattr(model, "compared", Compared())
-        columns = [column.name for column in columns_of(model)]
+        columns = [column.name for column in table_columns(model)]
         if compared is None or compared.time not in columns or hasattr(model, "merge"):
             continue
         columns = [name for name in columns if name not in compared.without]

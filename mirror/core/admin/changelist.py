@@ -74,7 +74,7 @@ class RowList:
         if not self.has_next:
             return "" if self.page_num > 1 or not read else f"{read:,} {'row' if read == 1 else 'rows'}"
         narrowed = bool(self.query or self.has_active_filters)
-        estimate = (estimates.of_rows(page) if narrowed else estimates.of_table(page.model)) or 0
+        estimate = (estimates.query_rows(page) if narrowed else estimates.table_rows(page.model)) or 0
         shown = (self.page_num - 1) * self.model_admin.list_per_page + read - 1
         return f"about {estimate:,} rows" if estimate > shown else f"more than {shown:,} rows"
 

@@ -77,7 +77,7 @@ def label(field: "Field[Any, Any]") -> str:
     return text[0].upper() + text[1:]
 
 
-def of(model: type[models.Model], column: str) -> Kind:
+def kind_of(model: type[models.Model], column: str) -> Kind:
     return kind(model._meta.get_field(column))
 
 

@@ -66,6 +66,6 @@ def conditions(model: type[Model], names: Iterable[str], text: str) -> Iterator[
     """Yield a condition for each of these columns that can hold what was typed."""
     for name in names:
         try:
-            yield matching(name, columns.of(model, name), text)
+            yield matching(name, columns.kind_of(model, name), text)
         except Unreadable:
             continue

@@ -61,7 +61,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     filters_also: Mapping[str, type[ColumnFilter]] = {}
     """Filters of columns that no index begins with, by the column: they find another way."""
     related: Sequence[Related] = ()
-    of_entity = False
+    links_to_entity = False
     """Whether the key is the id of an entity, to which the page leads."""
 
     list_per_page = 50
@@ -179,7 +179,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def facts(self, row: Any) -> Iterator[tuple[str, str]]:
         """Yield label and HTML of each line that comes before the columns on the page of a row."""
-        if self.of_entity:
+        if self.links_to_entity:
             yield "Entity", linked(columns.ENTITY, row.pk, True)
 
     def sections(self, row: Any) -> Iterator[Section | None]:

@@ -51,7 +51,9 @@ def same(*names: str, **others: str) -> Callable[[Any], Where | None]:
         values = {theirs: getattr(row, ours) for theirs, ours in pairs.items()}
         if any(value is None for value in values.values()):
             return None
-        return {theirs: columns.of(type(row), ours).text(values[theirs]) for theirs, ours in pairs.items()}
+        return {
+            theirs: columns.kind_of(type(row), ours).text(values[theirs]) for theirs, ours in pairs.items()
+        }
 
     return where
 
@@ -73,7 +75,7 @@ def section(related: Related, row: models.Model, site: AdminSite) -> Section | N
     queryset = related.model._default_manager.order_by(*page.ordering).only(*page.read_columns)
     try:
         for column, text in where.items():
-            queryset = queryset.filter(matching(column, columns.of(related.model, column), text))
+            queryset = queryset.filter(matching(column, columns.kind_of(related.model, column), text))
     except Unreadable:
         return None
     rows = list(queryset[: related.most + 1])

@@ -22,7 +22,7 @@ class Table(NamedTuple):
     history: str = ""
     """The title of the section of earlier versions."""
     everywhere: Sequence[str] = ()
-    of_entity: bool = False
+    links_to_entity: bool = False
 
 
 def register_tables(app_label: str, tables: Mapping[type[models.Model], Table]) -> None:
@@ -46,7 +46,7 @@ def _page(model: type[models.Model], table: Table) -> Any:
         "singular": table.singular or base.singular,
         "related": related,
         "everywhere": table.everywhere,
-        "of_entity": table.of_entity,
+        "links_to_entity": table.links_to_entity,
     }
     return type(f"{model.__name__}Admin", (base,), attributes)
 

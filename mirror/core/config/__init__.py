@@ -14,17 +14,17 @@ from contextlib import ExitStack
 from functools import cache
 from typing import Any
 
-from mirror.core.config.setting import InvalidSetting, Setting, variable_of
+from mirror.core.config.setting import InvalidSetting, Setting, variable_name
 from mirror.core.config.settings import REMOVED, SETTINGS
 
-_VARIABLE_PREFIX = variable_of("")
+_VARIABLE_PREFIX = variable_name("")
 # Defaults in these units are written as an operator would write them.
 _READ_DEFAULTS = {"duration", "share"}
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 # Settings with a shorter variable, by the variable that their name would give.
-_BY_OTHER_NAME = {variable_of(setting.name): setting for setting in SETTINGS if setting.environment}
-_REMOVED = frozenset(map(variable_of, REMOVED))
+_BY_OTHER_NAME = {variable_name(setting.name): setting for setting in SETTINGS if setting.environment}
+_REMOVED = frozenset(map(variable_name, REMOVED))
 
 
 def load(environment: Mapping[str, str]) -> dict[str, Any]:

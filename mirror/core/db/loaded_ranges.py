@@ -17,7 +17,7 @@ from django.db import DatabaseError
 
 from mirror.core.db import statements
 from mirror.core.db.reading import sql
-from mirror.core.values.timestamp import instant
+from mirror.core.values.timestamp import iso_text
 
 #: The header of answers that names the loaded blocks.
 HEADER = "Mirror-Loaded"
@@ -219,7 +219,7 @@ def _row() -> Any:
 def gap_text(before: Interval, after: Interval) -> str:
     """Return what is missing between two intervals."""
     first, last = before.last_block + 1, after.first_block - 1
-    times = f"{instant(before.end)} to {instant(after.start)}"
+    times = f"{iso_text(before.end)} to {iso_text(after.start)}"
     if last < first:
         # Numbers from before format 6 are counted, also over what is missing.
         return f"files of {times}"

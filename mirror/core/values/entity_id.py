@@ -111,7 +111,7 @@ class OutOfRangeEntityId(int):
     text: str
 
     @classmethod
-    def of(cls, kind: str, shard: int, realm: int, num: int) -> "OutOfRangeEntityId":
+    def encode(cls, kind: str, shard: int, realm: int, num: int) -> "OutOfRangeEntityId":
         impossible = cls(0)
         impossible.kind, impossible.text = kind, f"{shard}.{realm}.{num}"
         return impossible
@@ -121,35 +121,35 @@ class OutOfRangeEntityId(int):
         return f"{self.kind} id {self.text} is out of range (0-{MAX_SHARD}.0-{MAX_REALM}.0-{MAX_NUM})"
 
 
-def of_account(account: Any) -> int:
+def encode_account(account: Any) -> int:
     """Return the encoded id of an AccountID; an OutOfRangeEntityId when it can't be one."""
     shard, realm, num = account.shardNum, account.realmNum, account.accountNum
     # Nothing is read more often from a stream.
     if not shard and not realm and 0 <= num <= MAX_NUM:
         return num  # type: ignore[no-any-return]
-    return _of("account", shard, realm, num)
+    return _encode("account", shard, realm, num)
 
 
-def _reader(kind: str, number: str) -> Callable[[Any], int]:
+def _encoder(kind: str, number: str) -> Callable[[Any], int]:
     def encoded(message: Any) -> int:
-        return _of(kind, message.shardNum, message.realmNum, getattr(message, number))
+        return _encode(kind, message.shardNum, message.realmNum, getattr(message, number))
 
     return encoded
 
 
 # The same of a ContractID, FileID, ScheduleID, TokenID and TopicID.
-of_contract = _reader("contract", "contractNum")
-of_file = _reader("file", "fileNum")
-of_schedule = _reader("schedule", "scheduleNum")
-of_token = _reader("token", "tokenNum")
-of_topic = _reader("topic", "topicNum")
+encode_contract = _encoder("contract", "contractNum")
+encode_file = _encoder("file", "fileNum")
+encode_schedule = _encoder("schedule", "scheduleNum")
+encode_token = _encoder("token", "tokenNum")
+encode_topic = _encoder("topic", "topicNum")
 
 
-def _of(kind: str, shard: int, realm: int, num: int) -> int:
+def _encode(kind: str, shard: int, realm: int, num: int) -> int:
     if shard == 0 and realm == 0 and 0 <= num <= MAX_NUM:
         return num
     try:
         encoded = encode(shard, realm, num)
     except InvalidEntityId:
-        return OutOfRangeEntityId.of(kind, shard, realm, num)
+        return OutOfRangeEntityId.encode(kind, shard, realm, num)
     return encoded if num else 0

@@ -13,7 +13,7 @@ from mirror.core.values import hashes  # noqa: F401  (chooses the keccak that th
 BLOOM_LENGTH = 256
 
 
-def of_log(address: bytes, topics: Iterable[bytes]) -> bytes:
+def create_bloom(address: bytes, topics: Iterable[bytes]) -> bytes:
     """Return the 256 bytes of one log; topics may lack their leading zeros, `address` has 20 bytes."""
     bloom = _bits(address)
     for topic in topics:

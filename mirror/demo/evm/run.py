@@ -124,7 +124,7 @@ class Run:
         }
 
     def sidecars(self) -> list[Any]:
-        return sidecars.of(self.execution, self._ledger.number_at, self.sender.number)
+        return sidecars.create_sidecars(self.execution, self._ledger.number_at, self.sender.number)
 
     def finish(
         self,

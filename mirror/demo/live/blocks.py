@@ -100,11 +100,11 @@ def follow(publisher: Publisher, address: str, stopping: threading.Event) -> Non
             pipeline = Pipeline(trust=trust, report=note)
             pipeline.run(missing)
 
-    with of_node(address):
+    with only_block_node(address):
         outage.retry_during_outage(run, stopping)
 
 
-def of_node(address: str) -> ExitStack:
+def only_block_node(address: str) -> ExitStack:
     """Let blocks come from one block node alone until the end of the context."""
     return config.overridden(
         {

@@ -18,7 +18,7 @@ _MAKERS: dict[str, Callable[[Any], Any]] = {
     "Timestamp": timestamp,
 }
 # Messages that hold one number, in this field.
-_OF_A_NUMBER = {
+_NUMBERED = {
     "ContractID": "contractNum",
     "Duration": "seconds",
     "FileID": "fileNum",
@@ -54,7 +54,7 @@ def _maker(field: Any) -> Callable[[Any], Any] | None:
     kind = field.message_type
     if kind is None:
         return None
-    number = "value" if kind.file.package == "google.protobuf" else _OF_A_NUMBER.get(kind.name)
+    number = "value" if kind.file.package == "google.protobuf" else _NUMBERED.get(kind.name)
     make = (lambda value: {number: value}) if number else _MAKERS.get(kind.name)
     one = partial(_message, kind, make)
     return (lambda values: list(map(one, values))) if field.is_repeated else one

@@ -92,7 +92,7 @@ class Transfers:
                 if not fee.net_of_transfers:
                     (payer,) = (of for of, amount in amounts.items() if amount > 0)
                 if not token.exempts(payer, fee):
-                    self._charge(fee, payer, fee.of(-amounts[sender]), token.number)
+                    self._charge(fee, payer, fee.compute(-amounts[sender]), token.number)
             elif prices:
                 for unit, amount in prices:
                     self._charge(fee, sender, amount * fee.numerator // fee.denominator, unit)

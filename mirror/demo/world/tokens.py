@@ -32,7 +32,7 @@ class FractionalFee:
     net_of_transfers: bool = False
     all_collectors_are_exempt: bool = False
 
-    def of(self, amount: int) -> int:
+    def compute(self, amount: int) -> int:
         """Return the fee for moving an amount."""
         owed = max(amount * self.numerator // self.denominator, self.minimum)
         return min(owed, self.maximum) if self.maximum else owed

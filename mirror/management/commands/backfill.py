@@ -16,7 +16,7 @@ from mirror.node.start.tables import make_tables
 from mirror.operations.history import backfill, state
 from mirror.operations.history import plan as plans
 from mirror.operations.history.plan import GENESIS, HEAD
-from mirror.operations.history.source import Folder, Source, of
+from mirror.operations.history.source import Folder, Source, open_source
 
 
 class Command(NodeCommand):
@@ -63,7 +63,7 @@ class Command(NodeCommand):
         check_single("backfill", "load all of history in order, or into a single one, and distribute that")
         plan = plans.parse(options["start"], options["end"], options["source"])
         try:
-            source = of(plan.source, signed=not options["without_signatures"])
+            source = open_source(plan.source, signed=not options["without_signatures"])
         except StreamFileError as error:
             raise WrongUse(str(error)) from error
         self._backfill(plan, source, options["jobs"])

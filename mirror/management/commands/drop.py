@@ -11,7 +11,7 @@ from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.catalogue import TIME, divided_tables
 from mirror.core.db.partitions.dropping import ExpiredPartition
 from mirror.core.values.human_readable import byte_size
-from mirror.core.values.timestamp import month_start, of_instant
+from mirror.core.values.timestamp import month_start, parse_iso
 from mirror.management.command import NodeCommand, WrongUse, argument
 from mirror.node.start import database
 from mirror.node.start.tables import check_current
@@ -61,7 +61,7 @@ def _size(partitions: list[ExpiredPartition]) -> str:
 def _month(text: str) -> int:
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", text):
         raise WrongUse(f"--before {text} is no month such as 2024-06.")
-    return of_instant(f"{text}-01")
+    return parse_iso(f"{text}-01")
 
 
 def _check(first: int) -> None:

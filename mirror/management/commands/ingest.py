@@ -112,12 +112,12 @@ class Command(NodeCommand):
             remaining.say_pending(self.say)
             book = None if options["without_signatures"] else bundled.demo_address_book(files)
             trust = None if options["without_signatures"] else Trust(book)
-            chosen, balances = start_point.of_files(
+            chosen, balances = start_point.from_files(
                 map(Path, options["paths"]), files, book, signed=trust is not None, say=self.say
             )
             if balances and not config.value("importer.startDate"):
                 # The address book of that time is the first one.
-                since = {"importer.startDate": start_point.date_of(balances.last + 1)}
+                since = {"importer.startDate": start_point.date_text(balances.last + 1)}
                 stack.enter_context(config.overridden(since))
             source = " and ".join(options["paths"])
             load = FileLoad(chosen, source, trust, options["allow_gap"], balances, readers)

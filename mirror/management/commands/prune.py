@@ -44,7 +44,7 @@ class Command(NodeCommand):
         """Return the retention periods (s) of the tables of the options, or of the settings."""
         by_table = plan.periods()
         option = options["period"]
-        period = None if option is None else plan.period_of("--period", option)
+        period = None if option is None else plan.parse_period("--period", option)
         if not options["table"]:
             return dict.fromkeys(by_table, period) if period else by_table
         parts = [text.partition("=") for text in options["table"]]
@@ -55,6 +55,6 @@ class Command(NodeCommand):
         return {
             table: (period or by_table.get(table, default))
             if text is None
-            else plan.period_of("--table", text)
+            else plan.parse_period("--table", text)
             for table, text in named.items()
         }

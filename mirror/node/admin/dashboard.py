@@ -102,12 +102,12 @@ class Incident:
 
 def charts(status: Status) -> Iterator[Chart]:
     if status.block is not None:
-        yield from _of_blocks(status.block.consensus_end)
-        yield from _of_transactions()
-    yield from _of_node(following=bool(status.loader and status.loader["following"]))
+        yield from _block_charts(status.block.consensus_end)
+        yield from _transaction_chart()
+    yield from _node_charts(following=bool(status.loader and status.loader["following"]))
 
 
-def _of_blocks(last: int) -> Iterator[Chart]:
+def _block_charts(last: int) -> Iterator[Chart]:
     step = HOURS * 3600 // _POINTS * NANOS_PER_SECOND
     parameters = {"first": last - _POINTS * step, "last": last, "step": step, "most": _MAX_BLOCKS}
     rows = {ago: (count, seconds) for ago, count, seconds in statements.rows(_BLOCKS, parameters)}
@@ -130,7 +130,7 @@ def _of_blocks(last: int) -> Iterator[Chart]:
     yield Chart("Time between blocks, in seconds", words, "line", labels, [("Seconds", every)])
 
 
-def _of_transactions() -> Iterator[Chart]:
+def _transaction_chart() -> Iterator[Chart]:
     rows = statements.rows(_TYPES, [sorted(result_codes.SUCCESS), LATEST_TRANSACTIONS])
     if not rows:
         return
@@ -145,7 +145,7 @@ def _of_transactions() -> Iterator[Chart]:
     )
 
 
-def _of_node(*, following: bool) -> Iterator[Chart]:
+def _node_charts(*, following: bool) -> Iterator[Chart]:
     since = datetime.fromtimestamp(clock.now_ns() // NANOS_PER_SECOND, UTC) - timedelta(hours=HOURS)
     # Index: the primary key (minute).
     minutes = list(NodeMinute.objects.filter(minute__gt=since).order_by("minute")[: HOURS * 60 + 1])

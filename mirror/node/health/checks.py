@@ -74,7 +74,7 @@ def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None =
             return health
         seconds = max(round(seconds - (time.monotonic() - began), 1), _MIN_SECONDS)
     try:
-        return bounded_query.ask(read or of_database, seconds)
+        return bounded_query.ask(read or check_database, seconds)
     except bounded_query.NoAnswer as error:
         reason = str(error)
     except outage.ERRORS as error:
@@ -91,7 +91,7 @@ def _by_replica(seconds: float) -> Health | None:
         return None
     server, too_old = stand_in
     try:
-        health = bounded_query.ask(of_database, seconds, server.settings)
+        health = bounded_query.ask(check_database, seconds, server.settings)
     except (bounded_query.NoAnswer, *outage.ERRORS):
         return None
     return replace(health, reasons=(*health.reasons, too_old) if too_old else health.reasons, database=False)
@@ -105,7 +105,7 @@ def _unreadable(error: ProgrammingError) -> str:
     return f"The role of the database may not read it ({reason}): `manage.py grant` lets it."
 
 
-def of_database() -> Health:
+def check_database() -> Health:
     """Return the health by the database. Errors: DatabaseError."""
     now = status.read()
     return Health(tuple(reasons(now)), True, now)

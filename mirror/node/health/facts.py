@@ -158,20 +158,20 @@ class Facts:
     @property
     def seconds_left(self) -> int | None:
         """Seconds until the loader has caught up with the stream."""
-        stream: float | None = self.of_loader("stream_rate")
-        if self.behind is None or not stream or stream <= 1 or not self.of_loader("following"):
+        stream: float | None = self.loader_value("stream_rate")
+        if self.behind is None or not stream or stream <= 1 or not self.loader_value("following"):
             return None
         return round(self.behind / (stream - 1))
 
     @property
     def silence(self) -> int:
         """Seconds since the last report of the loader."""
-        reported: datetime | None = self.of_loader("reported")
+        reported: datetime | None = self.loader_value("reported")
         return 0 if reported is None else seconds(self.now - round(reported.timestamp() * NANOS_PER_SECOND))
 
     @property
     def has_ended(self) -> bool:
-        return self.of_loader("activity") in (None, Activity.STOPPED, Activity.FAILED)
+        return self.loader_value("activity") in (None, Activity.STOPPED, Activity.FAILED)
 
     @property
     def is_killed(self) -> bool:
@@ -183,7 +183,7 @@ class Facts:
     def is_silent(self) -> bool:
         return not self.has_ended and self.running and self.silence > SILENT_SECONDS
 
-    def of_loader(self, name: str) -> Any:
+    def loader_value(self, name: str) -> Any:
         """Return a column of loader_state, None without a row."""
         return self.loader[name] if self.loader else None
 

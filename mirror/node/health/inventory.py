@@ -190,7 +190,7 @@ class Inventory:
         yield Entry("Loaded", loaded_text(status.loaded))
         yield Entry("Supply", supply_text(status.loaded))
         if status.loader:
-            yield from self._of_loader(status.loader, killed=status.state is State.KILLED)
+            yield from self._loader_entries(status.loader, killed=status.state is State.KILLED)
         for death in self.deaths:
             ago = duration(round(max(status.now / NANOS_PER_SECOND - death.at, 0)))
             yield Entry("Died", f"{ago} ago: {death.process} {death.why}")
@@ -220,7 +220,7 @@ class Inventory:
             return f"no: {others}"
         return f"no, as said above. {others}" if others else "no, as said above"
 
-    def _of_loader(self, loader: Mapping[str, Any], *, killed: bool) -> Iterator[Entry]:
+    def _loader_entries(self, loader: Mapping[str, Any], *, killed: bool) -> Iterator[Entry]:
         worked = duration(max(round((loader["reported"] - loader["started"]).total_seconds()), 0))
         does, has = _ACTIVITIES[loader["activity"]], "has"
         if killed:

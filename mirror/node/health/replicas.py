@@ -70,7 +70,7 @@ def _watched() -> list[Replica]:
     assert block_requirement.reader is not None
     database_servers, scoreboard = block_requirement.reader.servers, block_requirement.reader.scoreboard
     newest = max(scoreboard.block(server.number) for server in database_servers)
-    known = [(server, scoreboard.of(server.number)) for server in database_servers[:-1]]
+    known = [(server, scoreboard.status(server.number)) for server in database_servers[:-1]]
     return [_lagging(server, each.state, each.block, each.lag, newest) for server, each in known]
 
 
@@ -125,7 +125,7 @@ def stand_in() -> tuple[Server, str] | None:
     if not available:
         return None
     best = max(available, key=lambda server: scoreboard.block(server.number))
-    known = scoreboard.of(best.number)
+    known = scoreboard.status(best.number)
     late = f"and the replica {best.name} is " + _too_far(known.lag) if known.state is State.BEHIND else ""
     return best, f"The primary of the database does not answer, {late}" if late else ""
 

@@ -249,7 +249,7 @@ class Status(Facts):
 
     def _rate(self, *, faster: bool = True) -> str:
         """Return how much is loaded, and how many times `faster` than it happened if that says something."""
-        rate, stream = self.of_loader("transaction_rate"), self.of_loader("stream_rate")
+        rate, stream = self.loader_value("transaction_rate"), self.loader_value("stream_rate")
         if not rate:
             return ""
         times = f", {stream:,.0f} times as fast as they happened" if stream and 2 <= stream < _FASTEST else ""

@@ -112,9 +112,9 @@ class _Run:
             if first is not None:
                 if _loaded():
                     first = start_point.effective(first)
-                elif balances := start_point.of_bucket(self.location, book, first, self.say):
+                elif balances := start_point.from_bucket(self.location, book, first, self.say):
                     first = balances.last + 1
-                config.overridden({"importer.startDate": start_point.date_of(first)})
+                config.overridden({"importer.startDate": start_point.date_text(first)})
             choice = _choice(first)
             # Networks that publish blocks write no balance files.
             has_balance_files = choice.stream is Stream.RECORD
@@ -258,7 +258,7 @@ def _loaded() -> bool:
 
 def _time(text: str) -> int | None:
     try:
-        return timestamp.of_instant(text) if text else None
+        return timestamp.parse_iso(text) if text else None
     except timestamp.InvalidTimestamp as error:
         raise InvalidTime(f"{error}.") from None
 

@@ -20,7 +20,7 @@ from network import bundled
 Say = Callable[[str], None]
 
 
-def of_files(
+def from_files(
     paths: Iterable[Path], files: Sequence[FileOnDisk], first_book: bytes | None, *, signed: bool, say: Say
 ) -> tuple[Sequence[FileOnDisk], Start | None]:
     """Return the files to load, and the balances to begin with: what lies before these is left out.
@@ -57,7 +57,7 @@ def of_files(
     return files[before:], start
 
 
-def of_bucket(location: str, first_book: bytes | None, at: int, say: Say) -> Start | None:
+def from_bucket(location: str, first_book: bytes | None, at: int, say: Say) -> Start | None:
     """Return the balances to begin with at a time (ns), where nothing is loaded yet."""
     if not choosing.wanted():
         return None
@@ -86,6 +86,6 @@ def effective(start: int) -> int:
     return start
 
 
-def date_of(at: int) -> str:
+def date_text(at: int) -> str:
     """Return a time (ns) as importer.startDate has it."""
     return shortest_time(at).replace("_", ":")

@@ -17,7 +17,7 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from psycopg import sql
 
 from mirror.core import config
-from mirror.core.config.database import connection_of
+from mirror.core.config.database import parse_url
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting
 from mirror.core.db import statements
@@ -54,7 +54,7 @@ def configured() -> dict[str, Any] | None:
     if not text:
         return None
     if _URL.match(text):
-        return connection_of(text, config.described(SETTING).variable)
+        return parse_url(text, config.described(SETTING).variable)
     if not _NAME.fullmatch(text):
         raise InvalidSetting(
             f"{config.described(SETTING).variable} is neither the name of a role such as {READER} nor an "

@@ -324,7 +324,7 @@ Ledger Mirror is running. Ctrl-C stops it; {where}.
   API       {url}/api/v1/blocks
             {url}/api/v1/transactions?limit=5
             {url}/api/v1/docs/ describes every request
-{_of_sdks() if sdk else ""}{_of_grpc()}  Admin     {url}/admin
+{_sdk_ports_text() if sdk else ""}{_grpc_text()}  Admin     {url}/admin
             {_password(data)}
   Database  {sql}
   Load      .venv/bin/python manage.py ingest PATH...
@@ -341,12 +341,12 @@ def _password(data: Path) -> str:
     return f"user {access.ADMIN} with the password it has; manage.py password gives it a new one"
 
 
-def _of_sdks() -> str:
+def _sdk_ports_text() -> str:
     ports = ", ".join(map(str, _sdk_ports().ports()))
     return f"            the same at the ports {ports}, where SDKs for local networks look\n"
 
 
-def _of_grpc() -> str:
+def _grpc_text() -> str:
     return f"            topics and nodes over gRPC at {grpc.address()}\n" if grpc.is_wanted() else ""
 
 

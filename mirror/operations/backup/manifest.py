@@ -126,7 +126,7 @@ class Manifest:
 
     @property
     def digest(self) -> str:
-        return digest_of(asdict(self))
+        return content_digest(asdict(self))
 
     @property
     def held(self) -> Kind:
@@ -153,7 +153,7 @@ class Manifest:
                     f"The {kind.name} in {folder} was made by a newer release ({content['release']}) and "
                     "can't be read by this one: install that release."
                 )
-            if content.pop("sha256") != digest_of(content):
+            if content.pop("sha256") != content_digest(content):
                 raise ValueError
             manifest = cls(**_typed(content))
             held = manifest.held
@@ -218,7 +218,7 @@ def _typed(content: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def digest_of(content: dict[str, Any]) -> str:
+def content_digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

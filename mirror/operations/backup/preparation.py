@@ -11,7 +11,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import distributing
 from mirror.core.db.partitions import making
-from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, month_of, partitions
+from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, month_bounds, partitions
 from mirror.core.db.partitions.dividing import divide
 from mirror.core.db.statements import execute, quoted
 from mirror.node.start import tables
@@ -154,9 +154,9 @@ def _arrange_as_here(manifest: Manifest) -> None:
     with transaction.atomic():
         if (divided := divided_tables()) and manifest.times:
             first, last = manifest.times
-            months = [month_of(first)]
+            months = [month_bounds(first)]
             while months[-1][1] <= last:
-                months.append(month_of(months[-1][1]))
+                months.append(month_bounds(months[-1][1]))
             making.make_months(divided, months)
     distributing.arrange()
 

@@ -205,7 +205,7 @@ def _load(work: Run, show: Show) -> int:
     work.source.refresh()
     wanted = plans.intervals(work.plan)
     wanted[0], balances = _start(work, wanted[0])
-    start = start_point.date_of(wanted[0].start) if wanted[0].start else ""
+    start = start_point.date_text(wanted[0].start) if wanted[0].start else ""
     with config.overridden({"importer.startDate": start}):
         for interval in wanted:
             _load_interval(work, show, interval, balances)
@@ -221,7 +221,7 @@ def _start(work: Run, earliest: Interval) -> tuple[Interval, Start | None]:
         return replace(earliest, start=begun.consensus_start, first=begun.consensus_start - 1), None
     if plans.last_loaded(SCHEMA):
         return earliest, None
-    balances = start_point.of_bucket(work.plan.source, work.source.book, earliest.start, work.say)
+    balances = start_point.from_bucket(work.plan.source, work.source.book, earliest.start, work.say)
     if balances is None:
         return earliest, None
     start = balances.last + 1

@@ -92,7 +92,7 @@ def parse(start: str, end: str, source: str) -> Plan:
 
 def _time(text: str) -> int:
     try:
-        return timestamp.of_instant(text)
+        return timestamp.parse_iso(text)
     except timestamp.InvalidTimestamp as error:
         raise OperatorError(f"{error}; or use {GENESIS} for the start and {HEAD} for the end.") from None
 

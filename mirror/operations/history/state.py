@@ -73,7 +73,7 @@ def read() -> State | None:
 def expected_files(plan: Plan, source: Source) -> int:
     """Return the number of files to load in all; for a bucket an estimate from the loaded ones."""
     if isinstance(source, Folder):
-        return sum(len(source.of(interval)) for interval in plans.intervals(plan))
+        return sum(len(source.files_within(interval)) for interval in plans.intervals(plan))
     files, first, last, block = statements.row(_LOADED.format(table_copies.PUBLIC))
     if not plan.start:
         return int(block) + 1

@@ -43,10 +43,10 @@ def periods() -> dict[str, float]:
 
 def _own(text: str) -> tuple[str, float]:
     table, _, period = text.partition("=")
-    return table.strip(), period_of("importer.retention.tables", period)
+    return table.strip(), parse_period("importer.retention.tables", period)
 
 
-def period_of(name: str, text: str) -> float:
+def parse_period(name: str, text: str) -> float:
     """Return the seconds of a period such as 90d, which is a day at least. Errors: InvalidSetting."""
     if not re.fullmatch(r"\d+(\.\d+)?[smhd]?", text.strip()) or (seconds := _PERIOD.read(text)) < 86_400:
         raise InvalidSetting(f"{name}: {text!r} is not a duration of a day or more, such as 90d.")

@@ -28,7 +28,7 @@ from mirror.operations.backup.sessions import Session, Task, session, try_lock
 from mirror.operations.snapshot import selection
 
 # Of the project's own tables, those that describe this node rather than the ledger.
-_OF_THE_NODE = {"archive_location", "loader_state", "node_minute", "archive_failure"}
+_NODE_TABLES = {"archive_location", "loader_state", "node_minute", "archive_failure"}
 
 # A byte in a file becomes so many in the database, half of them indexes.
 _BYTES_LOADED = 5
@@ -73,7 +73,7 @@ def save(
 
 
 def _in_snapshot(app: str, table: str) -> bool:
-    return app in LEDGER_APPS or (app == "mirror" and table not in _OF_THE_NODE)
+    return app in LEDGER_APPS or (app == "mirror" and table not in _NODE_TABLES)
 
 
 def _tables(own: Session) -> dict[str, list[str]]:

@@ -80,7 +80,7 @@ PENDING = f"Rows of an older release are still to be changed, which {COMMAND} do
 def read() -> Upgrade:
     """Return the backfills that are left. Errors: DatabaseError, also while the tables are not made yet."""
     left = names()
-    return Upgrade([of(name) for name in left], bool(left) and statements.is_locked(UPGRADE_LOCK))
+    return Upgrade([get(name) for name in left], bool(left) and statements.is_locked(UPGRADE_LOCK))
 
 
 def say_pending(say: Callable[[str], None]) -> None:
@@ -96,5 +96,5 @@ def names() -> list[str]:
     return [name for name in TITLES if name in left]
 
 
-def of(name: str) -> Remaining:
+def get(name: str) -> Remaining:
     return Remaining(*statements.row(f"select {_COLUMNS} from backfill where name = %s", [name]))

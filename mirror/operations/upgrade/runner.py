@@ -65,7 +65,7 @@ def _run_backfill(name: str, show: Show, stopping: threading.Event) -> bool:
         began = time.monotonic()
         statements.execute("update backfill set started = now() where name = %s and started is null", [name])
         if isinstance(backfill, IndexBuild):
-            show(remaining.of(name))
+            show(remaining.get(name))
             is_done = _interruptible(lambda: _build(backfill), stopping)
         else:
             is_done = _divide(name, show, stopping)
@@ -75,7 +75,7 @@ def _run_backfill(name: str, show: Show, stopping: threading.Event) -> bool:
                 [time.monotonic() - began, name],
             )
     if is_done:
-        state = remaining.of(name)
+        state = remaining.get(name)
         show(state)
         log.info("backfilled", name=name, rows=state.rows)
     return is_done
@@ -88,7 +88,7 @@ def _change_rows(backfill: Backfill, show: Show, stopping: threading.Event) -> b
     rows = _FIRST_ROWS
     with transaction.atomic(), connection.cursor() as cursor:
         _begin(cursor, backfill)
-    while not (state := remaining.of(backfill.name)).finished:
+    while not (state := remaining.get(backfill.name)).finished:
         show(state)
         if stopping.is_set():
             return False
@@ -184,7 +184,7 @@ def _divide(name: str, show: Show, stopping: threading.Event) -> bool:
             "update backfill set newest = %s, oldest = 0, position = %s where name = %s",
             [len(tables), len(tables) - done, name],
         )
-        show(remaining.of(name))
+        show(remaining.get(name))
         if stopping.is_set() or not divide(table, undisturbed=lambda work: _interruptible(work, stopping)):
             return False
     return True

@@ -58,12 +58,12 @@ def topic_filter(request: bytes, now: int) -> TopicFilter:
         problems.append("topicId: must not be null")
     if query.limit > _MAX_INT64:
         problems.append(f"limit: {_NEGATIVE}")
-    start = timestamp.of(query.consensusStartTime) if query.HasField("consensusStartTime") else now
+    start = timestamp.to_ns(query.consensusStartTime) if query.HasField("consensusStartTime") else now
     if start < 0:
         problems.append(f"startTime: {_NEGATIVE}")
     if start > now:
         problems.append("validStartTime: Start time must be before the current time")
-    end = timestamp.of(query.consensusEndTime) if query.HasField("consensusEndTime") else None
+    end = timestamp.to_ns(query.consensusEndTime) if query.HasField("consensusEndTime") else None
     if end is not None and end <= start:
         problems.append("validEndTime: End time must be after start time")
     _check(problems, "subscribeTopic.filter")

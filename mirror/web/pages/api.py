@@ -46,12 +46,12 @@ def document() -> Mapping[str, Any]:
 def subjects() -> list[Shown]:
     """Return all requests, in the order of the description's tags."""
     return [
-        {"name": tag["name"], "description": tag["description"], "requests": list(_of_tag(tag["name"]))}
+        {"name": tag["name"], "description": tag["description"], "requests": list(_tag_requests(tag["name"]))}
         for tag in document()["tags"]
     ]
 
 
-def _of_tag(tag: str) -> Iterator[Shown]:
+def _tag_requests(tag: str) -> Iterator[Shown]:
     for path, operations in document()["paths"].items():
         for method, operation in operations.items():
             if tag in operation["tags"]:

@@ -80,7 +80,7 @@ def address(target: str) -> str:
     return _PAGE_LINK.sub(lambda page: "/docs/" if page[1] == _INDEX else f"/docs/{page[1]}", target)
 
 
-def name_of(heading: str, before: Counter[str]) -> str:
+def anchor(heading: str, before: Counter[str]) -> str:
     """Return the name that code hosts give to a heading; `before` counts those above it."""
     name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
     before[name] += 1
@@ -120,7 +120,7 @@ def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:
             continue
         children = inline.children or []
         text = "".join(child.content for child in children)
-        name = name_of(text, before)
+        name = anchor(text, before)
         opening.attrSet("id", name)
         link = Token("link_open", "a", 1)
         link.attrs = {"href": f"#{name}", "class": "anchor"}

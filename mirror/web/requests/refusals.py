@@ -49,7 +49,7 @@ def overdue(path: str) -> Answer:
 
 def _refusal(path: str, make: Callable[[str], Failure], reason: str, retry_seconds: int = 0) -> Answer:
     if is_of_api(path):
-        content_type, body = _of_view(api_routes().view(path) or UnknownRoute, make, reason)
+        content_type, body = _view_response(api_routes().view(path) or UnknownRoute, make, reason)
     else:
         content_type, body = "text/plain; charset=utf-8", f"{reason}.\n".encode()
     # Another client, or the same one later, gets another answer.
@@ -64,7 +64,7 @@ def _refusal(path: str, make: Callable[[str], Failure], reason: str, retry_secon
 
 
 @lru_cache
-def _of_view(view: type[ReadView], make: Callable[[str], Failure], reason: str) -> tuple[str, bytes]:
+def _view_response(view: type[ReadView], make: Callable[[str], Failure], reason: str) -> tuple[str, bytes]:
     """Return the type and the bytes of an answer in the form of an endpoint's own errors."""
     endpoint = view()
     endpoint.headers = {}

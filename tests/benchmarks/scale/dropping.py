@@ -123,7 +123,7 @@ def main() -> None:
     from django.db import connection
 
     from mirror.core.db.partitions import dropping
-    from mirror.core.values.timestamp import of_instant
+    from mirror.core.values.timestamp import parse_iso
 
     taken: list[tuple[float, float, str]] = []
 
@@ -134,7 +134,7 @@ def main() -> None:
         finally:
             taken.append((began, (time.time() - began) * 1000, " ".join(sql.split())[:90]))
 
-    old = dropping.before(of_instant(f"{sys.argv[1]}-01"))
+    old = dropping.before(parse_iso(f"{sys.argv[1]}-01"))
     with connection.execute_wrapper(timed):
         dropping.drop(old)
     print(json.dumps(taken if old else []))

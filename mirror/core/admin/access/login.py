@@ -70,17 +70,17 @@ class LoginCounts(AxesCacheHandler):  # type: ignore[misc]
         request.axes_locked_out = self.is_locked(request, credentials)
         log.warning(
             "login_failed",
-            name=name_of(request, credentials)[:160],
-            client=address_of(request),
+            name=login_name(request, credentials)[:160],
+            client=client_address(request),
             refused_s=_WAIT_SECONDS if request.axes_locked_out else 0,
         )
 
 
-def name_of(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
+def login_name(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
     return str((credentials or {}).get("username") or "")[:_MAX_CHARACTERS]
 
 
-def address_of(request: HttpRequest) -> str:
+def client_address(request: HttpRequest) -> str:
     """Return the client's address: a header could name any, unless a trusted proxy sends it."""
     return reverse_proxies.client(request.META)
 

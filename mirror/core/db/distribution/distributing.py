@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import cluster, is_distributed
-from mirror.core.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED, column_of
+from mirror.core.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED, distribution_column
 from mirror.core.db.statements import execute, quoted, rows, value
 
 _FIRST_OF_ENTITIES, _FIRST_OF_HASHES = next(iter(BY_ENTITY)), next(iter(BY_HASH))
@@ -122,7 +122,7 @@ def _distribute(table: str) -> None:
     # Types and indexes of many tables are made in one transaction, and so by one session of each worker.
     execute("set local citus.multi_shard_modify_mode to 'sequential'")
     execute("set local client_min_messages to warning")
-    column = column_of(table)
+    column = distribution_column(table)
     if column is None:
         execute("select create_reference_table(%s)", [quoted(table)])
         return
@@ -153,5 +153,5 @@ def _distribute(table: str) -> None:
 def _free(table: str) -> None:
     """Remove the rows of a distributed table that are still on the coordinator, where no query sees them."""
     size = value(_SIZE.format("pg_relation_size"), {"table": quoted(table)})
-    if size > 0 and column_of(table):
+    if size > 0 and distribution_column(table):
         execute("select truncate_local_data_after_distributing_table(%s)", [quoted(table)])

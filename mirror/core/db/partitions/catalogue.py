@@ -69,7 +69,7 @@ def partitions(table: str) -> list[Partition]:
     return [Partition(*row[:3]) for row in rows(PARTITIONS, [[table]])]
 
 
-def name_of(table: str, lower: int, upper: int) -> str:
+def partition_name(table: str, lower: int, upper: int) -> str:
     """Return the name of a partition: `transaction_p2024_06`, of several months `..._p2019_09_2024_06`."""
     first, last = _month(lower), _month(upper - 1)
     return f"{table}_p{first}" if first == last else f"{table}_p{first}_{last}"
@@ -79,11 +79,11 @@ def _month(time: int) -> str:
     return f"{datetime.fromtimestamp(time // NANOS_PER_SECOND, UTC):%Y_%m}"
 
 
-def month_of(time: int) -> tuple[int, int]:
+def month_bounds(time: int) -> tuple[int, int]:
     """Return the month of a time: its first instant, and that of the next month as far as a column goes."""
     return max(month_start(time), MIN), min(month_start(time, 1), MAX)
 
 
-def text_of(bound: int) -> str:
+def bound_sql(bound: int) -> str:
     """Return a bound of a partition in SQL."""
     return {MIN: "minvalue", MAX: "maxvalue"}.get(bound, str(bound))

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from django.db import connection
 
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.partitions.catalogue import TIME, divided_tables, month_of, name_of, text_of
+from mirror.core.db.partitions.catalogue import TIME, bound_sql, divided_tables, month_bounds, partition_name
 from mirror.core.db.partitions.making import (
     ANNOUNCEMENT,
     announce,
@@ -56,7 +56,7 @@ def divide(table: str, *, undisturbed: Callable[[Callable[[], None]], bool] | No
     if divided_tables([table]):
         return True
     # They would go on reading what is then only its first partition.
-    if views := table_copies.views_of([quoted(table)]):
+    if views := table_copies.dependent_views([quoted(table)]):
         raise OperatorError(
             f"The table {table} can't be divided by month while views read it ({', '.join(views)}): they "
             "would miss the rows of new months. Drop them, and make them again afterwards."
@@ -89,9 +89,9 @@ def _times(table: str) -> tuple[int, int]:
     now = time.time_ns()
     first, last = row(_ENDS.format(time=TIME, table=quoted(table)))
     if first is None:
-        return month_of(now)
-    _, end = month_of(max(last, now))
-    return month_of(first)[0], month_of(end)[1]
+        return month_bounds(now)
+    _, end = month_bounds(max(last, now))
+    return month_bounds(first)[0], month_bounds(end)[1]
 
 
 # 2. ITS ROWS
@@ -126,7 +126,7 @@ def _complete_indexes(table: str) -> None:
 def _divide(table: str) -> None:
     execute(f"lock table {quoted(table)} in access exclusive mode")
     lower, upper = announcements()[table]
-    first = unused_name(name_of(table, lower, upper))
+    first = unused_name(partition_name(table, lower, upper))
     indexes = table_copies.indexes(quoted(table))
     replaced = {_with_time(index): index.name for index in indexes if _lacks_time(index)}
     execute(f"alter table {quoted(table)} rename to {quoted(first)}")
@@ -141,11 +141,11 @@ def _divide(table: str) -> None:
     table_copies.copy_rights(quoted(first), quoted(table))
     execute(
         f"alter table {quoted(table)} attach partition {quoted(first)} "
-        f"for values from ({text_of(lower)}) to ({text_of(upper)})"
+        f"for values from ({bound_sql(lower)}) to ({bound_sql(upper)})"
     )
     withdraw(first)
     if upper < MAX:
-        make_months([table], [month_of(upper)])
+        make_months([table], [month_bounds(upper)])
 
 
 def _free_names(first: str, indexes: list[Index]) -> None:

@@ -18,12 +18,12 @@ from django.db import transaction
 from mirror.core.db.partitions.catalogue import (
     TIME,
     Partition,
+    bound_sql,
     divided_tables,
     growing_tables,
-    month_of,
-    name_of,
+    month_bounds,
+    partition_name,
     partitions,
-    text_of,
 )
 from mirror.core.db.statements import execute, quoted, rows, value
 from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_DAY
@@ -63,12 +63,12 @@ def make_room(days: Callable[[], Iterable[int]]) -> None:
     announced = announcements() if len(divided) < len(growing_tables()) else {}
     if not divided and not announced:
         return
-    months = {month_of(min(max(day * NANOS_PER_DAY, MIN), MAX)) for day in days()}
+    months = {month_bounds(min(max(day * NANOS_PER_DAY, MIN), MAX)) for day in days()}
     for table, (lower, upper) in announced.items():
         if any(first < lower or end > upper for first, end in months):
             withdraw(table)
     if months:
-        make_months(divided, months | {month_of(min(max(end for _, end in months), MAX))})
+        make_months(divided, months | {month_bounds(min(max(end for _, end in months), MAX))})
 
 
 def make_months(tables: Iterable[str], months: Iterable[tuple[int, int]]) -> None:
@@ -101,7 +101,7 @@ def make(table: str, lower: int, upper: int, *, like: str | None = None) -> None
 
     It is stored `like` another one, by default the last.
     """
-    name = unused_name(name_of(table, lower, upper))
+    name = unused_name(partition_name(table, lower, upper))
     # A stronger lock than LIKE takes comes first, or two could wait for each other.
     execute(f"lock table only {quoted(table)} in share update exclusive mode")
     options = value(_OPTIONS, [quoted(like or partitions(table)[-1].name)])
@@ -109,7 +109,7 @@ def make(table: str, lower: int, upper: int, *, like: str | None = None) -> None
     execute(f"create table {quoted(name)} (like {quoted(table)} including all){storage}")
     execute(
         f"alter table {quoted(table)} attach partition {quoted(name)} "
-        f"for values from ({text_of(lower)}) to ({text_of(upper)})"
+        f"for values from ({bound_sql(lower)}) to ({bound_sql(upper)})"
     )
 
 

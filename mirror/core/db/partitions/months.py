@@ -116,7 +116,7 @@ def _read() -> tuple[Month, ...]:
         if is_distributed():
             # The coordinator can't tell which of them have rows on other machines.
             found = [row._replace(has_rows=True) for row in found]
-        _seen = _of_rows(found)
+        _seen = _read_state(found)
         return _seen.months
 
 
@@ -130,7 +130,7 @@ class _Row(NamedTuple):
     parent: int
 
 
-def _of_rows(rows: list[_Row]) -> _DivisionState:
+def _read_state(rows: list[_Row]) -> _DivisionState:
     """Return the partitions of the first divided table in whose times any divided table has rows."""
     database, until = str(connection.settings_dict["NAME"]), time.monotonic() + _SECONDS
     divided = {row.table for row in rows}

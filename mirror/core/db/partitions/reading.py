@@ -34,10 +34,10 @@ def also(bounds: Bounds, *columns: str) -> str:
 
     PostgreSQL does not conclude them. Nothing if no table is divided.
     """
-    return "".join(months_of(bounds, column).and_sql for column in columns)
+    return "".join(month_conditions(bounds, column).and_sql for column in columns)
 
 
-def months_of(bounds: Bounds, column: str) -> Where:
+def month_conditions(bounds: Bounds, column: str) -> Where:
     """Return the months of times as conditions of a column; none if no table is divided."""
     return Where(implied(column, *_ends(bounds))) if months() else Where()
 

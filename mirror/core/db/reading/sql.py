@@ -224,7 +224,7 @@ def read(
 def _read(
     own: "DatabaseWrapper", session: "DatabaseWrapper", statement: str, values: Values, timeout: str
 ) -> list[Row]:
-    cursor = cursor_of(session, timeout)
+    cursor = reading_cursor(session, timeout)
     lease: ConnectionLease | None = own.lease
     if lease is not None:
         lease.is_reading = True
@@ -254,7 +254,7 @@ def fetch_one(statement: str, values: Values = ()) -> Row | None:
     return rows[0] if rows else None
 
 
-def cursor_of(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
+def reading_cursor(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
     """Return the connection's cursor for reading; making one costs as much as a small query."""
     connection = wrapper.connection
     seconds: float = config.value(timeout)

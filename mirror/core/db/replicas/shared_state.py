@@ -104,7 +104,7 @@ class Scoreboard:
 
     # SERVERS
 
-    def of(self, server: int) -> ServerStatus:
+    def status(self, server: int) -> ServerStatus:
         """Return what is known of a server."""
         first = _NODE_CELLS + server * _SERVER_CELLS
         state, block, lag, _ = self._cells[first : first + _SERVER_CELLS]

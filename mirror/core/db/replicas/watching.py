@@ -77,7 +77,7 @@ class Lags:
         if block > self.newest:
             self._known.append((self._clock(), block))
 
-    def of(self, block: int) -> float:
+    def lag(self, block: int) -> float:
         """Return for how many seconds there has been a newer block than this."""
         since = next((at for at, known in self._known if known > block), None)
         return 0.0 if since is None else self._clock() - since
@@ -141,7 +141,7 @@ class Watcher:
         for server, each, reason in zip(self._servers, seen, reasons, strict=True):
             state, lag = State.UNAVAILABLE, 0.0
             if each is not None:
-                lag = self._lags.of(each.block)
+                lag = self._lags.lag(each.block)
                 if primary_is_away:
                     lag = max(lag, each.unreplayed_seconds)
                 is_late = not server.is_primary and lag > config.value(MAX_LAG)
@@ -157,7 +157,7 @@ class Watcher:
         self._reported[server.number] = state
         if state is before or server.is_primary:
             return
-        lag = round(self._scoreboard.of(server.number).lag)
+        lag = round(self._scoreboard.status(server.number).lag)
         if state is State.UNAVAILABLE:
             log.warning("replica_away", replica=server.name, reason=reason)
         elif state is State.BEHIND:

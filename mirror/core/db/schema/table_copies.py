@@ -91,10 +91,10 @@ def exists(schema: str) -> bool:
 
 def views(tables: Iterable[str]) -> list[str]:
     """Return the views that read the tables: they would go on reading them when copies take their places."""
-    return views_of([_within(PUBLIC, table) for table in tables])
+    return dependent_views([_within(PUBLIC, table) for table in tables])
 
 
-def views_of(tables: list[str]) -> list[str]:
+def dependent_views(tables: list[str]) -> list[str]:
     """Return the views that read tables, which are named as SQL has them."""
     return column(_VIEWS, [tables])
 

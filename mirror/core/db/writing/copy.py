@@ -71,13 +71,13 @@ AddedRow = dict[str, Any] | Row
 
 
 @cache
-def names_of(model: type[models.Model]) -> tuple[str, ...]:
+def column_names(model: type[models.Model]) -> tuple[str, ...]:
     """Return the names of these columns."""
-    return tuple(column.name for column in columns_of(model))
+    return tuple(column.name for column in table_columns(model))
 
 
 @cache
-def columns_of(model: type[models.Model]) -> tuple[Column, ...]:
+def table_columns(model: type[models.Model]) -> tuple[Column, ...]:
     """Return the columns of a model's table, in the model's order."""
     from django.db import connection
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from django.db import models
 
-from mirror.core.db.writing.copy import Column, columns_of
+from mirror.core.db.writing.copy import Column, table_columns
 
 
 class Change:
@@ -332,7 +332,7 @@ class Merge:
         self.rule = rule
         self.table = model._meta.db_table
         self.staging = f"{self.table}_staging"
-        self.stored = [c for c in columns_of(model) if c.name != "timestamp_range"]
+        self.stored = [c for c in table_columns(model) if c.name != "timestamp_range"]
         self.staged = [Column(c.name, c.type, None, c.length) for c in self.stored]
         self.staged += [Column(name, kind, None) for name, kind in rule.staging_columns.items()]
         self.times = [Column("since", "int8", None), Column("until", "int8", None)]

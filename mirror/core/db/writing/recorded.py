@@ -12,7 +12,7 @@ from typing import Any
 from django.db import models
 
 from mirror.core.db.schema.tables import GrowingTable
-from mirror.core.db.writing.copy import EncodedRows, columns_of
+from mirror.core.db.writing.copy import EncodedRows, table_columns
 from mirror.core.db.writing.merge import Change, MergeRule, RunningSums
 from mirror.core.db.writing.rejected_rows import Encoder
 from mirror.core.db.writing.rows import Part, Recorded, Rows, row_values, time_position
@@ -103,7 +103,7 @@ def _recorded(changes: Any) -> list[Recorded]:
 
 
 def _encoded(model: type[models.Model], rows: Iterable[Any]) -> EncodedRows:
-    values: list[Any] = list(row_values(columns_of(model), rows))
+    values: list[Any] = list(row_values(table_columns(model), rows))
     encoded = _encoder(model).encode(values)
     if issubclass(model, GrowingTable):
         return replace(encoded, days=_days(list(map(itemgetter(time_position(model)), values))))
@@ -118,4 +118,4 @@ def _days(times: list[int]) -> frozenset[int]:
 
 @cache
 def _encoder(model: type[models.Model]) -> Encoder:
-    return Encoder(columns_of(model))
+    return Encoder(table_columns(model))

@@ -16,7 +16,7 @@ from psycopg._copy_base import format_row_binary
 
 from mirror.core import logs
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.distribution.columns import OF_TRANSACTIONS
+from mirror.core.db.distribution.columns import BY_TRANSACTION
 from mirror.core.db.writing.copy import Column, EncodedRows, Row, copy_rows, row_transformer
 
 log = logs.logger(__name__)
@@ -54,9 +54,7 @@ def copy_fitting(
 
 
 def _raise_if_loaded_twice(cursor: CursorWrapper, table: str, error: Exception) -> None:
-    if isinstance(error, psycopg.errors.InternalError_) and (
-        table in OF_TRANSACTIONS or not is_distributed()
-    ):
+    if isinstance(error, psycopg.errors.InternalError_) and (table in BY_TRANSACTION or not is_distributed()):
         raise error
     if isinstance(error, psycopg.errors.UniqueViolation):
         cursor.execute(_KEY_COLUMNS, [f'"{error.diag.constraint_name}"'])

@@ -21,7 +21,7 @@ from django.db.backends.utils import CursorWrapper
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.catalogue import TIME
 from mirror.core.db.schema.tables import GrowingTable
-from mirror.core.db.writing.copy import AddedRow, Column, EncodedRows, Row, columns_of, names_of
+from mirror.core.db.writing.copy import AddedRow, Column, EncodedRows, Row, column_names, table_columns
 from mirror.core.db.writing.merge import Change, Merge, MergeRule, Pending, RunningSum
 from mirror.core.db.writing.rejected_rows import REFUSED, copy_fitting
 from mirror.core.metrics import ingest
@@ -202,7 +202,7 @@ class Rows:
                 if isinstance(row, dict):
                     yield row
                 elif not isinstance(row, EncodedRows):
-                    yield dict(zip(names_of(model), row, strict=True))
+                    yield dict(zip(column_names(model), row, strict=True))
 
     def days(self) -> set[int]:
         """Return the days (since the epoch) of the rows for tables that are divided by time on request."""
@@ -257,7 +257,7 @@ def _is_ordered(model: type[models.Model]) -> bool:
 def _insert(cursor: CursorWrapper, model: type[models.Model], rows: Sequence[AddedRow]) -> None:
     if not rows:
         return
-    columns, table = columns_of(model), model._meta.db_table
+    columns, table = table_columns(model), model._meta.db_table
     ingest.ROWS.add(table, by=copy_fitting(cursor, table, columns, partial(row_values, columns, rows)))
 
 
@@ -287,7 +287,7 @@ def _time(model: type[models.Model], row: dict[str, Any] | Sequence[Any]) -> int
 @cache
 def time_position(model: type[models.Model]) -> int:
     """Return where the values of a row have its time."""
-    return names_of(model).index(TIME)
+    return column_names(model).index(TIME)
 
 
 def _stage(

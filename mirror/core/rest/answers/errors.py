@@ -191,7 +191,7 @@ def _envelope(messages: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {"_status": {"messages": list(messages)}}
 
 
-def failure_of(error: Exception, request: HttpRequest, view: Any = None) -> Failure:
+def to_failure(error: Exception, request: HttpRequest, view: Any = None) -> Failure:
     """Return what the answer says of an exception. The rest is logged."""
     if isinstance(error, _TAKES_TOO_LONG):
         log.warning("request_took_too_long", method=request.method, path=request.get_full_path())
@@ -221,7 +221,7 @@ def failure_of(error: Exception, request: HttpRequest, view: Any = None) -> Fail
 def answer(error: Exception, context: dict[str, Any]) -> Response:
     """Answer an exception: the exception handler of all views."""
     view = context["view"]
-    failure = failure_of(error, context["request"], view)
+    failure = to_failure(error, context["request"], view)
     response: Response = view.failed(failure)
     if failure.retry_after:
         response.headers["retry-after"] = str(failure.retry_after)
@@ -233,7 +233,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
 
 def before_view(error: Exception, request: HttpRequest) -> HttpResponse:
     """Answer an exception of a request that has not come to its view."""
-    return page(failure_of(error, request))
+    return page(to_failure(error, request))
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -6,14 +6,14 @@ where the range is unknown.
 
 from mirror.core.db import loaded_ranges
 from mirror.core.db.loaded_ranges import Interval, Loaded, gap_text
-from mirror.core.values.timestamp import NANOS_PER_SECOND, instant
+from mirror.core.values.timestamp import NANOS_PER_SECOND, iso_text
 
 # A transaction is agreed on at most so long after its valid start (ns); one that is scheduled even later.
 _VALID = 180 * NANOS_PER_SECOND
 # So many gaps are named.
 _MAX_GAPS = 3
 
-_OF_TABLE = {
+_TABLE_CONTENTS = {
     "transaction": "transactions",
     "contract_action": "actions of contracts",
     "contract_result": "results of contracts",
@@ -85,7 +85,7 @@ def anything(table: str | None = "transaction") -> str | None:
 def _no_block_between(before: Interval | None, after: Interval | None) -> str:
     if before is None:
         return f"the node has no block before {_first(after)}"
-    last = f"{before.last_block} ({instant(before.end)})"
+    last = f"{before.last_block} ({iso_text(before.end)})"
     if after is None:
         return f"the node has no block after {last} yet"
     return f"the node has no block between {last} and {_first(after)}"
@@ -93,7 +93,7 @@ def _no_block_between(before: Interval | None, after: Interval | None) -> str:
 
 def _first(interval: Interval | None) -> str:
     assert interval is not None
-    return f"{interval.first_block} ({instant(interval.start)})"
+    return f"{interval.first_block} ({iso_text(interval.start)})"
 
 
 def _not_everything(loaded: Loaded, then: str) -> str | None:
@@ -113,7 +113,7 @@ def _dropped(loaded: Loaded, time: int, table: str) -> str | None:
     before = loaded.dropped.get(table)
     if before is None or time >= before:
         return None
-    return f"Dropped: the node has kept {_OF_TABLE[table]} from {instant(before)} on."
+    return f"Dropped: the node has kept {_TABLE_CONTENTS[table]} from {iso_text(before)} on."
 
 
 def _filtered(loaded: Loaded) -> str | None:

@@ -70,7 +70,7 @@ def _leaves_nothing(parameters: ParameterSet, name: str, texts: Sequence[str]) -
         return False
     _, parameter = parameters.by_name[name]
     comparisons = [parameter.comparison(text, split_last) for text in texts]
-    return Bounds.of(found for found in comparisons if found.value is not None).empty
+    return Bounds.combine(found for found in comparisons if found.value is not None).empty
 
 
 def spring_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | None:
@@ -117,7 +117,7 @@ def _left(parameter: Parameter[Any], texts: Iterable[str], last: int, descending
     They are empty if no value is left.
     """
     comparisons = {text: parameter.comparison(text, spring.split_first) for text in texts if text.strip()}
-    bounds = Bounds.of(comparisons.values())
+    bounds = Bounds.combine(comparisons.values())
     if not bounds.equal:
         return None
     after = {value for value in bounds.equal_within if (value < last if descending else value > last)}
@@ -133,7 +133,7 @@ def _leaves_no_page(parameters: ParameterSet, query: Mapping[str, Sequence[str]]
         comparisons = [parameter.comparison(text, spring.split_first) for text in texts if text.strip()]
         if parameter.least is not None:
             comparisons.append(Comparison("gte", parameter.least))
-        bounds = Bounds.of(comparisons)
+        bounds = Bounds.combine(comparisons)
         if bounds.equal:
             if len(bounds.equal) > 1:
                 return False

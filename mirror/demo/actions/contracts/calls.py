@@ -237,7 +237,7 @@ def pay_by_ethereum(network: Network) -> None:
 
 
 def come_out_of_order(network: Network) -> None:
-    found = network.world.contracts.of("Coin")
+    found = network.world.contracts.by_kind("Coin")
     sender, coin = both(sending.find_ethereum_sender(network), network.find(found))
     data = call_data("transfer(address,uint256)", sender.address, COIN_UNIT)
     sending.out_of_order(network, sender, network.world.accounts[coin.number], data)
@@ -251,7 +251,7 @@ def overdraw_by_ethereum(network: Network) -> None:
 def delegate(network: Network) -> None:
     """Let an account delegate to a counter, or end its delegation."""
     delegating = [holder for holder in network.world.living() if holder.delegation]
-    counters = network.world.contracts.of("Counter")
+    counters = network.world.contracts.by_kind("Counter")
     if len(delegating) >= _MAX_DELEGATING or (delegating and network.choose.random() < _ENDING):
         holder = network.choose.choice(delegating)
         holder.delegation, delegated = None, NO_DELEGATION
@@ -268,7 +268,7 @@ def delegate_by_ethereum(network: Network) -> None:
 
     Record files have no state of accounts, so a child transaction has the delegation.
     """
-    found = network.world.contracts.of("Counter")
+    found = network.world.contracts.by_kind("Counter")
     sender, counter = both(sending.find_ethereum_sender(network), network.find(found))
     called, gas = network.world.accounts[counter.number], 120_000
     require(sending.can_pay(sender, gas))

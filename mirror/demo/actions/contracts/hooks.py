@@ -141,7 +141,7 @@ def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Comp
         record={"contractCallResult": result},
         parent=parent,
         nonce=1,
-        sidecars=sidecars.of(done, {HOOK_ADDRESS: HOOK_CONTRACT}.get, payer.number),
+        sidecars=sidecars.create_sidecars(done, {HOOK_ADDRESS: HOOK_CONTRACT}.get, payer.number),
     )
     known = (composed.consensus_timestamp, HOOK_CONTRACT, payer.number, composed.hash, done.result, _GAS)
     network.world.contracts.results.append(Result(*known, done.gas_used, parameters=data, output=done.output))
@@ -205,7 +205,7 @@ def _living(network: Network) -> list[Hook]:
 
 def _may_attach(network: Network) -> bool:
     """Return whether there is a hook contract, and room for one more hook."""
-    return bool(network.world.contracts.of("AllowanceHook")) and len(_living(network)) < _MAX_HOOKS
+    return bool(network.world.contracts.by_kind("AllowanceHook")) and len(_living(network)) < _MAX_HOOKS
 
 
 def _find(network: Network) -> tuple[Hook, Account] | None:

@@ -207,7 +207,7 @@ def uses(weight: int, kind: str, use: Use, ways: Mapping[str, int]) -> Action:
 
 
 def _use(network: Network, kind: str, use: Use, ways: Mapping[str, int]) -> None:
-    contract = network.find(network.world.contracts.of(kind))
+    contract = network.find(network.world.contracts.by_kind(kind))
     (way,) = network.choose.choices(list(ways), list(ways.values()))
     use(network, required(contract), way)
 
@@ -247,7 +247,7 @@ def find_changeable(
     able = [
         (contract, accounts[contract.admin])
         for of_kind in ([kind] if kind else list(contracts.living))
-        for contract in contracts.of(of_kind)
+        for contract in contracts.by_kind(of_kind)
         if contract.admin is not None
         and not accounts[contract.admin].deleted
         and not (unhooked and contracts.hooks_of(contract.number))

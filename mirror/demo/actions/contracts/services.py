@@ -35,7 +35,9 @@ _NAMES = (("Steward's Mark", "MARK"), ("Pantry Voucher", "PNTR"), ("Cellar Share
 # TILLS
 def take(network: Network) -> None:
     """Take units or hbars of an owner by a till, which is granted an allowance first if it has none."""
-    till, taker = both(network.find(network.world.contracts.of("Till")), network.find_person(settled=True))
+    till, taker = both(
+        network.find(network.world.contracts.by_kind("Till")), network.find_person(settled=True)
+    )
     require(sending.can_pay(taker, _GAS))
     if network.choose.random() < _HBARS_SHARE:
         _take_hbars(network, till, taker)

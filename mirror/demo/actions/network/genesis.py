@@ -78,7 +78,7 @@ def install(network: Network) -> None:
 
 def publish_ledger_id(network: Network) -> None:
     """Publish the id of the ledger, with the keys of the nodes that prove blocks."""
-    ledger = network.ledger or _of_no_blocks()
+    ledger = network.ledger or _unusable_ledger_id()
     published = LedgerId(network.now, ledger.ledger_id, ledger.proof_key, ledger.contributors)
     network.world.system.ledger_ids[ledger.ledger_id] = published
     contributions = [
@@ -93,7 +93,7 @@ def publish_ledger_id(network: Network) -> None:
     network.submit("ledger_id_publication", body, payer=SYSTEM_ADMIN, fee=0)
 
 
-def _of_no_blocks() -> LedgerIdentity:
+def _unusable_ledger_id() -> LedgerIdentity:
     """Return a ledger id of nodes that write record files: its keys prove nothing."""
     contributors = tuple(
         Contributor(node.node_id, _WEIGHT, secret("history", node.node_id)) for node in signing_nodes()

@@ -69,7 +69,7 @@ class BlockComposer:
                 yield messages.BlockItem(event_header={})
             for announced in group:
                 self._known.learn(announced.transaction)
-            changed = changes.of(group, self._known)
+            changed = changes.state_changes(group, self._known)
             for announced in group:
                 transaction = announced.transaction
                 signed = wire.last_bytes(transaction.transaction_bytes, _SIGNED_TRANSACTION)

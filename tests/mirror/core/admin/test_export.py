@@ -148,4 +148,4 @@ def test_totals_are_exact_on_one_page_and_estimates_on_several(build: Build, pag
     assert total() == "more than 50 rows"
     assert total(payer_account_id="0.0.1001").endswith(" rows")
     assert total(p="2") == ""
-    assert estimates.of_table(CryptoTransfer) == 0
+    assert estimates.table_rows(CryptoTransfer) == 0

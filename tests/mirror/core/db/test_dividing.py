@@ -21,7 +21,7 @@ from mirror.core.db.partitions import indexing, making
 from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, partitions
 from mirror.core.db.partitions.dividing import divide
 from mirror.core.db.partitions.making import create_partitions_ahead
-from mirror.core.values.timestamp import month_start, of_instant
+from mirror.core.values.timestamp import month_start, parse_iso
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.node.start.tables import arrange_partitions
@@ -32,8 +32,8 @@ from tests.ledger.ingest.load import load, settings
 from tests.ledger.ingest.tables import contents
 from tests.partitions import divide_all, own_database, query
 
-BEFORE_JULY = of_instant("2024-06-29")
-JULY = of_instant("2024-07-01")
+BEFORE_JULY = parse_iso("2024-06-29")
+JULY = parse_iso("2024-07-01")
 HISTORY = History(blocks=16, tps=5, seed=3, hours=24 * 40, start=BEFORE_JULY)
 
 

@@ -11,13 +11,13 @@ from django.db import connection
 
 from ledger.models import Transaction
 from mirror.core.db.partitions import dropping
-from mirror.core.values.timestamp import of_instant
+from mirror.core.values.timestamp import parse_iso
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load
 from tests.ledger.ingest.tables import contents
 from tests.partitions import own_database, query, template
 
-JULY = of_instant("2024-07-01")
+JULY = parse_iso("2024-07-01")
 KEPT_WHOLE = {"entity", "record_file", "transaction_hash"}
 
 

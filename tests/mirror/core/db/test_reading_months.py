@@ -208,7 +208,7 @@ def test_rows_of_another_table_before_the_first_month_of_transactions_are_seen()
         months._Row("topic_message_p1", 10, 70, "topic_message", True, 2, 8),
     ]
 
-    assert months._of_rows(rows).months == (months.Month(10, 60), months.Month(60, 70))
+    assert months._read_state(rows).months == (months.Month(10, 60), months.Month(60, 70))
 
 
 def test_whole_tables_are_read_as_ever() -> None:

@@ -46,7 +46,7 @@ def load(publisher: Publisher, address: str, last: int) -> Progress:
             if file and file.record_file().block_number == last:
                 return
 
-    with blocks.of_node(address), Reporting(source="a test") as report:
+    with blocks.only_block_node(address), Reporting(source="a test") as report:
         return Pipeline(trust=trust).run(files())
 
 

@@ -27,7 +27,7 @@ from mirror.node.loading.single_loader import single_loader
 from mirror.node.start import tables
 from mirror.operations.backup import dump, preparation
 from mirror.operations.backup import restore as restoring
-from mirror.operations.backup.manifest import JOURNAL, BackupFile, DamagedBackup, Manifest, digest_of
+from mirror.operations.backup.manifest import JOURNAL, BackupFile, DamagedBackup, Manifest, content_digest
 from mirror.operations.backup.pieces import backed_up_tables, pieces
 from mirror.operations.backup.sessions import Stopped, alone, session
 from tests.ledger.ingest.load import load, settings
@@ -182,7 +182,7 @@ def change(folder: Path, **changes: Callable[[Any], Any]) -> None:
     content.pop("sha256")
     for name, of in changes.items():
         content[name] = of(content[name])
-    path.write_text(json.dumps(content | {"sha256": digest_of(content)}))
+    path.write_text(json.dumps(content | {"sha256": content_digest(content)}))
 
 
 def test_backup_under_load_is_restored_even_if_interrupted(empty: None, made: DemoProgress) -> None:

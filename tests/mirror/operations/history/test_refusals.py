@@ -104,7 +104,7 @@ def test_killed_discard_leaves_no_plan(composed):
     left = state.read()
     assert left and left.sentence.startswith("ended; `manage.py backfill --discard` drops the tables")
 
-    running.prepare(wanted, source.of(wanted.source))
+    running.prepare(wanted, source.open_source(wanted.source))
 
     assert state.read() == state.State(wanted, running=False, in_all=6)
 

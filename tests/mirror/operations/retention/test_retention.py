@@ -13,7 +13,7 @@ from manage import OF_STORED_DATA, needs_database
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting
 from mirror.core.db.partitions import months
-from mirror.core.values.timestamp import of_instant
+from mirror.core.values.timestamp import parse_iso
 from mirror.models import DroppedRows
 from mirror.operations.backup.sessions import alone, session
 from mirror.operations.retention import plan, pruning
@@ -34,7 +34,7 @@ def four_months(_test_database: None, django_db_blocker: pytest_django.DjangoDbB
     with django_db_blocker.unblock(), own_database(divided=True):
         stream, topic = Stream(), {"topicNum": 7000}
         for number, day in enumerate(DAYS, 1):
-            stream.consensus_timestamp = of_instant(day)
+            stream.consensus_timestamp = parse_iso(day)
             if number == 1:
                 stream.happen("consensusCreateTopic", record=receipt(topicID=topic))
             stream.send({1001: -5, 1002: 5})
@@ -46,7 +46,7 @@ def four_months(_test_database: None, django_db_blocker: pytest_django.DjangoDbB
 
 def months_of(model) -> list[int]:
     times = model.objects.values_list("consensus_timestamp", flat=True)
-    return sorted({5 + sum(time >= of_instant(f"2024-0{month}-01") for month in (6, 7, 8)) for time in times})
+    return sorted({5 + sum(time >= parse_iso(f"2024-0{month}-01") for month in (6, 7, 8)) for time in times})
 
 
 def test_only_whole_expired_months_are_dropped(four_months: None, capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,7 +64,7 @@ def test_only_whole_expired_months_are_dropped(four_months: None, capsys: pytest
         [6, 7, 8],
         [6, 7, 8],
     ]
-    july, june = (of_instant(f"2024-0{month}-01") for month in (7, 6))
+    july, june = (parse_iso(f"2024-0{month}-01") for month in (7, 6))
     dropped = dict(DroppedRows.objects.values_list("table_name", "before"))
     assert (dropped["transaction"], dropped["crypto_transfer"]) == (july, june)
     months.forget()

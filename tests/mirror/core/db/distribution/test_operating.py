@@ -27,7 +27,10 @@ def test_rows_and_bytes_of_all_workers_are_told(transactional_db: None) -> None:
     assert whole.workers >= 1
     assert whole.silent == ()
     assert (
-        whole.rows["entity"] == inventory.estimates(["entity"])["entity"] == estimates.of_table(Entity) == 30
+        whole.rows["entity"]
+        == inventory.estimates(["entity"])["entity"]
+        == estimates.table_rows(Entity)
+        == 30
     )
     part = whole.part("entity")
     assert part is not None

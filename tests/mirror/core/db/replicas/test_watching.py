@@ -25,21 +25,21 @@ def judged(watcher: Watcher, replica: ServerState | None, primary: ServerState |
 def test_a_replica_is_as_far_behind_as_the_first_block_that_it_lacks_is_old() -> None:
     times = [100.0]
     lags = Lags(lambda: times[-1])
-    assert lags.of(5) == 0
+    assert lags.lag(5) == 0
     for time, block in ((100.0, 5), (103.0, 6), (104.0, 9)):
         times.append(time)
         lags.note(block)
     times.append(110.0)
-    assert [lags.of(block) for block in (9, 8, 6, 5)] == [0, 6, 6, 7]
+    assert [lags.lag(block) for block in (9, 8, 6, 5)] == [0, 6, 6, 7]
     assert lags.newest == 9
 
 
 def test_a_server_that_says_nothing_is_away_and_well_again_later(known: Scoreboard) -> None:
     watcher = Watcher(SERVERS, known)
     judged(watcher, None, ServerState(7, 0.0))
-    assert (known.of(REPLICA).state, known.of(PRIMARY).state) == (State.UNAVAILABLE, State.HEALTHY)
+    assert (known.status(REPLICA).state, known.status(PRIMARY).state) == (State.UNAVAILABLE, State.HEALTHY)
     judged(watcher, ServerState(6, 0.0), None)
-    assert (known.of(REPLICA).state, known.of(PRIMARY).state) == (State.HEALTHY, State.UNAVAILABLE)
+    assert (known.status(REPLICA).state, known.status(PRIMARY).state) == (State.HEALTHY, State.UNAVAILABLE)
     assert known.block(REPLICA) == 6
 
 
@@ -49,17 +49,17 @@ def test_a_replica_that_lacks_a_block_for_too_long_is_behind(
     settings_of({"db.readMaxLag": -1.0})
     watcher = Watcher(SERVERS, known)
     judged(watcher, ServerState(7, 0.0), ServerState(7, 0.0))
-    assert known.of(REPLICA).state == State.BEHIND
-    assert known.of(PRIMARY).state == State.HEALTHY
+    assert known.status(REPLICA).state == State.BEHIND
+    assert known.status(PRIMARY).state == State.HEALTHY
 
 
 def test_what_a_replica_has_yet_to_replay_counts_while_the_primary_is_away(known: Scoreboard) -> None:
     watcher = Watcher(SERVERS, known)
     late = ServerState(7, 3600.0)
     judged(watcher, late, ServerState(7, 0.0))
-    assert known.of(REPLICA).state == State.HEALTHY
+    assert known.status(REPLICA).state == State.HEALTHY
     judged(watcher, late, None)
-    assert known.of(REPLICA) == (State.BEHIND, 7, 3600.0)
+    assert known.status(REPLICA) == (State.BEHIND, 7, 3600.0)
 
 
 def test_blocks_that_are_lost_are_waited_for_and_then_given_up(
@@ -86,4 +86,4 @@ def test_processes_share_what_they_know(known: Scoreboard) -> None:
     known.record_answered(12)
     known.set_state(REPLICA, State.BEHIND, 1.5)
     assert other.newest_answered == 12
-    assert other.of(REPLICA) == (State.BEHIND, shared_state.NO_BLOCK, 1.5)
+    assert other.status(REPLICA) == (State.BEHIND, shared_state.NO_BLOCK, 1.5)

@@ -6,7 +6,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 
-from mirror.core.db.writing.copy import names_of
+from mirror.core.db.writing.copy import column_names
 
 # As the handlers write them: `rows_of` takes values without names.
 ORDERS = {
@@ -40,7 +40,7 @@ ORDERS = {
 def test_columns_have_the_order_in_which_handlers_write_them(name: str) -> None:
     (model,) = (model for model in apps.get_models() if model.__name__ == name)
 
-    assert " ".join(names_of(model)) == ORDERS[name]
+    assert " ".join(column_names(model)) == ORDERS[name]
 
 
 def test_every_table_that_handlers_write_by_place_is_listed() -> None:
