@@ -21,7 +21,7 @@ from ledger.queries.transaction_sides import Selection
 from ledger.queries.transactions import FullTransaction
 from mirror.core import config
 from mirror.core.config.clock import now_ns
-from mirror.core.db.partitions.reading import is_divided
+from mirror.core.db.partitions.reading import is_partitioned
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
@@ -134,7 +134,7 @@ def transactions_of_id(
     if _execution_may_be_later(transactions, scheduled):
         # A schedule may be executed long after its creation, by the id of the transaction that created it.
         later = Bounds(first, first + nanoseconds(_LATER))
-        if is_divided():
+        if is_partitioned():
             candidates = queries.transactions_of_id(payer, valid_start, query, later)
         transactions = _within(candidates, later)
     if not transactions:

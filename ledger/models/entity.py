@@ -9,7 +9,7 @@ from ledger.models.history import history_of
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.enums import EntityType
 from mirror.core.db.schema.indexes import Index
-from mirror.core.db.schema.tables import GrowingTable
+from mirror.core.db.schema.tables import PartitionableTable
 from mirror.core.db.writing.merge import Change, MergeRule, saturating_sum
 
 # Id, balance and its timestamp.
@@ -208,7 +208,7 @@ EntityStakeHistory = history_of(
 )
 
 
-class EntityTransaction(GrowingTable, models.Model):
+class EntityTransaction(PartitionableTable, models.Model):
     """One entity's part in one transaction, whatever the part was.
 
     Written by every transaction, if the setting says so.

@@ -3,8 +3,8 @@
     python -m tests.benchmarks.operations FOLDER
 
 FOLDER is made anew, with the data folders of several nodes. One of them has the live demo network, with
-tables that are divided by month. Each step prints what it shows; the exit code is 1 if one fails. All takes
-about five minutes on two cores.
+tables that are partitioned by month. Each step prints what it shows; the exit code is 1 if one fails. All
+takes about five minutes on two cores.
 """
 
 import json

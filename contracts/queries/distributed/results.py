@@ -9,7 +9,7 @@ from contracts.queries import ethereum
 from contracts.queries.distributed import related_rows
 from contracts.queries.result_rows import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders, result_columns
 from contracts.queries.searches import Search
-from mirror.core.db.partitions.reading import also
+from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.built_indexes import built
@@ -129,7 +129,7 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
     transaction = fetch_one(
         f"""
         select contract_ids from contract_transaction
-        where consensus_timestamp = %s and entity_id = %s {also(search.times, "consensus_timestamp")}
+        where consensus_timestamp = %s and entity_id = %s {and_months(search.times, "consensus_timestamp")}
         """,
         (at, entity_id),
     )
@@ -139,7 +139,7 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
         f"""
         select {_RESULT} from contract_result r
         where r.consensus_timestamp = %s and r.contract_id = any(%s)
-            {also(search.times, "r.consensus_timestamp")}
+            {and_months(search.times, "r.consensus_timestamp")}
         """,
         (at, contract_ids),
     )

@@ -14,7 +14,7 @@ from ledger.ingest.rows.persist import Persist
 from ledger.models import Entity, RecordFile, Transaction
 from ledger.stream.record.item import RecordItem
 from mirror.core import logs
-from mirror.core.db.partitions.making import make_room
+from mirror.core.db.partitions.making import create_partitions_for
 from mirror.core.db.writing.copy import column_names
 from mirror.core.db.writing.rows import Rows
 
@@ -120,7 +120,7 @@ class Batch(Rows):
         self._first.append(work)
 
     def write(self, cursor: CursorWrapper) -> None:
-        make_room(self.days)
+        create_partitions_for(self.days)
         for work in self._first:
             work(cursor)
         if self._block_offset:

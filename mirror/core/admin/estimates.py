@@ -9,7 +9,7 @@ from mirror.core.db import statements
 from mirror.core.db.distribution import is_distributed, shards
 from mirror.core.db.distribution.columns import distribution_column
 
-# Indexes: those of the catalogue. A table that is divided into months has the rows of these.
+# Indexes: those of the catalogue. A table that is partitioned by month has the rows of these.
 _ROWS = """
     select coalesce(sum(greatest(reltuples, 0)), 0)::bigint from pg_class
     where relkind = 'r' and (oid = to_regclass(%(table)s)

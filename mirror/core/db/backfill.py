@@ -75,8 +75,8 @@ class IndexBuild:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Division:
-    """The division of the growing tables by month; `mirror.core.db.partitions` has its steps."""
+class MonthlyPartitioning:
+    """The partitioning of the partitionable tables by month; `mirror.core.db.partitions` has its steps."""
 
     name: str
 
@@ -121,5 +121,5 @@ TITLES = {name: f"the index of {rows}" for name, (_, rows) in _INDEXES.items()} 
     "contract_allowances": "allowances spent by contracts",
     "long_stakes_rewards": "rewards of long-term stakers",
     "gone_nodes_rewards": "rewards of stakers to nodes that are gone",
-    "monthly_partitions": "division of large tables by month",
+    "monthly_partitions": "partitioning of large tables by month",
 }

@@ -143,15 +143,15 @@ class _Cached(NamedTuple):
     until: float
 
 
-_NOTHING = _Cached(UNKNOWN, 0.0)
-_cached = _NOTHING
+_EMPTY = _Cached(UNKNOWN, 0.0)
+_cached = _EMPTY
 _lock = Lock()
 
 
-def forget() -> None:
+def clear() -> None:
     """Read again when it is needed next."""
     global _cached
-    _cached = _NOTHING
+    _cached = _EMPTY
 
 
 def loaded() -> Loaded:

@@ -1,4 +1,4 @@
-"""`manage.py drop`: drop old months of the tables that are divided by month."""
+"""`manage.py drop`: drop old months of the tables that are partitioned by month."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from mirror.core.db import statements
 from mirror.core.db.partitions import dropping
-from mirror.core.db.partitions.catalogue import TIME, divided_tables
+from mirror.core.db.partitions.catalogue import TIME, partitioned_tables
 from mirror.core.db.partitions.dropping import ExpiredPartition
 from mirror.core.values.human_readable import byte_size
 from mirror.core.values.timestamp import month_start, parse_iso
@@ -21,8 +21,8 @@ from mirror.operations.retention import pruning
 class Command(NodeCommand):
     help = (
         "Drop the transactions of old months, for good, while the node answers and loads. Only tables that "
-        "are divided by month lose rows (see SVC_MIRROR_DB_PARTITIONS). Entities, tokens, balances, blocks "
-        "and the state of contracts stay."
+        "are partitioned by month lose rows (see SVC_MIRROR_DB_PARTITIONS). Entities, tokens, balances, "
+        "blocks and the state of contracts stay."
     )
     when = "Use it to make room on the disk. It takes milliseconds for each table."
     examples = (
@@ -39,7 +39,7 @@ class Command(NodeCommand):
         with database.ready(self.say):
             check_current()
             _check(first)
-            old = dropping.before(first)
+            old = dropping.expired(first)
             drop(old, self.say, estimate=options["estimate"])
 
 
@@ -65,11 +65,11 @@ def _month(text: str) -> int:
 
 
 def _check(first: int) -> None:
-    """Raise CommandError if nothing is divided, or the month of the last transaction would go."""
-    if not divided_tables():
+    """Raise CommandError if nothing is partitioned, or the month of the last transaction would go."""
+    if not partitioned_tables():
         raise CommandError(
-            "The tables are not divided by month: SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` "
-            "divide them."
+            "The tables are not partitioned by month: SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` "
+            "partition them."
         )
     last = statements.value(f"select max({TIME}) from transaction")
     if last is None or first > month_start(last):

@@ -12,7 +12,7 @@ from mirror.operations.retention import plan
 class Command(NodeCommand):
     help = (
         "Drop transactions that are older than the settings of retention keep, for good. The node answers "
-        "and loads meanwhile. Only tables that are divided by month lose rows (see "
+        "and loads meanwhile. Only tables that are partitioned by month lose rows (see "
         "SVC_MIRROR_DB_PARTITIONS), and only whole months go. Entities, tokens, balances, blocks and the "
         "state of contracts stay."
     )
@@ -37,7 +37,7 @@ class Command(NodeCommand):
         check_current()
         planned = plan.plan(self._periods(options))
         if planned.whole:
-            self.say(f"Not divided by month, and therefore left: {', '.join(planned.whole)}.")
+            self.say(f"Not partitioned by month, and therefore left: {', '.join(planned.whole)}.")
         drop(planned.old, self.say, estimate=options["estimate"])
 
     def _periods(self, options: dict[str, Any]) -> dict[str, float]:

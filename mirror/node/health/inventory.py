@@ -52,7 +52,7 @@ _COUNTED = {
     "entity": "entities", "token": "tokens", "nft": "NFTs", "topic_message": "topic messages",
     "contract_result": "contract results", "contract_log": "contract logs",
 }  # fmt: skip
-# Rows of a divided table are those of its months.
+# Rows of a partitioned table are those of its months.
 _ROWS = """
     select coalesce(p.relname, c.relname), sum(greatest(c.reltuples, s.n_live_tup, 0))::bigint
     from pg_class c

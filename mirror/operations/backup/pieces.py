@@ -34,7 +34,7 @@ _PARTITIONS = f"""
         coalesce(substring(bounds from $$TO \\('?(-?\\d+)$$)::bigint, {MAX})
     from pg_inherits
     join pg_class child on child.oid = inhrelid
-    join pg_partitioned_table divided on divided.partrelid = inhparent and divided.partstrat = 'r'
+    join pg_partitioned_table partitioned on partitioned.partrelid = inhparent and partitioned.partstrat = 'r'
     cross join lateral pg_get_expr(child.relpartbound, child.oid) bounds
     where inhparent = %s::regclass and not inhdetachpending
     order by 1"""

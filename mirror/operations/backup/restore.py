@@ -172,7 +172,7 @@ def _by_table(
 ) -> tuple[dict[str, list[BackupFile]], list[BackupFile]]:
     """Return the files of tables that are loaded at once, the largest table first, and all other files.
 
-    PostgreSQL takes frozen rows only for a table that is neither divided nor distributed, and emptied in the
+    PostgreSQL takes frozen rows only for a table that is not partitioned or distributed, and emptied in the
     same transaction. So tables of which an interrupted run has loaded a file are not among them.
     """
     files: dict[str, list[BackupFile]] = {}

@@ -13,12 +13,12 @@ from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting, Setting
 from mirror.core.db import statements
 from mirror.core.db.partitions import dropping
-from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, partitions
+from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables, partitions
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import MIN, NANOS_PER_SECOND
 
-#: What to do about tables that are not divided.
-DIVIDE = "SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` divide them, while the node goes on"
+#: What to do about tables that are not partitioned.
+CURE = "SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` partition them, while the node goes on"
 
 # Index: the primary key (consensus_end).
 _LAST = "select consensus_end from record_file order by consensus_end desc limit 1"
@@ -36,7 +36,7 @@ def periods() -> dict[str, float]:
     period = config.value("importer.retention.period")
     return {
         table: own.get(table, period)
-        for table in growing_tables()
+        for table in partitionable_tables()
         if table not in excluded and (not included or table in included or table in own)
     }
 
@@ -56,16 +56,16 @@ def parse_period(name: str, text: str) -> float:
 def check_names(name: str, tables: Sequence[str]) -> None:
     """Raise InvalidSetting if a table is none of those that lose rows."""
     for table in tables:
-        if table not in growing_tables():
+        if table not in partitionable_tables():
             raise InvalidSetting(
                 f"{name}: the table {table} can't lose rows by their age; these can: "
-                f"{', '.join(growing_tables())}."
+                f"{', '.join(partitionable_tables())}."
             )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The expired partitions, and the tables that are not divided."""
+    """The expired partitions, and the tables that are not partitioned."""
 
     old: list[dropping.ExpiredPartition]
     whole: list[str]
@@ -73,17 +73,17 @@ class Plan:
 
 def plan(by_table: Mapping[str, float]) -> Plan:
     """Return the plan for tables with these retention periods (s). Errors: OperatorError."""
-    divided, row = divided_tables(by_table), statements.row(_LAST)
-    if by_table and not divided:
+    partitioned, row = partitioned_tables(by_table), statements.row(_LAST)
+    if by_table and not partitioned:
         raise OperatorError(
-            f"Only tables that are divided by month lose rows, as that takes milliseconds: {DIVIDE}."
+            f"Only tables that are partitioned by month lose rows, as that takes milliseconds: {CURE}."
         )
     if row is None:
         return Plan([], [])
-    cuts = {table: int(row[0] - by_table[table] * NANOS_PER_SECOND) for table in divided}
-    before = dropping.before(max(cuts.values(), default=MIN))
+    cuts = {table: int(row[0] - by_table[table] * NANOS_PER_SECOND) for table in partitioned}
+    before = dropping.expired(max(cuts.values(), default=MIN))
     old = [each for each in before if each.table in cuts and each.partition.upper <= cuts[each.table]]
-    return Plan(old, [table for table in by_table if table not in divided])
+    return Plan(old, [table for table in by_table if table not in partitioned])
 
 
 # WORDS
@@ -97,10 +97,10 @@ def sentence() -> str:
         by_table = periods()
     except InvalidSetting as error:
         return f"nothing is dropped: {error}"
-    divided = divided_tables(by_table)
-    if not divided:
-        return f"nothing is dropped, as no table is divided by month: {DIVIDE}"
-    first = divided[0]
+    partitioned = partitioned_tables(by_table)
+    if not partitioned:
+        return f"nothing is dropped, as no table is partitioned by month: {CURE}"
+    first = partitioned[0]
     oldest, *_ = partitions(first)
     longest = f"{first} is kept for {duration(round(by_table[first]))}"
     others = sorted(

@@ -14,8 +14,8 @@ from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.backfill import Backfill, IndexBuild, Piece
 from mirror.core.db.partitions import indexing
-from mirror.core.db.partitions.catalogue import growing_tables
-from mirror.core.db.partitions.dividing import divide
+from mirror.core.db.partitions.catalogue import partitionable_tables
+from mirror.core.db.partitions.partitioning import partition_table
 from mirror.models import UPGRADE_LOCK
 from mirror.node.start import tables
 from mirror.operations.upgrade import remaining
@@ -68,7 +68,7 @@ def _run_backfill(name: str, show: Show, stopping: threading.Event) -> bool:
             show(remaining.get(name))
             is_done = _interruptible(lambda: _build(backfill), stopping)
         else:
-            is_done = _divide(name, show, stopping)
+            is_done = _partition_tables(name, show, stopping)
         if is_done:
             statements.execute(
                 "update backfill set finished = now(), seconds = %s where name = %s",
@@ -167,7 +167,7 @@ def _build(build: IndexBuild) -> None:
     )
     if is_valid:
         return
-    if indexing.is_divided(build.statement):
+    if indexing.is_partitioned(build.statement):
         indexing.build(build.statement)
         return
     if is_valid is False:
@@ -176,16 +176,18 @@ def _build(build: IndexBuild) -> None:
     statements.execute(build.statement)
 
 
-def _divide(name: str, show: Show, stopping: threading.Event) -> bool:
-    """Divide the growing tables by month if that is configured; return False if `stopping` interrupted it."""
-    tables = growing_tables() if config.value("db.partitions") else ()
+def _partition_tables(name: str, show: Show, stopping: threading.Event) -> bool:
+    """Partition tables by month if that is configured; return False if `stopping` interrupted it."""
+    tables = partitionable_tables() if config.value("db.partitions") else ()
     for done, table in enumerate(tables):
         statements.execute(
             "update backfill set newest = %s, oldest = 0, position = %s where name = %s",
             [len(tables), len(tables) - done, name],
         )
         show(remaining.get(name))
-        if stopping.is_set() or not divide(table, undisturbed=lambda work: _interruptible(work, stopping)):
+        if stopping.is_set() or not partition_table(
+            table, interruptible=lambda work: _interruptible(work, stopping)
+        ):
             return False
     return True
 

@@ -134,7 +134,7 @@ def main() -> None:
         finally:
             taken.append((began, (time.time() - began) * 1000, " ".join(sql.split())[:90]))
 
-    old = dropping.before(parse_iso(f"{sys.argv[1]}-01"))
+    old = dropping.expired(parse_iso(f"{sys.argv[1]}-01"))
     with connection.execute_wrapper(timed):
         dropping.drop(old)
     print(json.dumps(taken if old else []))

@@ -33,8 +33,8 @@ _SESSION = "set work_mem = '192MB'; set maintenance_work_mem = '512MB'; set time
 _MAX_LANES = 4
 _PLANS = ("planned", "minted", "moved", "nft_transfers", "run")
 
-# Constraints and indexes of the growing tables, by what makes them again. Those of a divided table stand for
-# those of its partitions.
+# Constraints and indexes of the partitionable tables, by what makes them again. Those of a partitioned table
+# stand for those of its partitions.
 _INDEXES = """
     select t.relname, i.relname, pg_get_indexdef(x.indexrelid), pg_get_constraintdef(c.oid)
     from pg_index x
@@ -111,7 +111,7 @@ def _dropped_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str, str
     for table, index, definition, constraint in connection.execute(_INDEXES, [_LOADED]).fetchall():
         dropped = f"alter table {table} drop constraint {index}" if constraint else f"drop index {index}"
         connection.execute(dropped.encode())
-        # An index of a divided table is reported as that of the table alone; it is made for all of it.
+        # An index of a partitioned table is reported as that of the table alone; it is made for all of it.
         again = f"alter table {table} add constraint {index} {constraint}" if constraint else definition
         made.setdefault(table, []).append(again.replace(" ON ONLY ", " ON "))
     # The largest tables first.

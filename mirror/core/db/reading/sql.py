@@ -113,7 +113,7 @@ def compare(column: str, comparisons: Iterable[Comparison], *, any_equal: bool =
 
 
 def _months(column: str, comparisons: Iterable[Comparison]) -> tuple[str, ...]:
-    """Return the months that comparisons of a time imply, in the text, where tables are divided by month."""
+    """Return the months that comparisons of a time imply, where tables are partitioned by month."""
     values: dict[str, list[int]] = {}
     for operator, value in comparisons:
         if not _beyond(value):
@@ -121,7 +121,7 @@ def _months(column: str, comparisons: Iterable[Comparison]) -> tuple[str, ...]:
     equal = values.get("eq", [])
     lower = [min(equal, default=MIN_INT64), *values.get("gt", ()), *values.get("gte", ())]
     upper = [max(equal, default=MAX_INT64), *values.get("lt", ()), *values.get("lte", ())]
-    return months.implied(column, max(lower), min(upper))
+    return months.implied_conditions(column, max(lower), min(upper))
 
 
 def _beyond(value: Any) -> bool:

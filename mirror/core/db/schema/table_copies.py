@@ -35,7 +35,7 @@ _INDEXES = """
     join pg_class c on c.oid = i.indexrelid
     left join pg_constraint k on k.conindid = i.indexrelid and k.conrelid = i.indrelid
     where i.indrelid = to_regclass(%s) order by k.conname is null, i.indexrelid"""
-# The columns of tables, and by what these are divided.
+# The columns of tables, and by what these are partitioned.
 _SHAPES = """
     select c.relname, concat_ws(', ', case when c.relkind = 'p' then pg_get_partkeydef(c.oid) end, (
         select string_agg(
@@ -110,15 +110,17 @@ def make(tables: Iterable[str], schema: str) -> None:
             whole = _within(schema, table.root)
             execute(f"create table {name} partition of {whole} {table.bound}{options}")
             continue
-        divided = f" partition by {table.key}" if table.key else ""
-        execute(f"create table {name} (like {original} including all excluding indexes){divided}{options}")
+        partitioned = f" partition by {table.key}" if table.key else ""
+        execute(
+            f"create table {name} (like {original} including all excluding indexes){partitioned}{options}"
+        )
     for table in made:
         if not table.is_partition:
             _copy_indexes(table, schema)
 
 
 def changed_since(tables: Iterable[str], schema: str) -> list[str]:
-    """Return the tables that have other columns than their copies, or are divided otherwise."""
+    """Return the tables that have other columns than their copies, or are partitioned otherwise."""
     names = list(tables)
     copied = dict(rows(_SHAPES, [schema, names]))
     return [name for name, shape in rows(_SHAPES, [PUBLIC, names]) if copied.get(name) != shape]

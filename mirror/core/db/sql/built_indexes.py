@@ -32,7 +32,7 @@ def built(indexes: Collection[str]) -> set[str]:
     return _built.intersection(indexes)
 
 
-def forget() -> None:
+def clear() -> None:
     """Look for every index again."""
     _built.clear()
     _missing.clear()

@@ -48,7 +48,7 @@ def walk(
     whole = budget.total()
     # A link can't move on from a named or an excluded value.
     if first == FIRST_NANOS and not bounds.equal:
-        # Where tables are divided by month.
+        # Where tables are partitioned by month.
         read = partial(by_month, read, query=query)
     if not whole or bounds.equal or bounds.unequal or bounds.empty:
         return list(read(bounds)), None

@@ -56,7 +56,7 @@ class Column:
 class EncodedRows:
     """So many rows of a table as binary COPY sends them, in one piece.
 
-    `days` are those of the rows (since the epoch), where the table is divided by time on request.
+    `days` are those of the rows (since the epoch), where the table is partitioned by time on request.
     """
 
     count: int

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import models
 
-from mirror.core.db.schema.tables import GrowingTable
+from mirror.core.db.schema.tables import PartitionableTable
 from mirror.core.db.writing.copy import EncodedRows, table_columns
 from mirror.core.db.writing.merge import Change, MergeRule, RunningSums
 from mirror.core.db.writing.rejected_rows import Encoder
@@ -105,7 +105,7 @@ def _recorded(changes: Any) -> list[Recorded]:
 def _encoded(model: type[models.Model], rows: Iterable[Any]) -> EncodedRows:
     values: list[Any] = list(row_values(table_columns(model), rows))
     encoded = _encoder(model).encode(values)
-    if issubclass(model, GrowingTable):
+    if issubclass(model, PartitionableTable):
         return replace(encoded, days=_days(list(map(itemgetter(time_position(model)), values))))
     return encoded
 

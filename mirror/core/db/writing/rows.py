@@ -20,7 +20,7 @@ from django.db.backends.utils import CursorWrapper
 
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.catalogue import TIME
-from mirror.core.db.schema.tables import GrowingTable
+from mirror.core.db.schema.tables import PartitionableTable
 from mirror.core.db.writing.copy import AddedRow, Column, EncodedRows, Row, column_names, table_columns
 from mirror.core.db.writing.merge import Change, Merge, MergeRule, Pending, RunningSum
 from mirror.core.db.writing.rejected_rows import REFUSED, copy_fitting
@@ -205,12 +205,12 @@ class Rows:
                     yield dict(zip(column_names(model), row, strict=True))
 
     def days(self) -> set[int]:
-        """Return the days (since the epoch) of the rows for tables that are divided by time on request."""
+        """Return the days (since the epoch) of the rows of partitionable tables."""
         return {
             day
             for segment in self._segments
             for model, rows in segment.inserted.items()
-            if issubclass(model, GrowingTable)
+            if issubclass(model, PartitionableTable)
             for row in rows
             for day in (row.days if isinstance(row, EncodedRows) else (_time(model, row) // NANOS_PER_DAY,))
         }
@@ -235,7 +235,7 @@ class Rows:
     def write(self, cursor: CursorWrapper) -> None:
         """Write everything, within the caller's transaction.
 
-        Barriers do not divide the rows of most tables: the work there reads none of a later time.
+        Barriers do not split the rows of most tables: the work there reads none of a later time.
         """
         unordered = {
             model: None for segment in self._segments for model in segment.inserted if not _is_ordered(model)

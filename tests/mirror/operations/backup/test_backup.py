@@ -120,7 +120,7 @@ def made(
     """The backups, which are made once."""
     if not _made:
         folder = tmp_path_factory.mktemp("backups")
-        with django_db_blocker.unblock(), own_database(divided=True), settings(network="simulated"):
+        with django_db_blocker.unblock(), own_database(partitioned=True), settings(network="simulated"):
             _made.append(make(folder / "backup", folder / "later"))
     return _made[0]
 
@@ -130,7 +130,7 @@ def make(folder: Path, later: Path) -> DemoProgress:
     get_user_model().objects.all().delete()
     get_user_model().objects.create_superuser("ada", password=None)
     load(*blocks()[:BLOCKS])
-    before, divided = contents(), partitions()
+    before, partitioned = contents(), partitions()
     said: list[str] = []
 
     def say(sentence: str) -> None:
@@ -150,13 +150,13 @@ def make(folder: Path, later: Path) -> DemoProgress:
         journal.write('{"name": "half')
     load(blocks()[BLOCKS + 1])
     backup(later)
-    return DemoProgress(folder, before, divided, later, contents())
+    return DemoProgress(folder, before, partitioned, later, contents())
 
 
 @pytest.fixture
 def empty(django_db_blocker: pytest_django.DjangoDbBlocker, made: DemoProgress) -> Iterator[None]:
     """A database of its own with tables, but without rows."""
-    with django_db_blocker.unblock(), settings(network="simulated"), own_database(divided=False):
+    with django_db_blocker.unblock(), settings(network="simulated"), own_database(partitioned=False):
         yield
 
 
@@ -363,7 +363,7 @@ def test_nobody_loads_into_a_part_of_a_backup(untouched: None) -> None:
             own.execute(f"drop schema {tables.RESTORING}")
 
 
-def test_backup_of_whole_tables_is_refused_where_they_are_divided(
+def test_backup_of_whole_tables_is_refused_where_they_are_partitioned(
     untouched: None, made: DemoProgress
 ) -> None:
     description = Manifest.read(made.folder)
@@ -373,7 +373,7 @@ def test_backup_of_whole_tables_is_refused_where_they_are_divided(
         query("create table topic_message (like elsewhere) partition by range (consensus_timestamp)")
         # Its lock is held here.
         own.execute("set lock_timeout = '1s'")
-        with pytest.raises(OperatorError, match=r"divided by month \(topic_message and others\)"):
+        with pytest.raises(OperatorError, match=r"partitioned by month \(topic_message and others\)"):
             preparation.check_empty(own, replace(description, tables=whole))
         transaction.set_rollback(True)
 

@@ -30,8 +30,8 @@ BUSY = "Another backup, restore or pruning of this database is at work: wait for
 
 @pytest.fixture
 def four_months(_test_database: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
-    """A message and a transfer in each month from May to August 2024, in tables divided by month."""
-    with django_db_blocker.unblock(), own_database(divided=True):
+    """A message and a transfer in each month from May to August 2024, in tables partitioned by month."""
+    with django_db_blocker.unblock(), own_database(partitioned=True):
         stream, topic = Stream(), {"topicNum": 7000}
         for number, day in enumerate(DAYS, 1):
             stream.consensus_timestamp = parse_iso(day)
@@ -67,7 +67,7 @@ def test_only_whole_expired_months_are_dropped(four_months: None, capsys: pytest
     july, june = (parse_iso(f"2024-0{month}-01") for month in (7, 6))
     dropped = dict(DroppedRows.objects.values_list("table_name", "before"))
     assert (dropped["transaction"], dropped["crypto_transfer"]) == (july, june)
-    months.forget()
+    months.clear()
     (first,) = Api().get("/api/v1/topics/7000/messages?order=asc&limit=1").json()["messages"]
     assert first["sequence_number"] == 2
     assert RecordFile.objects.count() == len(DAYS)
@@ -120,11 +120,11 @@ def test_node_prunes_by_its_settings_after_a_backup(four_months: None) -> None:
 
 
 @pytest.mark.django_db
-def test_tables_that_are_not_divided_are_refused_with_the_cure() -> None:
-    with pytest.raises(OperatorError, match="`manage.py upgrade` divide them"):
+def test_tables_that_are_not_partitioned_are_refused_with_the_cure() -> None:
+    with pytest.raises(OperatorError, match="`manage.py upgrade` partition them"):
         call_command("prune")
     with settings(importer__retention__enabled=True):
-        assert plan.sentence().startswith("nothing is dropped, as no table is divided by month")
+        assert plan.sentence().startswith("nothing is dropped, as no table is partitioned by month")
 
 
 @pytest.mark.django_db

@@ -328,6 +328,6 @@ def test_random_work_of_two_processes_is_all_done_once_and_with_its_own_answers(
 
 def _close(turns: RequestScheduler) -> None:
     """Close the connections of idle turns."""
-    for spare in [*turns._spare, *(lease.connection for lease in turns._free)]:
+    for spare in [*turns._spare_connections, *(lease.connection for lease in turns._free)]:
         if spare is not None:
             spare.close()

@@ -1,4 +1,4 @@
-"""The division of a table by month, while it is read and written.
+"""The partitioning of a table by month, while it is read and written.
 
 The table as it is becomes the first partition of a new table of its name: of the month at hand if it is
 empty, else of all months from its first row to the next month. No row is moved. The steps are
@@ -17,12 +17,18 @@ from collections.abc import Callable
 from django.db import connection
 
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.partitions.catalogue import TIME, bound_sql, divided_tables, month_bounds, partition_name
+from mirror.core.db.partitions.catalogue import (
+    TIME,
+    bound_sql,
+    month_bounds,
+    partition_name,
+    partitioned_tables,
+)
 from mirror.core.db.partitions.making import (
     ANNOUNCEMENT,
     announce,
     announcements,
-    make_months,
+    create_months,
     unused_name,
     withdraw,
 )
@@ -41,35 +47,35 @@ def _lacks_time(index: Index) -> bool:
     return index.unique and TIME not in index.columns
 
 
-def _with_time(index: Index) -> str:
+def _time_index_name(index: Index) -> str:
     """Return the name of the index that takes its place."""
     return f"{index.name}_time"
 
 
-def divide(table: str, *, undisturbed: Callable[[Callable[[], None]], bool] | None = None) -> bool:
-    """Divide a table, unless it is divided; outside of transactions.
+def partition_table(table: str, *, interruptible: Callable[[Callable[[], None]], bool] | None = None) -> bool:
+    """Partition a table, unless it is partitioned; outside of transactions.
 
-    The steps that take long are handed to `undisturbed`, which may interrupt them and then returns False; so
-    does this. Errors: OperatorError.
+    `interruptible` runs the long steps; where it interrupts one, both return False.
+    Errors: OperatorError.
     """
-    undisturbed = undisturbed or _done
-    if divided_tables([table]):
+    interruptible = interruptible or _run_to_end
+    if partitioned_tables([table]):
         return True
     # They would go on reading what is then only its first partition.
     if views := table_copies.dependent_views([quoted(table)]):
         raise OperatorError(
-            f"The table {table} can't be divided by month while views read it ({', '.join(views)}): they "
+            f"The table {table} can't be partitioned by month while views read it ({', '.join(views)}): they "
             "would miss the rows of new months. Drop them, and make them again afterwards."
         )
     if table not in announcements():
         change_table(connection, table, lambda: _announce(table))
-    if not undisturbed(lambda: _complete_indexes(table)) or not undisturbed(lambda: _validate(table)):
+    if not interruptible(lambda: _complete_indexes(table)) or not interruptible(lambda: _validate(table)):
         return False
-    change_table(connection, table, lambda: _divide(table))
+    change_table(connection, table, lambda: _replace_table(table))
     return True
 
 
-def _done(work: Callable[[], None]) -> bool:
+def _run_to_end(work: Callable[[], None]) -> bool:
     work()
     return True
 
@@ -109,11 +115,11 @@ def _complete_indexes(table: str) -> None:
     """Build an index with the time for each unique one without it."""
     indexes = table_copies.indexes(quoted(table))
     for index in filter(_lacks_time, indexes):
-        with_time = quoted(_with_time(index))
-        present = next((each for each in indexes if each.name == _with_time(index)), None)
-        if present and present.valid:
+        with_time = quoted(_time_index_name(index))
+        existing = next((each for each in indexes if each.name == _time_index_name(index)), None)
+        if existing and existing.valid:
             continue
-        if present:
+        if existing:
             # The remains of an attempt that was interrupted.
             execute(f"drop index concurrently {with_time}")
         columns = ", ".join(map(quoted, [*index.columns, TIME]))
@@ -123,14 +129,14 @@ def _complete_indexes(table: str) -> None:
 # 4. THE NEW TABLE
 
 
-def _divide(table: str) -> None:
+def _replace_table(table: str) -> None:
     execute(f"lock table {quoted(table)} in access exclusive mode")
     lower, upper = announcements()[table]
     first = unused_name(partition_name(table, lower, upper))
     indexes = table_copies.indexes(quoted(table))
-    replaced = {_with_time(index): index.name for index in indexes if _lacks_time(index)}
+    replaced = {_time_index_name(index): index.name for index in indexes if _lacks_time(index)}
     execute(f"alter table {quoted(table)} rename to {quoted(first)}")
-    _free_names(first, indexes)
+    _rename_indexes(first, indexes)
     execute(
         f"create table {quoted(table)} (like {quoted(first)} including all excluding indexes "
         f"excluding constraints) partition by range ({TIME})"
@@ -145,10 +151,10 @@ def _divide(table: str) -> None:
     )
     withdraw(first)
     if upper < MAX:
-        make_months([table], [month_bounds(upper)])
+        create_months([table], [month_bounds(upper)])
 
 
-def _free_names(first: str, indexes: list[Index]) -> None:
+def _rename_indexes(first: str, indexes: list[Index]) -> None:
     """Rename the indexes of the first partition: the new table gets their names. Drop what it can't have."""
     for number, index in enumerate(indexes, 1):
         if _lacks_time(index) and index.constraint:
