@@ -2,7 +2,7 @@
 
 import multiprocessing
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -16,6 +16,7 @@ from ledger.stream.source.local import FileOnDisk
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.logs import Echo
 from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
 from mirror.demo.keys.nodes import nodes
@@ -27,8 +28,6 @@ ADDRESS_BOOK_FILE = "addressbook.bin"
 
 _TPS = 25
 _SECONDS_PER_BLOCK = 36
-
-Say = Callable[[str], None]
 
 
 def folder() -> Path:
@@ -91,7 +90,7 @@ def made_ahead() -> Iterator[Maker | None]:
             maker.end()
 
 
-def load(say: Say, maker: Maker | None = None) -> None:
+def load(echo: Echo, maker: Maker | None = None) -> None:
     """Load the history, which `maker` makes or which is made here; continue an interrupted load.
 
     Does nothing if the database holds another stream. Errors: OperatorError.
@@ -102,13 +101,13 @@ def load(say: Say, maker: Maker | None = None) -> None:
     began = time.monotonic()
     with nullcontext(maker) if maker else made_ahead() as making:
         if making:
-            say(f"Making a demo network with hours of history in {folder()} and loading it.")
+            echo(f"Making a demo network with hours of history in {folder()} and loading it.")
         files: Iterable[StreamFile] = making.files() if making else publisher.all_published()
-        with FileDisplay("Loading", config.value("demo.blocks"), say) as display:
+        with FileDisplay("Loading", config.value("demo.blocks"), echo) as display:
             done = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
     # Threshold signatures don't name their signers.
     signers = f"{len(done.signed_by)} nodes" if done.signed_by else "a quorum"
-    say(
+    echo(
         f"Loaded {done.transactions:,} transactions in {done.files:,} blocks, signed by {signers}, "
         f"in {time.monotonic() - began:.1f} s."
     )

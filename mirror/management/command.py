@@ -101,7 +101,7 @@ class NodeCommand(BaseCommand):
         except (StreamFileError, IngestError) as error:
             raise CommandError(str(error)) from error
 
-    def say(self, sentence: str) -> None:
+    def echo(self, sentence: str) -> None:
         self.stdout.write(sentence)
 
     def check_arguments(self, arguments: Sequence[str]) -> None:

@@ -20,9 +20,10 @@ from ledger.stream.block import block_file
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.db.availability import outage
+from mirror.core.logs import Echo
 from mirror.demo.actions.network import genesis
 from mirror.demo.keys.nodes import block_signer
-from mirror.demo.live.producing import BLOCKS_REMEMBERED, BLOCKS_RETAINED, SOURCE, TPS, Say, next_blocks
+from mirror.demo.live.producing import BLOCKS_REMEMBERED, BLOCKS_RETAINED, SOURCE, TPS, next_blocks
 from mirror.demo.network import Network
 from mirror.demo.publish.block_node import BlockNodeServer
 from mirror.demo.publish.history import BLOCK_SECONDS, BLOCKS_VERSION, next_block
@@ -33,7 +34,7 @@ from mirror.demo.streams.blocks.block import BlockComposer
 from mirror.demo.streams.blocks.frame import WrappingComposer
 
 
-def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:
+def live(echo: Echo, publisher: Publisher, stopping: threading.Event) -> None:
     """Produce and follow a block every two seconds, until stopped.
 
     Errors: OperatorError, StreamFileError, IngestError.
@@ -42,9 +43,9 @@ def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:
     with BlockNodeServer(config.value("demo.blockNodePort"), folder=publisher.blocks) as server:
         if not publisher.writes_blocks:
             switch_to_blocks(publisher, network)
-            say("The demo network goes over from record files to blocks.")
+            echo("The demo network goes over from record files to blocks.")
         address = f"127.0.0.1:{server.port}"
-        say(
+        echo(
             f"The demo network is live: a block every {BLOCK_SECONDS} seconds, which the block node at "
             f"{address} serves."
         )

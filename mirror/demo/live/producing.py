@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mirror.demo.network import Network
     from mirror.demo.world.world import World
 
-Say = Callable[[str], None]
 
 SOURCE = "the live demo network"
 TPS = 5

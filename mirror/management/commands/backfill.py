@@ -52,9 +52,9 @@ class Command(NodeCommand):
         if options["discard"]:
             if options["start"]:
                 raise WrongUse("--discard goes alone.")
-            with database.ready(self.say, make=False):
+            with database.ready(self.echo, make=False):
                 backfill.discard()
-            self.say("What the backfill had loaded is dropped. The node has what it had before.")
+            self.echo("What the backfill had loaded is dropped. The node has what it had before.")
             return
         if not options["end"]:
             raise WrongUse("Name from when to when, such as `manage.py backfill genesis head /data/streams`.")
@@ -75,22 +75,22 @@ class Command(NodeCommand):
             if jobs > 1 and isinstance(source, Folder):
                 # Before anything starts a thread, and with the tables that they have to look into.
                 readers = stack.enter_context(backfill.readers(jobs))
-            server = stack.enter_context(database.ready(self.say, make=False))
+            server = stack.enter_context(database.ready(self.echo, make=False))
             counts.begin("backfill")
-            make_tables(self.say)
+            make_tables(self.echo)
             backfill.check()
             if plans.stored() is None and plans.is_loaded(plan):
-                self.say("All of it is loaded already, in order: there is nothing to backfill.")
+                self.echo("All of it is loaded already, in order: there is nothing to backfill.")
                 return
             backfill.prepare(plan, source)
-            self.say(state.sentence(plan, source))
+            self.echo(state.sentence(plan, source))
             if jobs > 1 and readers is None:
-                self.say("One process reads the files of a bucket: --jobs is without effect.")
+                self.echo("One process reads the files of a bucket: --jobs is without effect.")
             work = backfill.Run(
                 plan,
                 source,
-                self.say,
-                lambda total: FileDisplay("Backfilling", total, self.say),
+                self.echo,
+                lambda total: FileDisplay("Backfilling", total, self.echo),
                 signals.stop_event(),
                 readers,
             )
@@ -98,9 +98,9 @@ class Command(NodeCommand):
         loaded = f"{work.done.files:,} files with {work.done.transactions:,} transactions"
         seconds = time.monotonic() - began
         if is_done:
-            self.say(f"Backfilled in {seconds:.1f} s: {loaded}. The history is in place.")
+            self.echo(f"Backfilled in {seconds:.1f} s: {loaded}. The history is in place.")
         else:
-            self.say(
+            self.echo(
                 f"Stopped after {seconds:.1f} s and {loaded}. The node has what it had before; the same "
                 "command goes on, and `manage.py backfill --discard` gives the disk back."
             )

@@ -44,13 +44,13 @@ class Command(NodeCommand):
         folder: Path = options["folder"]
         stopping = signals.stop_event()
         if options["check"]:
-            done = restore.check(folder, self.say, stopping, jobs=options["jobs"])
-            self.say(f"The backup is intact: {described(done)}.")
+            done = restore.check(folder, self.echo, stopping, jobs=options["jobs"])
+            self.echo(f"The backup is intact: {described(done)}.")
             return
         check_single("backup", "back up each machine by PostgreSQL's own means, such as pg_basebackup")
         check_current()
-        done = dump.backup(folder, self.say, stopping, jobs=options["jobs"])
-        self.say(f"Done: {described(done)}.")
+        done = dump.backup(folder, self.echo, stopping, jobs=options["jobs"])
+        self.echo(f"Done: {described(done)}.")
 
 
 def described(done: Manifest) -> str:

@@ -92,7 +92,7 @@ class Command(NodeCommand):
             # Imported here, as gRPC takes memory and time that the stream needs not.
             from mirror.demo.publish.block_node import serve
 
-            serve(self.say, options["serve_blocks"], options["port"], signals.stop_event())
+            serve(self.echo, options["serve_blocks"], options["port"], signals.stop_event())
             return
         folder: Path | None = options["out"]
         if folder is None:
@@ -115,7 +115,7 @@ class Command(NodeCommand):
         began, made = time.monotonic(), DemoProgress()
         balances = BalanceWriter(folder, nodes(), minutes) if minutes else None
         write = _writer(folder, history.blocks_from)
-        with FileDisplay("Making", history.blocks, self.say) as display:
+        with FileDisplay("Making", history.blocks, self.echo) as display:
             for network, block in history.play(nodes()):
                 write(block)
                 if balances:
@@ -124,16 +124,16 @@ class Command(NodeCommand):
                 display.show(made)
         (folder / run.ADDRESS_BOOK_FILE).write_bytes(run.first_book())
         for kind, count in network.counts.most_common():
-            self.say(f"{count:10,} {transaction_types.name(_FIELDS[kind].number)}")
+            self.echo(f"{count:10,} {transaction_types.name(_FIELDS[kind].number)}")
         with_balances = f" and {balances.files:,} balance files" if balances else ""
-        self.say(
+        self.echo(
             f"Made {made.transactions:,} transactions in {made.files:,} blocks{with_balances} below "
             f"{folder}, in {time.monotonic() - began:.1f} s. To load them into an empty node of their own:\n"
             f"{_SETTINGS} {_INGEST} {shlex.quote(str(folder))}"
         )
         if history.blocks_from is not None:
             follows = "CUTOVER_ENABLED" if history.blocks_from else "ENABLED"
-            self.say(
+            self.echo(
                 "Or to follow them as those of a network:\n"
                 f"{_SETTINGS} SVC_MIRROR_IMPORTER_BLOCK_{follows}=true {_INGEST} --follow "
                 f"{shlex.quote(str(folder))}"

@@ -1,7 +1,6 @@
 """`manage.py drop`: drop old months of the tables that are partitioned by month."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -10,6 +9,7 @@ from mirror.core.db import statements
 from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.catalogue import TIME, partitioned_tables
 from mirror.core.db.partitions.dropping import ExpiredPartition
+from mirror.core.logs import Echo
 from mirror.core.values.human_readable import byte_size
 from mirror.core.values.timestamp import month_start, parse_iso
 from mirror.management.command import NodeCommand, WrongUse, argument
@@ -36,22 +36,22 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         first = _month(options["before"])
-        with database.ready(self.say):
+        with database.ready(self.echo):
             check_current()
             _check(first)
             old = dropping.expired(first)
-            drop(old, self.say, estimate=options["estimate"])
+            drop(old, self.echo, estimate=options["estimate"])
 
 
-def drop(old: list[ExpiredPartition], say: Callable[[str], None], *, estimate: bool) -> None:
+def drop(old: list[ExpiredPartition], echo: Echo, *, estimate: bool) -> None:
     if estimate:
         for partition in old:
-            say(f"  {partition.partition.name:<44} {byte_size(partition.bytes):>12}")
-        say(f"{len(old)} partitions of {_size(old)} would be dropped.")
-    elif dropped := pruning.drop(old, lambda partition: say(f"Dropped {partition.partition.name}.")):
-        say(f"Dropped {len(dropped)} partitions of {_size(dropped)}.")
+            echo(f"  {partition.partition.name:<44} {byte_size(partition.bytes):>12}")
+        echo(f"{len(old)} partitions of {_size(old)} would be dropped.")
+    elif dropped := pruning.drop(old, lambda partition: echo(f"Dropped {partition.partition.name}.")):
+        echo(f"Dropped {len(dropped)} partitions of {_size(dropped)}.")
     else:
-        say("No partition is that old: nothing to drop.")
+        echo("No partition is that old: nothing to drop.")
 
 
 def _size(partitions: list[ExpiredPartition]) -> str:

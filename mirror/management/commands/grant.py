@@ -46,7 +46,7 @@ class Command(NodeCommand):
             cure = (
                 f"It was there already, and has the password that it had: {variable}={_url(role, 'PASSWORD')}"
             )
-        self.say(f"{role} may read every table. {cure}")
+        self.echo(f"{role} may read every table. {cure}")
 
 
 def _url(role: str, password: str) -> str:

@@ -76,7 +76,7 @@ class Command(NodeCommand):
         chosen = list(map(filters.parse_option, options["filter"]))
         with config.overridden({"importer.parser.include": filters.setting(chosen)} if chosen else {}):
             if chosen:
-                self.say(filters.sentence(chosen))
+                self.echo(filters.sentence(chosen))
             self._ingest(options)
 
     def _ingest(self, options: dict[str, Any]) -> None:
@@ -104,16 +104,16 @@ class Command(NodeCommand):
             ExitStack() as stack,
             # Before anything starts a thread: the readers are copies of this process.
             readers_for(sum(file.stored_bytes for file in files)) as readers,
-            database.ready(self.say) as server,
-            FileDisplay("Loading", len(files), self.say) as display,
+            database.ready(self.echo) as server,
+            FileDisplay("Loading", len(files), self.echo) as display,
         ):
             counts.begin("loader")
-            make_tables(self.say)
-            remaining.say_pending(self.say)
+            make_tables(self.echo)
+            remaining.report_pending(self.echo)
             book = None if options["without_signatures"] else bundled.demo_address_book(files)
             trust = None if options["without_signatures"] else Trust(book)
             chosen, balances = start_point.from_files(
-                map(Path, options["paths"]), files, book, signed=trust is not None, say=self.say
+                map(Path, options["paths"]), files, book, signed=trust is not None, echo=self.echo
             )
             if balances and not config.value("importer.startDate"):
                 # The address book of that time is the first one.
@@ -122,11 +122,11 @@ class Command(NodeCommand):
             source = " and ".join(options["paths"])
             load = FileLoad(chosen, source, trust, options["allow_gap"], balances, readers)
             done = import_files(load, display.show, signals.stop_event(), server)
-        self.say(_summary(done, len(chosen), time.monotonic() - began))
+        self.echo(_summary(done, len(chosen), time.monotonic() - began))
 
     def _estimate(self, expected: Estimate, *, paid: bool = False) -> None:
         for line in estimates.lines(expected, paid=paid):
-            self.say(line)
+            self.echo(line)
 
     def _follow(self, options: dict[str, Any]) -> None:
         if len(options["paths"]) > 1 or options["allow_gap"] or options["without_signatures"]:
@@ -137,15 +137,17 @@ class Command(NodeCommand):
             self._estimate(expected, paid=is_paid(location))
             return
         began = time.monotonic()
-        with database.ready(self.say) as server:
+        with database.ready(self.echo) as server:
             counts.begin("loader")
-            make_tables(self.say)
-            remaining.say_pending(self.say)
-            with pruning.in_thread(self.say):
+            make_tables(self.echo)
+            remaining.report_pending(self.echo)
+            with pruning.in_thread(self.echo):
                 span = {"start": options["start"], "until": options["until"]}
-                done = following.follow(self.say, signals.stop_event(), location, **span, server=server)
+                done = following.follow(self.echo, signals.stop_event(), location, **span, server=server)
         total = done.files + done.skipped
-        self.say(_summary(done, total, time.monotonic() - began) if total else "Stopped: nothing was loaded.")
+        self.echo(
+            _summary(done, total, time.monotonic() - began) if total else "Stopped: nothing was loaded."
+        )
 
 
 def _summary(done: pipeline.Progress, total: int, seconds: float) -> str:

@@ -76,13 +76,13 @@ class Command(NodeCommand):
         path = options["out"] or Path(f"proof-{at}.json")
         _write(path, written)
         for line in verdict.lines():
-            self.say(line)
-        self.say(f"The proof is in {path} ({len(written):,} bytes).")
+            self.echo(line)
+        self.echo(f"The proof is in {path} ({len(written):,} bytes).")
         if options["publication"]:
             if ledger is None:
                 raise CommandError("The network has published no ledger yet, so there is none to write.")
             _write(options["publication"], identity.publication(ledger))
-            self.say(f"What the network has published of its ledger is in {options['publication']}.")
+            self.echo(f"What the network has published of its ledger is in {options['publication']}.")
         if verdict.exit_code:
             raise SystemExit(verdict.exit_code)
 

@@ -37,8 +37,8 @@ class Command(NodeCommand):
         check_current()
         planned = plan.plan(self._periods(options))
         if planned.whole:
-            self.say(f"Not partitioned by month, and therefore left: {', '.join(planned.whole)}.")
-        drop(planned.old, self.say, estimate=options["estimate"])
+            self.echo(f"Not partitioned by month, and therefore left: {', '.join(planned.whole)}.")
+        drop(planned.old, self.echo, estimate=options["estimate"])
 
     def _periods(self, options: dict[str, Any]) -> dict[str, float]:
         """Return the retention periods (s) of the tables of the options, or of the settings."""

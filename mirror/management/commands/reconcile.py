@@ -61,7 +61,7 @@ class Command(NodeCommand):
             raise CommandError(
                 f"There is no balance file of the last day that is loaded in {download.bucket.location}."
             )
-        self.say(found.sentence)
+        self.echo(found.sentence)
         if found.outcome is not Outcome.EQUAL:
             raise CommandError("The balances differ from this node: see the table balance_difference.")
 
@@ -85,9 +85,9 @@ class Command(NodeCommand):
                 file, _ = balance_file.read(trust.quorum_at(balance_file.instant) if trust else None)
                 result = reconcile(file)
             except NotComparable as problem:
-                self.say(f"Not compared: {problem}")
+                self.echo(f"Not compared: {problem}")
                 continue
-            self.say(result.sentence)
+            self.echo(result.sentence)
             compared += 1
             different += result.outcome is not Outcome.EQUAL
         if different:
@@ -95,4 +95,4 @@ class Command(NodeCommand):
                 f"{different:,} of {compared:,} balance files differ from this node: see the table "
                 "balance_difference."
             )
-        self.say(f"{compared:,} of {len(files):,} balance files were compared, and none differs.")
+        self.echo(f"{compared:,} of {len(files):,} balance files were compared, and none differs.")

@@ -59,31 +59,31 @@ class Command(NodeCommand):
             raise WrongUse("There is no contract transaction in that range.")
         if options["save"] is not None:
             options["save"].mkdir(parents=True, exist_ok=True)
-        progress = _Progress(self.say, total, options["save"])
+        progress = _Progress(self.echo, total, options["save"])
         totals = run.replay(range, options["engine"], options["processes"], progress.show)
         for line in _table(totals):
-            self.say(line)
+            self.echo(line)
         self._sum_up(totals, progress.pace.seconds)
 
     def _sum_up(self, totals: Totals, seconds: float) -> None:
         replayed, matching = totals.replayed.total(), totals.matching.total()
         if not replayed:
             total = totals.left_out.total()
-            self.say(f"None of {total:,} contract transactions could be replayed; the lines above say why.")
+            self.echo(f"None of {total:,} contract transactions could be replayed; the lines above say why.")
             return
         transactions = f"{replayed:,} replayed contract transactions"
         if left_out := totals.left_out.total():
             transactions += f" ({left_out:,} more could not be replayed)"
         if matching < replayed:
             raise CommandError(f"{replayed - matching:,} of {transactions} differ from what was recorded.")
-        self.say(f"All of {transactions} match what was recorded. It took {seconds:.1f} s.")
+        self.echo(f"All of {transactions} match what was recorded. It took {seconds:.1f} s.")
 
 
 class _Progress:
     """Progress as lines, among them one for every mismatch, which is also saved if there is a folder."""
 
-    def __init__(self, say: Any, total: int, folder: Path | None) -> None:
-        self._say, self._total, self._folder = say, total, folder
+    def __init__(self, echo: Any, total: int, folder: Path | None) -> None:
+        self._echo, self._total, self._folder = echo, total, folder
         self._done = self._different = 0
         self.pace = Pace()
 
@@ -91,11 +91,11 @@ class _Progress:
         self._done += 1
         if replayed.differences:
             self._different += 1
-            self._say(_mismatch(replayed))
+            self._echo(_mismatch(replayed))
             self._save(replayed)
         if self.pace.is_due():
             seconds = self.pace.seconds
-            self._say(
+            self._echo(
                 f"{self._done:,} of {self._total:,} contract transactions, {self._different:,} differ, "
                 f"{self._done / seconds:,.0f} per second{time_left(self._done, self._total, seconds)}"
             )

@@ -36,13 +36,13 @@ class Command(NodeCommand):
 
         check_single("restore", "restore into a single one, and `manage.py distribute` it")
         if options["undo"]:
-            restore.undo(self.say, signals.stop_event())
-            self.say("Undone: the database is empty again.")
+            restore.undo(self.echo, signals.stop_event())
+            self.echo("Undone: the database is empty again.")
             return
-        done = restore.restore(options["folder"], self.say, signals.stop_event(), jobs=options["jobs"])
+        done = restore.restore(options["folder"], self.echo, signals.stop_event(), jobs=options["jobs"])
         for name, text in _differing(done, dump.settings_in_force()):
-            self.say(f"The node of the backup had another value of {name}: {text or 'the default'}.")
-        self.say(f"Done: {described(done)}. `manage.py up` goes on with the stream.")
+            self.echo(f"The node of the backup had another value of {name}: {text or 'the default'}.")
+        self.echo(f"Done: {described(done)}. `manage.py up` goes on with the stream.")
 
 
 def _differing(done: Manifest, here: dict[str, str]) -> list[tuple[str, str]]:

@@ -51,17 +51,19 @@ class Command(NodeCommand):
         from mirror.operations.snapshot import dump
 
         folder, action, jobs = options["folder"], options["action"], options["jobs"]
-        stopping, say = signals.stop_event(), self.say
+        stopping, echo = signals.stop_event(), self.echo
         if options["entities"] and action != "save":
             raise WrongUse("--entities goes with `snapshot save`.")
         if action == "check":
-            done = restore.check(folder, say, stopping, jobs=jobs, kind=SNAPSHOT)
-            say(f"The snapshot is intact: {described(done)}.")
+            done = restore.check(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
+            echo(f"The snapshot is intact: {described(done)}.")
             return
         if action == "save":
             check_current()
-            done = dump.save(folder, say, stopping, jobs=jobs, entities=options["entities"])
-            say(f"Done: {described(done)}.")
+            done = dump.save(folder, echo, stopping, jobs=jobs, entities=options["entities"])
+            echo(f"Done: {described(done)}.")
             return
-        done = restore.restore(folder, say, stopping, jobs=jobs, kind=SNAPSHOT)
-        say(f"Done: {described(done)}. `manage.py ingest --follow` and `manage.py up` go on with the stream.")
+        done = restore.restore(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
+        echo(
+            f"Done: {described(done)}. `manage.py ingest --follow` and `manage.py up` go on with the stream."
+        )

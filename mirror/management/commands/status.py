@@ -70,10 +70,10 @@ class Command(NodeCommand):
         sentence = now.sentence
         if self.stdout.isatty():
             sentence = textwrap.fill(sentence, shutil.get_terminal_size().columns, break_long_words=False)
-        self.say(f"{self._colour(now)(sentence)}\n\n")
+        self.echo(f"{self._colour(now)(sentence)}\n\n")
         width = max(len(heading) for heading, _ in pairs)
         for heading, text in pairs:
-            self.say(f"  {heading:<{width}}  {text}")
+            self.echo(f"  {heading:<{width}}  {text}")
 
     def _colour(self, now: Status) -> Callable[[str], str]:
         """Return what colours the sentence; where no terminal shows it, that leaves it as it is."""
@@ -83,7 +83,7 @@ class Command(NodeCommand):
         return self.style.SUCCESS if well else self.style.WARNING
 
     def _write_json(self, facts: dict[str, Any]) -> None:
-        self.say(json.dumps(facts, indent=2, default=str, ensure_ascii=False))
+        self.echo(json.dumps(facts, indent=2, default=str, ensure_ascii=False))
 
 
 @contextmanager

@@ -33,7 +33,7 @@ class Command(NodeCommand):
         if options["block_node"] and not options["live"]:
             raise WrongUse("--block-node says how the demo network goes on: it needs --live.")
         node.up(
-            self.say,
+            self.echo,
             live=options["live"],
             block_node=options["block_node"],
             sdk=options["sdk_ports"],

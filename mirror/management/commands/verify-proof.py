@@ -60,13 +60,13 @@ class Command(NodeCommand):
             verdict = verify(_read(options["proof"]), trusted, expected)
         except NotProved as refused:
             if options["json"]:
-                self.say(json.dumps({"proved": False, "step": refused.step, "cause": refused.cause}))
+                self.echo(json.dumps({"proved": False, "step": refused.step, "cause": refused.cause}))
             raise CommandError(str(refused), returncode=1) from None
         if options["json"]:
-            self.say(json.dumps(verdict.json(), indent=2))
+            self.echo(json.dumps(verdict.json(), indent=2))
         else:
             for line in verdict.lines():
-                self.say(printable(line))
+                self.echo(printable(line))
         if verdict.exit_code:
             raise SystemExit(verdict.exit_code)
 

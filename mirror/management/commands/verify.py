@@ -63,9 +63,9 @@ class Command(NodeCommand):
             )
         check_current()
         trust = None if options["without_signatures"] else Trust(bundled.demo_address_book(files))
-        with FileDisplay("Verifying", len(chosen), self.say) as display:
+        with FileDisplay("Verifying", len(chosen), self.echo) as display:
             verification = Verification(
-                trust=trust, found=lambda finding: display.say(str(finding)), report=display.show
+                trust=trust, found=lambda finding: display.echo(str(finding)), report=display.show
             )
             signal.signal(signal.SIGTERM, lambda *_: verification.stop())
             signal.signal(signal.SIGINT, lambda *_: verification.stop())
@@ -74,7 +74,7 @@ class Command(NodeCommand):
 
     def _sum_up(self, checked: Checked, total: int) -> None:
         for span in checked.not_loaded:
-            self.say(f"Not loaded, so not compared: {span}.")
+            self.echo(f"Not loaded, so not compared: {span}.")
         sentence = f"{checked.files:,} files with {checked.transactions:,} transactions"
         if checked.files < total:
             sentence += f" (stopped as asked, {total - checked.files:,} are left)"
@@ -94,4 +94,4 @@ class Command(NodeCommand):
                 f"loaded file. Nothing else is wrong with {sentence}, {signed}."
             )
         stored = "the others stored as they are" if outside else "stored as they are"
-        self.say(f"Nothing wrong with {sentence}, {signed}: intact, in order, and {stored}.")
+        self.echo(f"Nothing wrong with {sentence}, {signed}: intact, in order, and {stored}.")

@@ -4,7 +4,7 @@ It has a thread, a connection and requests of its own, so loading does not wait 
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 
 import psycopg
@@ -28,7 +28,6 @@ from mirror.node.loading.background_thread import in_background
 
 log = logs.logger(__name__)
 
-Say = Callable[[str], None]
 
 _SETTING = "importer.balances.reconcile"
 _MAX_PAUSE = 300.0
@@ -40,8 +39,8 @@ _WITHOUT_LIMIT = "set statement_timeout = 0"
 class Comparing:
     """Compares each new balance file; the pauses between attempts grow while there is none."""
 
-    def __init__(self, download: BalanceDownload, say: Say, stopping: threading.Event) -> None:
-        self._download, self._say, self._stopping = download, say, stopping
+    def __init__(self, download: BalanceDownload, echo: logs.Echo, stopping: threading.Event) -> None:
+        self._download, self._echo, self._stopping = download, echo, stopping
         self._said = ""
         self._session: psycopg.Connection[tuple[object, ...]] | None = None
 
@@ -85,7 +84,7 @@ class Comparing:
                 differences=differences,
             )
             if compared.outcome is not Outcome.EQUAL:
-                self._say(f"Balances are not those of the network: {compared.sentence}")
+                self._echo(f"Balances are not those of the network: {compared.sentence}")
         return compared
 
     def cancel(self) -> None:
@@ -109,16 +108,16 @@ class Comparing:
         if what != self._said:
             self._said = what
             reason = reason.rstrip(".")
-            self._say(f"Balances were not compared with those of the network: {reason}. It is tried again.")
+            self._echo(f"Balances were not compared with those of the network: {reason}. It is tried again.")
 
 
 @contextmanager
-def in_thread(say: Say, location: str = "") -> Iterator[None]:
+def in_thread(echo: logs.Echo, location: str = "") -> Iterator[None]:
     """Compare in a thread for the length of the block, if the setting is on. Errors: OperatorError."""
     if config.value(_SETTING) == "off":
         yield
         return
     over, download = threading.Event(), open_balance_download(location)
-    comparing = Comparing(download, say, over)
+    comparing = Comparing(download, echo, over)
     with closing(download), in_background("reconciliation", comparing.run, over, hurry=comparing.cancel):
         yield

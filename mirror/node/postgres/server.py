@@ -14,17 +14,16 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from mirror.core.logs import Echo
 from mirror.core.processes import process_table, signals
 from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.installation import PORT, Place, place
-
-Say = Callable[[str], None]
 
 # Homes of the servers that this process uses. A lock excludes only other processes, and is lost as soon as
 # any handle of its file is closed.
@@ -44,15 +43,15 @@ def _silent(_: str) -> None:
 class Server:
     """The PostgreSQL server of one place.
 
-    `configuration` overrides cluster.CONFIGURATION (tests switch fsync off). `say` gets progress sentences.
+    `configuration` overrides cluster.CONFIGURATION (tests switch fsync off). `echo` gets progress sentences.
     """
 
     def __init__(
-        self, place: Place, *, configuration: Mapping[str, str] | None = None, say: Say = _silent
+        self, place: Place, *, configuration: Mapping[str, str] | None = None, echo: Echo = _silent
     ) -> None:
         self.place = place
         self._configuration = dict(configuration or {})
-        self._say = say
+        self._echo = echo
         self._child: subprocess.Popen[bytes] | None = None
         # Where the lines of this use begin in the log.
         self._log_start = 0
@@ -151,7 +150,7 @@ class Server:
         programs = cluster.binaries(self.place)
         cluster.check(self.place, programs)
         if not self.place.data.exists():
-            self._say(f"Making a new database in {self.place.home}.")
+            self._echo(f"Making a new database in {self.place.home}.")
             cluster.create(self.place, programs, sync=self._configuration.get("fsync") != "off")
         self._log_start = self._launch(programs)
         self._wait_until_ready(self._log_start)
@@ -218,7 +217,7 @@ class Server:
             if is_due:
                 unclean = "automatic recovery in progress" in self._log_from(log_start)
                 doing = "repairs itself after an unclean stop" if unclean else "is starting"
-                self._say(f"Waiting for PostgreSQL, which {doing} ({seconds:.0f} s so far).")
+                self._echo(f"Waiting for PostgreSQL, which {doing} ({seconds:.0f} s so far).")
 
     # STOP
 
@@ -238,7 +237,7 @@ class Server:
                     f"its log is {self.place.log}."
                 )
             if is_due:
-                self._say(f"Waiting for PostgreSQL to write everything out ({seconds:.0f} s so far).")
+                self._echo(f"Waiting for PostgreSQL to write everything out ({seconds:.0f} s so far).")
         self._reap()
 
     def _abandon(self) -> None:
@@ -267,7 +266,7 @@ class Server:
             lock = (self.place.home / "start.lock").open("a+b")
         with lock:
             if not _locked(lock):
-                self._say(
+                self._echo(
                     "Waiting for another command of the node, which is starting or stopping the database."
                 )
                 fcntl.lockf(lock, fcntl.LOCK_EX)
@@ -318,9 +317,9 @@ class Server:
 
 
 @contextmanager
-def in_use(data_folder: Path, say: Say = _silent) -> Iterator[Server]:
+def in_use(data_folder: Path, echo: Echo = _silent) -> Iterator[Server]:
     """Run the server of `data_folder` for the length of the block; see Server.in_use."""
-    with Server(place(data_folder), say=say).in_use() as server:
+    with Server(place(data_folder), echo=echo).in_use() as server:
         yield server
 
 

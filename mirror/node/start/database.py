@@ -7,7 +7,7 @@ command waits for it, and says so. An error that waiting does not cure ends the 
 import math
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
@@ -18,6 +18,7 @@ from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
+from mirror.core.logs import Echo
 from mirror.core.values.human_readable import duration
 from mirror.node.postgres import replication
 from mirror.node.postgres import server as embedded
@@ -32,23 +33,21 @@ _LASTING = re.compile(r"FATAL: .*(authentication failed|does not exist|pg_hba\.c
 
 
 @contextmanager
-def ready(
-    say: Callable[[str], None], *, make: bool = True, wait: bool = True
-) -> Iterator[embedded.Server | None]:
+def ready(echo: Echo, *, make: bool = True, wait: bool = True) -> Iterator[embedded.Server | None]:
     """Have the database ready for the length of the block; yield the node's own server (None: DATABASE_URL).
 
     `wait` for a database of DATABASE_URL that does not answer yet. Errors: OperatorError if it can't be used,
     or if there is none yet and `make` is false.
     """
     if config.value("db.url"):
-        _check(say, wait=wait and config.value("common.databaseStartup.enabled"))
+        _check(echo, wait=wait and config.value("common.databaseStartup.enabled"))
         yield None
         return
     if not make and not place(settings.DATA_DIR).data.exists():
         raise OperatorError(
             f"There is no node in {settings.DATA_DIR} yet: `manage.py up` and `manage.py ingest` make one."
         )
-    with embedded.in_use(settings.DATA_DIR, say) as server:
+    with embedded.in_use(settings.DATA_DIR, echo) as server:
         replication.make_role(server.place, DATABASE, settings.DATA_DIR)
         try:
             yield server
@@ -69,9 +68,9 @@ def check_writable() -> None:
         )
 
 
-def _check(say: Callable[[str], None], *, wait: bool) -> None:
+def _check(echo: Echo, *, wait: bool) -> None:
     """Raise OperatorError if the database of DATABASE_URL does not answer, is too old, or is not in UTF-8."""
-    number, encoding = _described(say, config.value("common.databaseStartup.timeout") if wait else 0.0)
+    number, encoding = _described(echo, config.value("common.databaseStartup.timeout") if wait else 0.0)
     version = int(number) // 10_000
     if version < OLDEST_VERSION:
         raise OperatorError(
@@ -84,7 +83,7 @@ def _check(say: Callable[[str], None], *, wait: bool) -> None:
         )
 
 
-def _described(say: Callable[[str], None], seconds: float) -> tuple[str, str]:
+def _described(echo: Echo, seconds: float) -> tuple[str, str]:
     """Return the server's version number and the database's encoding; try for this many seconds.
 
     Errors: OperatorError.
@@ -102,7 +101,7 @@ def _described(say: Callable[[str], None], seconds: float) -> tuple[str, str]:
                 raise OperatorError(f"The database of DATABASE_URL can't be used: {reason}") from error
         if reason != last_reason or now - said_at > _REMIND_SECONDS:
             left = duration(round(began + seconds - now))
-            say(f"Waiting for the database of DATABASE_URL, for up to {left}: {reason}")
+            echo(f"Waiting for the database of DATABASE_URL, for up to {left}: {reason}")
             last_reason, said_at = reason, now
         time.sleep(interval)
 

@@ -21,7 +21,6 @@ from mirror.node.postgres.server import Server
 
 log = logs.logger("mirror.node")
 
-Say = Callable[[str], None]
 
 _STOP_SECONDS = 30
 _LOG_READ_SECONDS = 1.0
@@ -33,9 +32,9 @@ _KILLED = re.compile(r"LOG: +(.+?) \(PID (\d+)\) was terminated by signal (\d+)"
 class _Watched:
     """A part that is watched: reports its deaths and knows when it is due to start again."""
 
-    def __init__(self, name: str, say: Say) -> None:
+    def __init__(self, name: str, echo: logs.Echo) -> None:
         self.name = name
-        self._say = say
+        self._echo = echo
         self._pauses = Backoff()
         self._began = self._due = time.monotonic()
 
@@ -50,14 +49,14 @@ class _Watched:
         exits.record(process, why)
         # The sentence is for people who look on, the line for what reads the log.
         log.error("process_died", process=process, reason=why, pause_s=round(pause))
-        self._say(f"{process[0].upper()}{process[1:]} {why}. It is started again {when}.")
+        self._echo(f"{process[0].upper()}{process[1:]} {why}. It is started again {when}.")
 
 
 class Part(_Watched):
     """A part that is a process. One that ends with exit code 0 is done, unless it `lasts`."""
 
-    def __init__(self, name: str, work: Callable[[], None], say: Say, *, lasts: bool = False) -> None:
-        super().__init__(name, say)
+    def __init__(self, name: str, work: Callable[[], None], echo: logs.Echo, *, lasts: bool = False) -> None:
+        super().__init__(name, echo)
         self._fine = (None,) if lasts else (None, 0)
         self._work = work
         self._process: Process | None = None
@@ -115,8 +114,8 @@ def _run(name: str, work: Callable[[], None]) -> None:
 class Database(_Watched):
     """The node's own PostgreSQL. Deaths of its processes are said too, since they end all sessions."""
 
-    def __init__(self, server: Server, say: Say) -> None:
-        super().__init__("PostgreSQL", say)
+    def __init__(self, server: Server, echo: logs.Echo) -> None:
+        super().__init__("PostgreSQL", echo)
         self._server = server
         self._pid = server.pid()
         self._away = False
@@ -143,9 +142,9 @@ class Database(_Watched):
         except ServerError as error:
             self._began = time.monotonic()
             self._due = self._began + self._pauses.after(0)
-            self._say(f"{error} It is tried again.")
+            self._echo(f"{error} It is tried again.")
             return
-        self._say("PostgreSQL runs again.")
+        self._echo("PostgreSQL runs again.")
         self._away = False
         self._pid, self._began = self._server.pid(), time.monotonic()
 
@@ -167,7 +166,7 @@ class Database(_Watched):
             why = exits.reason(-int(number))
             exits.record(process, why)
             log.error("process_died", process=process, reason=why)
-            self._say(f"{process} {why}; PostgreSQL ends all its sessions and repairs itself.")
+            self._echo(f"{process} {why}; PostgreSQL ends all its sessions and repairs itself.")
 
     def _log_size(self) -> int:
         log = self._server.place.log

@@ -1,6 +1,6 @@
 """The tables of a node: made and brought up to date by its migrations."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from importlib.util import find_spec
 from pkgutil import iter_modules
 
@@ -17,6 +17,7 @@ from mirror.core.db import statements
 from mirror.core.db.distribution import distributing, is_distributed
 from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables
 from mirror.core.db.partitions.partitioning import partition_table
+from mirror.core.logs import Echo
 from mirror.node.start.database import check_writable
 
 _FOREIGN_TABLES_NAMED = 3
@@ -40,7 +41,7 @@ _LAST_MIGRATIONS = {
 }
 
 
-def make_tables(say: Callable[[str], None]) -> None:
+def make_tables(echo: Echo) -> None:
     """Apply missing migrations; partition and distribute empty tables if that is configured.
 
     Errors: OperatorError.
@@ -53,7 +54,7 @@ def make_tables(say: Callable[[str], None]) -> None:
     with statements.locked(_LOCK, pause=_RETRY_SECONDS):
         if missing():
             check_foreign_tables()
-            say("Creating or updating the tables.")
+            echo("Creating or updating the tables.")
             call_command("migrate", interactive=False, verbosity=0)
         _forget_replaced()
         arrange_partitions()

@@ -23,6 +23,7 @@ from psycopg.errors import LockNotAvailable
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.settings import SETTINGS
+from mirror.core.logs import Echo
 from mirror.core.processes.progress import ByteDisplay
 from mirror.core.values.human_readable import byte_size
 from mirror.operations.backup import demo
@@ -73,10 +74,10 @@ class Content:
     shares_snapshot: bool = True
 
 
-def backup(folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int) -> Manifest:
+def backup(folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int) -> Manifest:
     """Write a backup, or go on with one; return its manifest. Errors: OperatorError; Stopped."""
     content = Content(BACKUP, backed_up_tables, pieces, lambda _, manifest: demo.add(folder, manifest))
-    return write(Task(folder, say, stopping, jobs), content)
+    return write(Task(folder, echo, stopping, jobs), content)
 
 
 def write(task: Task, content: Content) -> Manifest:
@@ -96,8 +97,8 @@ def write(task: Task, content: Content) -> Manifest:
             check_room(folder, expected - sum(file.bytes for file in begun.values()), f"The {name}")
             snapshot = first.execute(_SNAPSHOT).fetchone() if content.shares_snapshot else None
             if begun:
-                task.say(f"Going on with the {name} in {folder}: what has changed since is written again.")
-            task.say(
+                task.echo(f"Going on with the {name} in {folder}: what has changed since is written again.")
+            task.echo(
                 f"{byte_size(total)} of tables are read; the {name} will have about {byte_size(expected)}."
             )
             done = _write_files(task, wanted, begun, snapshot or ("", 0))
@@ -155,7 +156,7 @@ def _begin(task: Task, first: Session, name: str, tables: dict[str, list[str]]) 
     usable = {each: file for each, file in files.items() if file.is_in(folder)}
     if stored != header:
         if usable:
-            task.say(f"The tables were changed since the {name} in {folder} was begun: it begins anew.")
+            task.echo(f"The tables were changed since the {name} in {folder} was begun: it begins anew.")
         usable = {}
     # It may end in half a line.
     write_whole(journal, b"".join(map(_line, [header, *map(asdict, usable.values())])))
@@ -194,7 +195,7 @@ def _consistent(task: Task, first: Session, content: Content) -> Iterator[None]:
     is_said = False
     while not _locked(first, content):
         if not is_said:
-            task.say("Waiting for a session that changes a table.")
+            task.echo("Waiting for a session that changes a table.")
             is_said = True
         task.check_stop()
     try:
@@ -248,7 +249,7 @@ def _write_files(
             done.append(file)
         display.add(piece.bytes)
 
-    with ByteDisplay("Writing", sum(piece.bytes for piece in wanted), task.say) as display:
+    with ByteDisplay("Writing", sum(piece.bytes for piece in wanted), task.echo) as display:
         task.share(wanted, write)
     return sorted(done, key=lambda file: (file.table, file.leaf, file.number))
 

@@ -1,7 +1,7 @@
 """The empty tables that a backup or a snapshot is loaded into, and the notes of what is loaded."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from django.apps import apps
 from django.db import connection, transaction
@@ -19,6 +19,7 @@ from mirror.core.db.partitions.catalogue import (
 )
 from mirror.core.db.partitions.partitioning import partition_table
 from mirror.core.db.statements import execute, quoted
+from mirror.core.logs import Echo
 from mirror.node.start import tables
 from mirror.node.start.tables import LEDGER_APPS
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
@@ -85,7 +86,7 @@ def check_empty(first: Session, manifest: Manifest) -> None:
         )
 
 
-def prepare(first: Session, manifest: Manifest, say: Callable[[str], None]) -> None:
+def prepare(first: Session, manifest: Manifest, echo: Echo) -> None:
     """Make the tables, empty and without most indexes, unless that is done.
 
     Those of a backup are partitioned as they were, those of a snapshot as this node's settings say.
@@ -96,7 +97,7 @@ def prepare(first: Session, manifest: Manifest, say: Callable[[str], None]) -> N
             first.execute(f"insert into {tables.RESTORING}.backup values (%s, false)", [manifest.digest])
     if first.execute(f"select prepared from {tables.RESTORING}.backup").fetchone() == (True,):
         return
-    say("Making the tables.")
+    echo("Making the tables.")
     _migrate(manifest)
     empty(first, manifest.tables)
     is_snapshot = manifest.held == SNAPSHOT

@@ -5,7 +5,6 @@ dropped in the end: until then a node does not start on the database.
 """
 
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from ledger.ingest import stored_network
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import is_distributed
+from mirror.core.logs import Echo
 from mirror.core.processes.progress import ByteDisplay
 from mirror.core.values.human_readable import byte_size
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
@@ -42,15 +42,13 @@ _SEQUENCES = """
         and pg_get_serial_sequence(quote_ident(relname), attname) is not null"""
 
 
-def check(
-    folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP
-) -> Manifest:
+def check(folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP) -> Manifest:
     """Read every file and compare it with what was written. Errors: DamagedBackup; Stopped."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
-    task, manifest = Task(folder, say, stopping, jobs), Manifest.read(folder, kind)
+    task, manifest = Task(folder, echo, stopping, jobs), Manifest.read(folder, kind)
     manifest.check_sizes(folder)
-    with ByteDisplay("Checking", manifest.bytes, say) as display, ThreadPoolExecutor(jobs) as pool:
+    with ByteDisplay("Checking", manifest.bytes, echo) as display, ThreadPoolExecutor(jobs) as pool:
         running = {pool.submit(manifest.check_content, folder, file): file for file in manifest.all_files}
         try:
             for future in as_completed(running):
@@ -63,10 +61,10 @@ def check(
 
 
 def restore(
-    folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP
+    folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP
 ) -> Manifest:
     """Load a backup, or go on with that; return its manifest. Errors: OperatorError; Stopped."""
-    task, manifest = Task(folder, say, stopping, jobs), Manifest.read(folder, kind)
+    task, manifest = Task(folder, echo, stopping, jobs), Manifest.read(folder, kind)
     _check_fits(folder, manifest)
     manifest.check_sizes(folder)
     with session() as first, alone(first):
@@ -77,17 +75,17 @@ def restore(
             if manifest.demo:
                 demo.check_absent()
             preparation.check_empty(first, manifest)
-        preparation.prepare(first, manifest, say)
-        say(f"{manifest.rows:,} rows of {byte_size(manifest.bytes)} are loaded.")
+        preparation.prepare(first, manifest, echo)
+        echo(f"{manifest.rows:,} rows of {byte_size(manifest.bytes)} are loaded.")
         _load(task, first, manifest)
         _build_indexes(task, first)
         _finish(task, first, manifest)
-        tables.make_tables(say)
+        tables.make_tables(echo)
         stored_network.check()
     return manifest
 
 
-def undo(say: Callable[[str], None], stopping: threading.Event) -> None:
+def undo(echo: Echo, stopping: threading.Event) -> None:
     """Empty a database into which a restore has not ended. Errors: OperatorError; Stopped."""
     with session() as first, alone(first):
         _exclude_loaders(first)
@@ -98,7 +96,7 @@ def undo(say: Callable[[str], None], stopping: threading.Event) -> None:
         # A restore that goes on after an interruption of this one loads everything again.
         first.execute(f"delete from {tables.RESTORING}.file")
         preparation.empty(first, backed_up_tables(first))
-        _build_indexes(Task(Path(), say, stopping, jobs=1), first)
+        _build_indexes(Task(Path(), echo, stopping, jobs=1), first)
         preparation.end(first)
     # Permissions are rows that the end of a migration writes.
     ContentType.objects.clear_cache()
@@ -140,7 +138,7 @@ def _check_fits(folder: Path, manifest: Manifest) -> None:
 
 def _load(task: Task, first: Session, manifest: Manifest) -> None:
     done = preparation.done_files(first)
-    with ByteDisplay("Loading", sum(file.bytes for file in manifest.files), task.say) as display:
+    with ByteDisplay("Loading", sum(file.bytes for file in manifest.files), task.echo) as display:
         display.add(sum(file.bytes for file in manifest.files if file.name in done))
         # Tables that refer to each other are loaded together, in any order of their rows.
         linked = preparation.linked_tables(first)
@@ -193,7 +191,7 @@ def _by_table(
 def _build_indexes(task: Task, first: Session) -> None:
     left = preparation.indexes_left(first)
     if left:
-        task.say(f"All rows are there. Building {sum(map(len, left))} indexes.")
+        task.echo(f"All rows are there. Building {sum(map(len, left))} indexes.")
 
     # Those of one table are built one after another: their partitions would get the same names otherwise.
     def build(own: Session, indexes: list[tuple[str, str]]) -> None:
@@ -213,7 +211,7 @@ def _finish(task: Task, first: Session, manifest: Manifest) -> None:
         first.execute(
             f"select setval('{sequence}', coalesce(max({column}), 1), max({column}) is not null) from {table}"
         )
-    task.say("Gathering what PostgreSQL plans with.")
+    task.echo("Gathering what PostgreSQL plans with.")
     task.share(
         names,
         lambda own, table: own.execute(f'vacuum (analyze) "{table}"'.encode()),

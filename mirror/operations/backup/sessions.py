@@ -13,6 +13,7 @@ import psycopg
 from django.db import connection
 
 from mirror.core.config.errors import OperatorError
+from mirror.core.logs import Echo
 from mirror.core.values.human_readable import byte_size
 from mirror.models import KEEPING_LOCK
 
@@ -69,7 +70,7 @@ class Task:
     """A backup, a restore or a check: its folder, its output, its stop event, and its number of sessions."""
 
     folder: Path
-    say: Callable[[str], None]
+    echo: Echo
     stopping: threading.Event
     jobs: int
 

@@ -67,7 +67,7 @@ class Run:
 
     plan: Plan
     source: Source
-    say: Callable[[str], None]
+    echo: logs.Echo
     display: Display
     stopping: threading.Event
     readers: Readers | None = None
@@ -165,7 +165,7 @@ def _run(work: Run, show: Show) -> bool:
 
 def _finish(work: Run, show: Show) -> bool:
     """Load what has come since while no loader works, and swap the tables in."""
-    work.say("Putting the history in place; the loader waits for that.")
+    work.echo("Putting the history in place; the loader waits for that.")
     # The loader comes last: it waits only for the few files that it has loaded since, not for a backup.
     with statements.locked(KEEPING_LOCK, UPGRADE_LOCK, stopping=work.stopping) as are_held:
         is_said, pause = False, _FIRST_PAUSE
@@ -174,7 +174,7 @@ def _finish(work: Run, show: Show) -> bool:
                 if has_yielded and _put_in_place(work, show):
                     break
             if not is_said and not work.stopping.is_set():
-                work.say(f"Waiting for {_blocker()} to let go of a table; the loader goes on meanwhile.")
+                work.echo(f"Waiting for {_blocker()} to let go of a table; the loader goes on meanwhile.")
                 is_said = True
             work.stopping.wait(pause)
             pause = min(2 * pause, _MAX_PAUSE)
@@ -221,7 +221,7 @@ def _start(work: Run, earliest: Interval) -> tuple[Interval, Start | None]:
         return replace(earliest, start=begun.consensus_start, first=begun.consensus_start - 1), None
     if plans.last_loaded(SCHEMA):
         return earliest, None
-    balances = start_point.from_bucket(work.plan.source, work.source.book, earliest.start, work.say)
+    balances = start_point.from_bucket(work.plan.source, work.source.book, earliest.start, work.echo)
     if balances is None:
         return earliest, None
     start = balances.last + 1

@@ -7,7 +7,6 @@ node's processes. So it can be given to others.
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from psycopg.rows import dict_row
 from ledger.ingest import stored_network
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import is_distributed, shards
+from mirror.core.logs import Echo
 from mirror.core.values import entity_id
 from mirror.models import LOADER_LOCK
 from mirror.node.start.tables import LEDGER_APPS
@@ -42,7 +42,7 @@ _RANGES = """
 
 def save(
     folder: Path,
-    say: Callable[[str], None],
+    echo: Echo,
     stopping: threading.Event,
     *,
     jobs: int,
@@ -69,7 +69,7 @@ def save(
                 "A node loads into this database, which is distributed: stop loading while the snapshot is "
                 "written."
             )
-        return dump.write(Task(folder, say, stopping, jobs), content)
+        return dump.write(Task(folder, echo, stopping, jobs), content)
 
 
 def _in_snapshot(app: str, table: str) -> bool:

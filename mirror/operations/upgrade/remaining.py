@@ -1,10 +1,11 @@
 """The backfills that are left to run, and the progress of the running one. Source: the table backfill."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mirror.core.db import statements
 from mirror.core.db.backfill import TITLES
+from mirror.core.logs import Echo
 from mirror.core.values.human_readable import duration
 from mirror.models import UPGRADE_LOCK
 
@@ -83,11 +84,11 @@ def read() -> Upgrade:
     return Upgrade([get(name) for name in left], bool(left) and statements.is_locked(UPGRADE_LOCK))
 
 
-def say_pending(say: Callable[[str], None]) -> None:
+def report_pending(echo: Echo) -> None:
     """Say that backfills are left, if no process runs them."""
     upgrade = read()
     if upgrade.left and not upgrade.running:
-        say(upgrade.sentence)
+        echo(upgrade.sentence)
 
 
 def names() -> list[str]:

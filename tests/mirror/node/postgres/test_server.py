@@ -106,7 +106,7 @@ def test_what_was_committed_survives_the_kill_of_every_process(data_folder):
             os.kill(pid, signal.SIGKILL)
 
     said: list[str] = []
-    again = Server(place(data_folder), configuration=FAST, say=said.append)
+    again = Server(place(data_folder), configuration=FAST, echo=said.append)
     with again.in_use(), connect(again) as connection:
         assert connection.execute("select number from kept").fetchall() == [(7,)]
     assert "automatic recovery in progress" in again.place.log.read_text()

@@ -89,8 +89,8 @@ def silent(_: str) -> None:
     pass
 
 
-def backup(folder: Path, say=silent, stopping: threading.Event = GOES_ON) -> Manifest:
-    return dump.backup(folder, say, stopping, jobs=1)
+def backup(folder: Path, echo=silent, stopping: threading.Event = GOES_ON) -> Manifest:
+    return dump.backup(folder, echo, stopping, jobs=1)
 
 
 def restore(folder: Path, stopping: threading.Event = GOES_ON) -> Manifest:
@@ -133,12 +133,12 @@ def make(folder: Path, later: Path) -> DemoProgress:
     before, partitioned = contents(), partitions()
     said: list[str] = []
 
-    def say(sentence: str) -> None:
+    def echo(sentence: str) -> None:
         if not said:
             load(blocks()[BLOCKS])
         said.append(sentence)
 
-    backup(folder, say)
+    backup(folder, echo)
     assert RecordFile.objects.count() == BLOCKS + 1
     with pytest.raises(Stopped):
         backup(later, stopping=StopsAt(20))
@@ -292,14 +292,14 @@ def test_backup_that_was_begun_before_an_upgrade_begins_anew(untouched: None, tm
 def test_backup_that_waits_for_a_lock_can_be_stopped(untouched: None, tmp_path: Path) -> None:
     stopping = threading.Event()
 
-    def say(sentence: str) -> None:
+    def echo(sentence: str) -> None:
         assert sentence == "Waiting for a session that changes a table."
         stopping.set()
 
     with session() as own, own.transaction():
         own.execute("lock table entity in access exclusive mode")
         with pytest.raises(Stopped):
-            backup(tmp_path, say, stopping)
+            backup(tmp_path, echo, stopping)
 
 
 def test_backups_restores_and_prunings_exclude_each_other(untouched: None, tmp_path: Path) -> None:

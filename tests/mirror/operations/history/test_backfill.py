@@ -329,7 +329,7 @@ def test_locked_table_stops_neither_loader_nor_command(composed, monkeypatch):
     Pipeline().run(find_record_files([composed])[3:])
     before, said, stopping = whole(), list[str](), threading.Event()
 
-    def say(sentence: str) -> None:
+    def echo(sentence: str) -> None:
         said.append(sentence)
         if sentence.startswith("Waiting"):
             locks = reader.execute(
@@ -340,7 +340,7 @@ def test_locked_table_stops_neither_loader_nor_command(composed, monkeypatch):
 
     wanted = plan.parse("genesis", "head", str(composed))
     work = running.Run(
-        wanted, open_source(wanted.source), say, lambda total: FileDisplay("", total, say), stopping
+        wanted, open_source(wanted.source), echo, lambda total: FileDisplay("", total, echo), stopping
     )
     with own_session() as reader:
         reader.execute("begin; select from entity limit 1")

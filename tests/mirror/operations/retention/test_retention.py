@@ -82,7 +82,7 @@ def test_node_prunes_by_its_settings_after_a_backup(four_months: None) -> None:
     said: list[str] = []
     stopping = threading.Event()
 
-    def say(sentence: str) -> None:
+    def echo(sentence: str) -> None:
         said.append(sentence)
         stopping.set()
 
@@ -94,17 +94,17 @@ def test_node_prunes_by_its_settings_after_a_backup(four_months: None) -> None:
     }
     with settings(**kept):
         with session() as own, alone(own):
-            pruning.prune_continuously(say, stopping)
+            pruning.prune_continuously(echo, stopping)
         assert said == [f"Retention: {BUSY}"]
         assert months_of(Transaction) == [5, 6, 7, 8]
         # An error of the database does not end it.
         stopping.clear()
         query("alter table record_file rename to elsewhere")
-        pruning.prune_continuously(say, stopping)
+        pruning.prune_continuously(echo, stopping)
         query("alter table elsewhere rename to record_file")
         assert said.pop().startswith("Retention: nothing more was dropped, as the database says: relation")
         stopping.clear()
-        pruning.prune_continuously(say, stopping)
+        pruning.prune_continuously(echo, stopping)
         words = plan.sentence()
 
     assert said[1].startswith(f"Retention: dropped {GROWING - 2} partitions of ")
