@@ -1,7 +1,7 @@
 """The pages of the tables that need no code of their own."""
 
 from ledger import models as tables
-from mirror.core.admin.related import Related, same
+from mirror.core.admin.related import Related, join_on
 from mirror.core.admin.tables import Table, register_tables
 
 register_tables(
@@ -39,19 +39,19 @@ register_tables(
         tables.Schedule: Table(
             "schedule_id creator_account_id payer_account_id consensus_timestamp executed_timestamp "
             "expiration_time wait_for_expiry",
-            related=(Related(tables.TransactionSignature, same(entity_id="schedule_id"), "Signatures"),),
-            everywhere=("schedule_id",),
+            related=(Related(tables.TransactionSignature, join_on(entity_id="schedule_id"), "Signatures"),),
+            global_search_fields=("schedule_id",),
             links_to_entity=True,
         ),
         tables.TransactionSignature: Table("entity_id consensus_timestamp public_key_prefix type signature"),
         tables.Topic: Table(
             "id created_timestamp admin_key submit_key",
             related=(
-                Related(tables.TopicMessage, same(topic_id="id"), "Messages"),
-                Related(tables.CustomFee, same(entity_id="id"), "Custom fees"),
+                Related(tables.TopicMessage, join_on(topic_id="id"), "Messages"),
+                Related(tables.CustomFee, join_on(entity_id="id"), "Custom fees"),
             ),
             history="Earlier versions",
-            everywhere=("id",),
+            global_search_fields=("id",),
             links_to_entity=True,
         ),
         tables.TopicMessage: Table("topic_id sequence_number consensus_timestamp message payer_account_id"),

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from django.contrib.admin.sites import AdminSite
 
-from mirror.core.admin.addresses import list_address, row_address
+from mirror.core.admin.addresses import list_url, row_url
 
 MAX_CHARACTERS = 200
 # Of what one condition finds.
@@ -39,13 +39,13 @@ def find(site: AdminSite, text: str) -> list[SearchMatch]:
 
 
 def _rows(page: Any, text: str) -> Iterator[SearchMatch]:
-    for condition in page.search_everywhere(text):
+    for condition in page.global_search(text):
         latest = page.model._default_manager.filter(condition).order_by(*page.ordering)
         rows = list(latest.only(*page.read_columns, *page.summary_columns)[: _MAX_ROWS + 1])
         for row in rows[:_MAX_ROWS]:
-            yield SearchMatch(page.row_title(row), page.row_summary(row), row_address(row))
+            yield SearchMatch(page.row_title(row), page.row_summary(row), row_url(row))
         if len(rows) > _MAX_ROWS:
-            address = f"{list_address(page.model)}?{urlencode({'q': text})}"
+            address = f"{list_url(page.model)}?{urlencode({'q': text})}"
             yield SearchMatch(f"All {page.label.lower()}", f"that match {text}", address)
 
 
@@ -55,4 +55,4 @@ def _tables(site: AdminSite, text: str) -> Iterator[SearchMatch]:
     for model, page in site._registry.items():
         label = str(getattr(page, "label", ""))
         if text.lower() in label.lower():
-            yield SearchMatch(label, "Table", list_address(model))
+            yield SearchMatch(label, "Table", list_url(model))

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db import models
 
 from mirror.core.admin.readonly import HistoryAdmin, ReadOnlyAdmin
-from mirror.core.admin.related import Related, same
+from mirror.core.admin.related import Related, join_on
 
 
 class Table(NamedTuple):
@@ -21,7 +21,7 @@ class Table(NamedTuple):
     related: Sequence[Related] = ()
     history: str = ""
     """The title of the section of earlier versions."""
-    everywhere: Sequence[str] = ()
+    global_search_fields: Sequence[str] = ()
     links_to_entity: bool = False
 
 
@@ -38,14 +38,16 @@ def _page(model: type[models.Model], table: Table) -> Any:
     related = tuple(table.related)
     if table.history:
         history = apps.get_model(model._meta.app_label, f"{model.__name__}History")
-        related += (Related(history, same(*(field.name for field in model._meta.pk_fields)), table.history),)
+        related += (
+            Related(history, join_on(*(field.name for field in model._meta.pk_fields)), table.history),
+        )
     base = HistoryAdmin if _is_history(model) else ReadOnlyAdmin
     attributes = {
         "list_display": tuple(table.columns.split()),
         "label": table.label,
         "singular": table.singular or base.singular,
         "related": related,
-        "everywhere": table.everywhere,
+        "global_search_fields": table.global_search_fields,
         "links_to_entity": table.links_to_entity,
     }
     return type(f"{model.__name__}Admin", (base,), attributes)

@@ -63,7 +63,7 @@ class Command(NodeCommand):
             if state_of_grpc := grpc.state():
                 last.insert(0, ("gRPC server", state_of_grpc["text"]))
             self._show(now, [*held.lines(now), ("Web server", answer.text), *last])
-        if now.needs_help:
+        if now.needs_operator:
             sys.exit(1)
 
     def _show(self, now: Status, pairs: Sequence[tuple[str, str]]) -> None:
@@ -77,7 +77,7 @@ class Command(NodeCommand):
 
     def _colour(self, now: Status) -> Callable[[str], str]:
         """Return what colours the sentence; where no terminal shows it, that leaves it as it is."""
-        if now.needs_help:
+        if now.needs_operator:
             return self.style.ERROR
         well = now.state in (State.UP_TO_DATE, State.LOADING, State.STARTING)
         return self.style.SUCCESS if well else self.style.WARNING

@@ -37,7 +37,7 @@ class NodeAdminSite(MirrorAdminSite):
             "loaded": marked("; ".join(filter(None, (loaded_text(now.loaded), supply_text(now.loaded))))),
             "replicas": [marked(replica.text) for replica in replicas.read()],
             "inventory": [(heading, marked(text)) for heading, text in inventory.lines(now)]
-            if now.needs_help
+            if now.needs_operator
             else [],
             "charts": charts,
             "incidents": [

@@ -124,7 +124,7 @@ def reasons(now: Status) -> list[str]:
         reasons.append(late)
     if not _follows(now):
         return reasons
-    if now.needs_help:
+    if now.needs_operator:
         reasons.append(now.sentence)
     longest: float = config.value("health.maxLag")
     if longest and (now.block is None or (now.behind or 0) > longest):

@@ -130,7 +130,7 @@ class Facts:
         return not self.has_ended and not self.is_killed
 
     @property
-    def needs_help(self) -> bool:
+    def needs_operator(self) -> bool:
         """Whether an operator has to do something before the node can go on."""
         return self.problem is not None or self.is_killed or self.is_silent
 

@@ -133,7 +133,7 @@ def _health_values(health: Health) -> Iterator[Reading]:
 
 def _loader_values(status: Status) -> Iterator[Reading]:
     loader = status.loader
-    yield node.STUCK, (), status.needs_help
+    yield node.STUCK, (), status.needs_operator
     yield node.FOLLOWING, (), bool(loader and loader["following"])
     for activity in LoaderState.Activity.values:
         yield node.LOADER, (activity,), bool(loader and loader["activity"] == activity)

@@ -166,7 +166,7 @@ class Status(Facts):
         return {
             "sentence": self.sentence,
             "state": self.state,
-            "needs_help": self.needs_help,
+            "needs_help": self.needs_operator,
             "now": timestamp.text(self.now),
             "last_block": block
             and {

@@ -65,7 +65,7 @@ def _read() -> tuple[int, dict[str, Any]]:
             now = status.read()
             first = _first_block()
             context = {
-                "well": not now.needs_help,
+                "well": not now.needs_operator,
                 "sentence": now.public_sentence,
                 "first": first,
                 "kept_from": _kept_from(first) if first else "",

@@ -56,10 +56,10 @@ class LoginCounts(AxesCacheHandler):  # type: ignore[misc]
         return caches[settings.AXES_CACHE]
 
     def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
-        of_name, of_address = (
+        by_name, by_address = (
             int(self.cache.get(key, 0)) for key in get_client_cache_keys(request, credentials)
         )
-        return max(of_name, of_address // _NAMES_PER_ADDRESS)
+        return max(by_name, by_address // _NAMES_PER_ADDRESS)
 
     def user_login_failed(
         self, sender: Any, credentials: dict[str, Any], request: Any = None, **others: Any
@@ -98,19 +98,25 @@ class LoginMiddleware:
             # Read before the lock is held, so that a slow sender blocks no other form.
             _ = request.POST
         except UnreadablePostError:
-            return _plain(400, "The form did not arrive.")
-        with _alone() as alone:
-            response = self.get_response(request) if alone else _plain(429, "Try again in a moment.", retry=1)
+            return _text_response(400, "The form did not arrive.")
+        with _exclusive() as is_exclusive:
+            response = (
+                self.get_response(request)
+                if is_exclusive
+                else _text_response(429, "Try again in a moment.", retry=1)
+            )
         if getattr(request, "axes_locked_out", False):
-            response = _plain(429, "Too many failed attempts. Try again in a minute.", retry=_WAIT_SECONDS)
-        if response.status_code != 302 and (not alone or request.path_info == settings.LOGIN_URL):
+            response = _text_response(
+                429, "Too many failed attempts. Try again in a minute.", retry=_WAIT_SECONDS
+            )
+        if response.status_code != 302 and (not is_exclusive or request.path_info == settings.LOGIN_URL):
             # See mirror.web.requests.gateway.
             response.pause = _PAUSE_SECONDS  # type: ignore[attr-defined]
         return response
 
 
 @contextmanager
-def _alone() -> Iterator[bool]:
+def _exclusive() -> Iterator[bool]:
     """Yield whether no other thread of the node is inside this block."""
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(settings.DATA_DIR / "login.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -118,7 +124,7 @@ def _alone() -> Iterator[bool]:
         yield locked(descriptor)
 
 
-def _plain(status: int, text: str, *, retry: int = 0) -> HttpResponse:
+def _text_response(status: int, text: str, *, retry: int = 0) -> HttpResponse:
     headers = {"Retry-After": str(retry)} if retry else {}
     headers["Cache-Control"] = "no-store"
     return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8", headers=headers)

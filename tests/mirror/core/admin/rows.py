@@ -10,7 +10,7 @@ from psycopg.types.range import Range
 
 from mirror.core.admin import columns
 from mirror.core.admin.kinds.bytes import HexText, Key
-from mirror.core.admin.kinds.numbers import Entity, Named
+from mirror.core.admin.kinds.numbers import Entity, EnumKind
 from mirror.core.admin.kinds.times import Milliseconds, Time
 from mirror.core.db.schema.fields import BytesField, EnumField
 from tests.build import SECOND, START
@@ -60,4 +60,4 @@ def _value(field: Any) -> Any:
         return START // 1_000_000
     if isinstance(kind, Entity):
         return 1001
-    return 14 if isinstance(kind, Named) else 7
+    return 14 if isinstance(kind, EnumKind) else 7

@@ -126,7 +126,7 @@ class Case(NamedTuple):
     columns: dict[str, Any] = {}
     seconds_ago: int = 1
     holds_lock: bool = True
-    needs_help: bool = False
+    needs_operator: bool = False
 
 
 CASES = {
@@ -214,7 +214,7 @@ def test_state_of_the_loader_is_one_sentence(case: Case, request: pytest.Fixture
 
     now = status.read()
 
-    assert (now.sentence, now.needs_help) == (case.sentence.replace("{last}", last), case.needs_help)
+    assert (now.sentence, now.needs_operator) == (case.sentence.replace("{last}", last), case.needs_operator)
 
 
 def test_status_takes_five_statements(django_assert_num_queries: Any) -> None:
@@ -294,6 +294,6 @@ def test_incidents_of_the_source_are_reported(lock: Any) -> None:
         "4 requests to the source failed or took long in the last 10 minutes, the last one 5 seconds ago: "
         "recordstreams/record0.0.3: can't be had: HTTP error."
     ) in status.read().sentence
-    assert not status.read().needs_help
+    assert not status.read().needs_operator
     LoaderState.objects.update(activity="stopped")
     assert "requests" not in status.read().sentence
