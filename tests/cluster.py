@@ -82,7 +82,7 @@ def drop(name: str) -> None:
 def distribute_own() -> None:
     """Distribute the test database that Django has made on the coordinator."""
     join(connection.settings_dict["NAME"])
-    distributing.arrange()
+    distributing.distribute_if_configured()
 
 
 def leave(name: str) -> None:

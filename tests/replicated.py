@@ -146,12 +146,12 @@ class Replicated:
         connections.close_all()
         own: Any = connections[DEFAULT_DB_ALIAS]
         block_requirement.reader = reader
-        sql.fetch_by(reader.fetch)
+        sql.set_fetcher(reader.fetch)
         try:
             yield reader
         finally:
             block_requirement.reader = None
-            sql.fetch_by(None)
+            sql.set_fetcher(None)
             for session in (own.sessions or {}).values():
                 session.close()
             own.sessions = own.preferred = None

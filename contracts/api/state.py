@@ -19,7 +19,7 @@ from mirror.core.db.sql.query import Query
 from mirror.core.rest.paging.keyset import KeysetPagination
 from mirror.core.rest.paging.links import classic_link
 from mirror.core.rest.parameters import classic
-from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, refuse_ne
+from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, reject_ne
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Timestamp, page_type
 
@@ -93,7 +93,7 @@ class State(OfContract):
     paging = {"slot": "slot"}
 
     def read(self, parameters: StateParameters, contract: str) -> Response:
-        refuse_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
+        reject_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
         contract_id = find_contract(contract)
         if contract_id is None:
             return self.page("state", [])

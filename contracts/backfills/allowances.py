@@ -8,7 +8,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.rows.persist import Persist
 from mirror.core import config
-from mirror.core.db.backfill import Backfill, Piece, changed
+from mirror.core.db.backfill import Backfill, KeyRange, execute_range
 from mirror.core.values import entity_id
 
 TOKEN_SYSTEM_CONTRACT_NUM = 359
@@ -52,11 +52,11 @@ _MOVE = f"""
     where a.owner = total.owner and a.spender = total.spender"""
 
 
-def move(cursor: CursorWrapper, piece: Piece) -> int:
+def move(cursor: CursorWrapper, piece: KeyRange) -> int:
     shard, realm = config.value("common.shard"), config.value("common.realm")
     system_contract = entity_id.encode(shard, realm, TOKEN_SYSTEM_CONTRACT_NUM)
     cursor.execute(_LOCK, piece._asdict() | {"system_contract": system_contract})
-    return changed(cursor, _MOVE, piece, system_contract=system_contract)
+    return execute_range(cursor, _MOVE, piece, system_contract=system_contract)
 
 
 SPENT_BY_CONTRACTS = Backfill(

@@ -12,7 +12,7 @@ from contracts.backfills import transfers
 from contracts.handlers.positions import CONTRACT_TYPES
 from ledger.stream.record.item import HOOKS_NUM
 from mirror.core import config
-from mirror.core.db.backfill import Backfill, Piece
+from mirror.core.db.backfill import Backfill, KeyRange
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.result_codes import WRONG_NONCE
 
@@ -85,7 +85,7 @@ _RENUMBER = f"""
     select (select count(*) from renumbered_result) + (select count(*) from renumbered_log)"""
 
 
-def renumber(cursor: CursorWrapper, piece: Piece) -> int:
+def renumber(cursor: CursorWrapper, piece: KeyRange) -> int:
     added = transfers.add(cursor, piece)
     shard, realm = config.value("common.shard"), config.value("common.realm")
     cursor.execute(

@@ -8,7 +8,7 @@ from django.db.backends.utils import CursorWrapper
 from contracts.handlers.synthetic import TRANSFER
 from ledger.handlers.transaction import SUBMIT_MESSAGE
 from ledger.ingest.rows.persist import Persist
-from mirror.core.db.backfill import Backfill, Piece, changed
+from mirror.core.db.backfill import Backfill, KeyRange, execute_range
 
 # 2026-02-28T22:00, before which no node logged the token transfers of contracts.
 _NODES_LOG_SINCE = 1_772_316_000_000_000_000
@@ -60,12 +60,12 @@ _FIRST_FEE = """
     where jsonb_typeof(f.fixed_fees) = 'array' and f.fixed_fees <> '[]'"""
 
 
-def mark(cursor: CursorWrapper, piece: Piece) -> int:
-    return changed(cursor, _MARK, piece, transfer=TRANSFER)
+def mark(cursor: CursorWrapper, piece: KeyRange) -> int:
+    return execute_range(cursor, _MARK, piece, transfer=TRANSFER)
 
 
-def delete_duplicates(cursor: CursorWrapper, piece: Piece) -> int:
-    return changed(cursor, _DELETE_DUPLICATES, piece, transfer=TRANSFER)
+def delete_duplicates(cursor: CursorWrapper, piece: KeyRange) -> int:
+    return execute_range(cursor, _DELETE_DUPLICATES, piece, transfer=TRANSFER)
 
 
 SYNTHETIC = Backfill(name="synthetic_logs", table="contract_log", change=mark)
@@ -80,8 +80,8 @@ DUPLICATES = Backfill(
 # HASHES
 
 
-def add_hashes(cursor: CursorWrapper, piece: Piece) -> int:
-    return changed(cursor, _INSERT_HASHES, piece, type=SUBMIT_MESSAGE)
+def add_hashes(cursor: CursorWrapper, piece: KeyRange) -> int:
+    return execute_range(cursor, _INSERT_HASHES, piece, type=SUBMIT_MESSAGE)
 
 
 def _first_fee(cursor: CursorWrapper) -> int | None:

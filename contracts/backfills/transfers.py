@@ -29,7 +29,7 @@ from ledger.ingest.lookup.evm_addresses import EvmAddresses
 from ledger.ingest.rows.persist import Persist
 from ledger.stream.record.item import HOOKS_NUM
 from mirror.core import config
-from mirror.core.db.backfill import Piece
+from mirror.core.db.backfill import KeyRange
 from mirror.core.values import entity_id
 
 # The call that a log belongs to is that of a hook, or the parent, if the item ran a contract; else the item
@@ -128,7 +128,7 @@ class _Added:
     of_contracts: list[tuple[int, dict[str, Any], dict[str, Any]]] = field(default_factory=list)
 
 
-def add(cursor: CursorWrapper, piece: Piece) -> int:
+def add(cursor: CursorWrapper, piece: KeyRange) -> int:
     """Insert the logs that a piece of blocks lacks, and give the others of these blocks their index."""
     persist = Persist()
     if not persist.synthetic_contract_logs:
@@ -201,7 +201,7 @@ def _add_blooms(cursor: CursorWrapper, added: _Added) -> None:
                 cursor.execute(f"update {table} set {bloom} = %s where {key} = %s", [after, at])
 
 
-def _insert(cursor: CursorWrapper, piece: Piece, added: _Added) -> int:
+def _insert(cursor: CursorWrapper, piece: KeyRange, added: _Added) -> int:
     moved: list[tuple[int, int, int]] = []
     logs: list[dict[str, Any]] = []
     for block, lacking in added.by_block.items():

@@ -8,7 +8,7 @@ import json
 
 from django.db.backends.utils import CursorWrapper
 
-from mirror.core.db.backfill import Backfill, Piece
+from mirror.core.db.backfill import Backfill, KeyRange
 from mirror.core.values import ethereum
 from mirror.core.values.ethereum import InvalidEthereumData
 
@@ -25,7 +25,7 @@ _UPDATE = """
     where t.consensus_timestamp = c.at"""
 
 
-def decode(cursor: CursorWrapper, piece: Piece) -> int:
+def decode(cursor: CursorWrapper, piece: KeyRange) -> int:
     cursor.execute(_ROWS, piece._asdict())
     changes = []
     for at, data in cursor.fetchall():

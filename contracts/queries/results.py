@@ -26,7 +26,7 @@ from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import different_values
+from mirror.core.db.sql.loose_index_scan import distinct_values
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.windowed_scan import FIRST_NANOS, walk
 from mirror.core.values import entity_id
@@ -171,7 +171,7 @@ def _senders(selection: Selection) -> Senders:
     # Indexes: contract_result__sender_timestamp (sender_id, consensus_timestamp), or
     # contract_result__id_sender_timestamp with the contract before.
     of_contract = _of_contract(selection)
-    values = different_values("contract_result", "sender_id", senders, _MAX_SENDERS, where=of_contract)
+    values = distinct_values("contract_result", "sender_id", senders, _MAX_SENDERS, where=of_contract)
     return senders if values is None else values
 
 

@@ -16,7 +16,7 @@ from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import classic
-from mirror.core.rest.parameters.parameter_set import refuse_ne
+from mirror.core.rest.parameters.parameter_set import reject_ne
 from mirror.core.values.json_types import EntityId, Int64, Timestamp, page_type
 
 
@@ -63,6 +63,6 @@ class Rewards(AccountView):
     must_exist = True
 
     def read(self, parameters: RewardParameters, account_id: int) -> Response:
-        refuse_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
+        reject_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
         rows = rewards_of(account_id, Bounds.combine(parameters.timestamp), self.query)
         return self.page("rewards", [REWARD.json(row) for row in rows])

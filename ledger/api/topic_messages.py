@@ -22,7 +22,7 @@ from mirror.core.rest.answers.errors import InvalidParameter, NotFound
 from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import is_numeric_id, read_numeric_id, require_form
-from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters, refuse_ne
+from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters, reject_ne
 from mirror.core.values import entity_id, hexadecimal, timestamp
 from mirror.core.values.hapi import messages as hapi
 from mirror.core.values.json_types import Base64, EntityId, Int32, Int64, Timestamp, page_type
@@ -70,8 +70,8 @@ def message_rows(topic_id: int, parameters: MessageParameters, query: Query) -> 
 
 def partition_times(topic_id: int, parameters: MessageParameters) -> list[Comparison] | None:
     """Return the times of the partitions that hold the page, from topic_message_lookup; None if none do."""
-    refuse_ne(parameters.sequence_number, "Not equal (ne) operator is not supported for sequencenumber")
-    refuse_ne(parameters.timestamp, "Not equal (ne) operator is not supported for timestamp")
+    reject_ne(parameters.sequence_number, "Not equal (ne) operator is not supported for sequencenumber")
+    reject_ne(parameters.timestamp, "Not equal (ne) operator is not supported for timestamp")
     numbers, times = _span(parameters.sequence_number, 1), _span(parameters.timestamp, 0)
     if numbers.empty or times.empty:
         return None

@@ -6,7 +6,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.stream.block import block_file
 from mirror.core import config
-from mirror.core.db.backfill import Backfill, Piece
+from mirror.core.db.backfill import Backfill, KeyRange
 
 # Before these, no block of the network was concerned.
 _SINCE = {"mainnet": 1_769_558_400_000_000_000, "testnet": 1_766_966_400_000_000_000}
@@ -51,7 +51,7 @@ class _Narrow(NamedTuple):
     next_start: int
 
 
-def widen(cursor: CursorWrapper, piece: Piece) -> int:
+def widen(cursor: CursorWrapper, piece: KeyRange) -> int:
     """Take the missing transactions just before a block into it, then those just after it."""
     cursor.execute(_TOO_NARROW, piece._asdict())
     widened = 0

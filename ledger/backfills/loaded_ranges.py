@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest import loaded_ranges
 from ledger.ingest.hash_chain import NO_HASH
 from ledger.ingest.loaded_ranges import Range, RestsOn
-from mirror.core.db.backfill import Backfill, Piece
+from mirror.core.db.backfill import Backfill, KeyRange
 
 # A loader that gives the blocks other numbers changes the ranges after the blocks: it finds these ranges.
 _LOCK = "lock table loaded_range in share row exclusive mode"
@@ -51,7 +51,7 @@ class _File(NamedTuple):
     previous_hash: str
 
 
-def add_ranges(cursor: CursorWrapper, piece: Piece) -> int:
+def add_ranges(cursor: CursorWrapper, piece: KeyRange) -> int:
     """Put the files of a piece into ranges; the newest goes on with the oldest one of the piece before."""
     cursor.execute(_LOCK)
     cursor.execute(_FILES, piece._asdict())

@@ -6,7 +6,7 @@ An account keeps the rewards of its last 365 periods. Older releases valued thos
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.rows.persist import Persist
-from mirror.core.db.backfill import Backfill, Piece, changed
+from mirror.core.db.backfill import Backfill, KeyRange, execute_range
 
 # The computation of a period may be about to replace these rows. Rows that an earlier statement has locked
 # are read as they are after that. Without waiting for locks there is no deadlock with a loader.
@@ -49,15 +49,15 @@ _GONE_NODES = """
             < s.end_stake_period - 364"""
 
 
-def value_long_stakes(cursor: CursorWrapper, piece: Piece) -> int:
+def value_long_stakes(cursor: CursorWrapper, piece: KeyRange) -> int:
     cursor.execute("select max(end_stake_period) from entity_stake")
     (last,) = cursor.fetchone()
     cursor.execute(_LOCK, piece._asdict() | {"last": last})
-    return changed(cursor, _LONG_STAKES, piece, last=last)
+    return execute_range(cursor, _LONG_STAKES, piece, last=last)
 
 
-def forget_gone_nodes(cursor: CursorWrapper, piece: Piece) -> int:
-    return changed(cursor, _GONE_NODES, piece)
+def forget_gone_nodes(cursor: CursorWrapper, piece: KeyRange) -> int:
+    return execute_range(cursor, _GONE_NODES, piece)
 
 
 def _highest_account(cursor: CursorWrapper) -> int | None:

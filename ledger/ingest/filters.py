@@ -92,7 +92,7 @@ def _time(name: str, default: int) -> int:
     try:
         return timestamp.parse_iso(text) if text else default
     except timestamp.InvalidTimestamp as error:
-        raise InvalidFilter(f"{config.described(name).variable}: {error}.") from None
+        raise InvalidFilter(f"{config.find_setting(name).variable}: {error}.") from None
 
 
 def _filters(name: str) -> list[Filter]:
@@ -102,7 +102,7 @@ def _filters(name: str) -> list[Filter]:
 def _filter(name: str, text: str) -> Filter:
     entities, types = set[int](), set[int]()
     shard, realm = config.value("common.shard"), config.value("common.realm")
-    variable = config.described(name).variable
+    variable = config.find_setting(name).variable
     for part in text.split():
         key, _, values = part.partition("=")
         for value in filter(None, values.split(",")):

@@ -57,10 +57,10 @@ class _Publisher:
                     for channel, value in publications[first : first + _MAX_MESSAGES]:
                         pipeline.publish(channel, value)
                     pipeline.execute()
-                self._circuit.worked()
+                self._circuit.record_success()
         # As in the response cache: a broken server makes its client raise anything.
         except Exception as error:
-            self._circuit.failed(error)
+            self._circuit.record_failure(error)
 
 
 @cache

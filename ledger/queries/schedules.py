@@ -7,7 +7,7 @@ from ledger.queries.account_pages import ends_of
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import different_values
+from mirror.core.db.sql.loose_index_scan import distinct_values
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
@@ -64,7 +64,7 @@ def page(
         creators = list(within.equal_within - within.unequal) if len(within.equal) == 1 else []
     elif within.lower is not None or within.upper is not None:
         # Index: schedule__creator_schedule (creator_account_id, schedule_id). None if they are many.
-        creators = different_values("schedule", "creator_account_id", within, _MAX_CREATORS)
+        creators = distinct_values("schedule", "creator_account_id", within, _MAX_CREATORS)
     others = Where() if creators is not None else within.where("creator_account_id")
     return walk(
         lambda window: _schedules(query.filter(others), window, creators),

@@ -82,7 +82,7 @@ def made_ahead() -> Iterator[Maker | None]:
     maker: Maker | None = None
     try:
         if not publisher.complete:
-            with signals.held():
+            with signals.signals_blocked():
                 maker = Maker(publisher)
         yield maker
     finally:
@@ -117,7 +117,7 @@ def _make(publisher: Publisher, sending: Connection) -> None:
     # Imported here, as only this process needs it.
     from mirror.demo.publish.history import History
 
-    signals.leave_to_supervisor()
+    signals.start_supervised()
     signals.end_with_parent()
     blocks = config.value("demo.blocks")
     hours = blocks * _SECONDS_PER_BLOCK / 3600

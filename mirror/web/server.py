@@ -135,7 +135,7 @@ def serve(listening: socket.socket) -> None:
     from mirror.web.workers import Server
 
     signals.end_with_parent()
-    files.begin("web server")
+    files.start_writing("web server")
     static = _static_folders()
     server = Server(
         "mirror.wsgi:application",
@@ -186,7 +186,7 @@ def _application(
     from mirror.wsgi import application
     from web3sim.processes import pool
 
-    files.begin("web worker")
+    files.start_writing("web worker")
     # Its processes start, and end before this one.
     pool.pool()
     Finalize(None, pool.stop, exitpriority=_FIRST)

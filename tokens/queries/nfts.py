@@ -10,7 +10,7 @@ from ledger.queries.account_pages import ends_of
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import different_values
+from mirror.core.db.sql.loose_index_scan import distinct_values
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
@@ -74,7 +74,7 @@ def _page_of_owners(
     if len(rows) == query.limit:
         return rows
     # Index: nft__account_token_serialnumber, for the owners and then for the serials of each.
-    few = different_values("nft", "account_id", Bounds.combine(owners), _FEW_OWNERS)
+    few = distinct_values("nft", "account_id", Bounds.combine(owners), _FEW_OWNERS)
     if few is None:
         return None
     of_owner = f"{_NFT} where account_id = owner.id {where.and_sql} {end}"

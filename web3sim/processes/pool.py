@@ -208,7 +208,7 @@ class Pool:
                 lease.wait(self._patience(lease, deadline + late))
                 if is_starting:
                     late += time.monotonic() - began
-        except (CallUnavailable, unresponsive.ServerSilent):
+        except (CallUnavailable, unresponsive.ServerUnresponsive):
             self._waiting.remove(lease)
             self._wake_next()
             raise
@@ -217,7 +217,7 @@ class Pool:
 
     def _patience(self, lease: threading.Condition, deadline: float) -> float:
         """Return how many seconds to wait until the next check. Errors: CallUnavailable, ServerSilent."""
-        if not sql.reads_elsewhere():
+        if not sql.reads_replicas():
             unresponsive.check()
         if self._failure and not (self._idle or self._busy):
             raise CallUnavailable(self._failure)
@@ -268,7 +268,7 @@ class Pieces:
             if piece := self._worker.piece(self._last):
                 return piece
             complete, last = pickle.loads(self._worker.piece(self._last))
-        except unresponsive.ServerSilent:
+        except unresponsive.ServerUnresponsive:
             self.close()
             raise
         except OSError as error:

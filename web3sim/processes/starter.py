@@ -101,7 +101,7 @@ class WorkerProcess:
             except BlockingIOError:
                 if time.monotonic() >= last + _GRACE_SECONDS:
                     raise TimeoutError from None
-                if not sql.reads_elsewhere():
+                if not sql.reads_replicas():
                     unresponsive.check()
                 if self.is_long and not self._slowed:
                     self._slow_down()

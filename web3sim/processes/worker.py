@@ -52,7 +52,7 @@ def main(descriptor: int) -> None:
     signals.end_with_parent()
     # Ctrl-C in a terminal is for the web server, which ends and takes this with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    process_table.name_this("simulation starter")
+    process_table.set_process_name("simulation starter")
     with socket.socket(fileno=descriptor) as control, _Ends() as ends:
         _prepare(*pickle.loads(receive(control)))
         while True:
@@ -206,7 +206,7 @@ class _Worker:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             return
-        process_table.name_this("simulation worker")
+        process_table.set_process_name("simulation worker")
         memory: int = config.value("web3.workerMemory") << 20
         most_calls: int = config.value("web3.workerCalls")
         size, self._resident = _memory()

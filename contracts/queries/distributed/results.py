@@ -12,7 +12,7 @@ from contracts.queries.searches import Search
 from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.built_indexes import built
+from mirror.core.db.sql.built_indexes import usable_indexes
 from mirror.core.db.sql.query import Query
 
 _RESULT = result_columns("null::bytea")
@@ -58,7 +58,7 @@ _COLUMNS_OF_SYNTHETIC = ", ".join(
 def _synthetic(query: Query, synthetic: Query, real: Sequence[Result]) -> list[Result]:
     """Return the synthetic results of a page, as far as its own results leave room for them."""
     # Index: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs.
-    if not built(["contract_log__synthetic_timestamp"]):
+    if not usable_indexes(["contract_log__synthetic_timestamp"]):
         return []
     beyond, until = ("<", ">=") if query.descending else (">", "<=")
     where = Where(("synthetic",)) + synthetic.where

@@ -21,7 +21,7 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest.rows.batch import Batch
 from mirror.core.db.schema.tables import Compared, KeylessTable
 from mirror.core.db.writing.copy import copy_rows, table_columns
-from mirror.core.db.writing.rejected_rows import fit
+from mirror.core.db.writing.rejected_rows import coerce_row
 
 # Longer values are cut in messages.
 _MAX_SHOWN = 120
@@ -111,7 +111,7 @@ def _expect(cursor: CursorWrapper, table: _Table, rows: list[dict[str, Any]]) ->
     columns = table_columns(table.model)
     wanted = [(column.name, column.default) for column in columns]
     # As loading stores what a column can't hold.
-    values = (fit([row.get(name, default) for name, default in wanted], columns) for row in rows)
+    values = (coerce_row([row.get(name, default) for name, default in wanted], columns) for row in rows)
     copy_rows(cursor, f"expected_{table.name}", columns, values)
     if table.found_by:
         cursor.execute(f"analyze {name}")

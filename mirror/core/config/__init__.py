@@ -40,7 +40,7 @@ def load(environment: Mapping[str, str]) -> dict[str, Any]:
     return {setting.name: _value(setting, environment.get(setting.variable)) for setting in SETTINGS}
 
 
-def removed(environment: Mapping[str, str] = os.environ) -> str | None:
+def removed_settings(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return a sentence that names the variables of settings that are gone; None if none is set.
 
     Such settings had no effect before, and must not prevent a node from starting.
@@ -71,7 +71,7 @@ def value(name: str) -> Any:
     return _loaded()[name]
 
 
-def assume(defaults: Mapping[str, str]) -> None:
+def set_defaults(defaults: Mapping[str, str]) -> None:
     """Set settings that the environment leaves out, in this process and in those that it starts."""
     for name, text in defaults.items():
         variable = _BY_NAME[name].variable
@@ -83,7 +83,7 @@ def values() -> dict[str, Any]:
     return dict(_loaded())
 
 
-def described(name: str) -> Setting:
+def find_setting(name: str) -> Setting:
     return _BY_NAME[name]
 
 

@@ -14,24 +14,24 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 
-class Piece(NamedTuple):
+class KeyRange(NamedTuple):
     """The keys above `after`, up to and including `to`."""
 
     after: int
     to: int
 
 
-def changed(cursor: CursorWrapper, statement: str, piece: Piece, **values: Any) -> int:
+def execute_range(cursor: CursorWrapper, statement: str, keys: KeyRange, **values: Any) -> int:
     """Execute a statement about a piece; return the number of rows that it has changed."""
-    cursor.execute(statement, piece._asdict() | values)
+    cursor.execute(statement, keys._asdict() | values)
     return int(cursor.rowcount)
 
 
-def _everywhere(cursor: CursorWrapper) -> bool:
+def _always(cursor: CursorWrapper) -> bool:
     return True
 
 
-def _from_the_first(cursor: CursorWrapper) -> int | None:
+def _no_lower_end(cursor: CursorWrapper) -> int | None:
     return None
 
 
@@ -49,9 +49,9 @@ class Backfill:
     table: str
     key: str = "consensus_timestamp"
     first: str = ""
-    change: Callable[[CursorWrapper, Piece], int]
-    is_needed: Callable[[CursorWrapper], bool] = _everywhere
-    oldest: Callable[[CursorWrapper], int | None] = _from_the_first
+    change: Callable[[CursorWrapper, KeyRange], int]
+    is_needed: Callable[[CursorWrapper], bool] = _always
+    oldest: Callable[[CursorWrapper], int | None] = _no_lower_end
     newest: Callable[[CursorWrapper], int | None] | None = None
 
 

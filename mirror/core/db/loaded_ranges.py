@@ -101,7 +101,7 @@ class Loaded:
         return list(zip(self.intervals, self.intervals[1:], strict=False))
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether everything from the network's first file on is loaded, and nothing was dropped."""
         return self.from_genesis and len(self.intervals) == 1 and not self.filters and not self.dropped
 
@@ -208,7 +208,7 @@ def _loaded(row: Any) -> Loaded:
 
 def _row() -> Any:
     """Read from where the request reads: a replica may lack what the primary has."""
-    if sql.reads_elsewhere():
+    if sql.reads_replicas():
         return sql.fetch_one(_READ)
     return statements.session().execute(_READ).fetchone()
 

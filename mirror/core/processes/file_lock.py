@@ -7,7 +7,7 @@ from typing import IO
 _POLL_SECONDS = 0.01
 
 
-def locked(file: int | IO[str], seconds: float = 0.0) -> bool:
+def try_lock(file: int | IO[str], seconds: float = 0.0) -> bool:
     """Lock an open file, unless another opening of it stays locked for so long; return whether it is.
 
     A process that was stopped may hold a lock for ever, so nothing waits for one without a limit.

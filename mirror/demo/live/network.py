@@ -48,7 +48,7 @@ def live(echo: Echo, *, block_node: bool = False) -> None:
     """
     check_goes_on()
     signals.end_with_parent()
-    counts.begin("demo network")
+    counts.start_writing("demo network")
     stopping = signals.stop_event()
     publisher = Publisher(folder(), nodes())
     publisher.resume()

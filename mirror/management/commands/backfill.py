@@ -76,7 +76,7 @@ class Command(NodeCommand):
                 # Before anything starts a thread, and with the tables that they have to look into.
                 readers = stack.enter_context(backfill.readers(jobs))
             server = stack.enter_context(database.ready(self.echo, make=False))
-            counts.begin("backfill")
+            counts.start_writing("backfill")
             make_tables(self.echo)
             backfill.check()
             if plans.stored() is None and plans.is_loaded(plan):

@@ -55,7 +55,7 @@ class Command(NodeCommand):
         )
 
     def _advise(self) -> None:
-        distributing.check_able()
+        distributing.check_coordinator()
         if slow := cluster.slow_workers():
             self.echo(
                 f"Set random_page_cost = 1.1 and jit = off in PostgreSQL on {', '.join(slow)}, as plans for "

@@ -107,7 +107,7 @@ class Command(NodeCommand):
             database.ready(self.echo) as server,
             FileDisplay("Loading", len(files), self.echo) as display,
         ):
-            counts.begin("loader")
+            counts.start_writing("loader")
             make_tables(self.echo)
             remaining.report_pending(self.echo)
             book = None if options["without_signatures"] else bundled.demo_address_book(files)
@@ -138,7 +138,7 @@ class Command(NodeCommand):
             return
         began = time.monotonic()
         with database.ready(self.echo) as server:
-            counts.begin("loader")
+            counts.start_writing("loader")
             make_tables(self.echo)
             remaining.report_pending(self.echo)
             with pruning.in_thread(self.echo):

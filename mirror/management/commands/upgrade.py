@@ -28,7 +28,7 @@ class Command(NodeCommand):
             if not remaining.names():
                 self.echo("Nothing to do: no row of an older release is left to change.")
                 return
-            files.begin("upgrade")
+            files.start_writing("upgrade")
             with shown(self.echo) as show:
                 done = runner.run(show, signals.stop_event(), server.start_again if server else None)
         self.echo(

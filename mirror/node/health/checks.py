@@ -74,8 +74,8 @@ def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None =
             return health
         seconds = max(round(seconds - (time.monotonic() - began), 1), _MIN_SECONDS)
     try:
-        return bounded_query.ask(read or check_database, seconds)
-    except bounded_query.NoAnswer as error:
+        return bounded_query.run_query(read or check_database, seconds)
+    except bounded_query.QueryTimeout as error:
         reason = str(error)
     except outage.ERRORS as error:
         if isinstance(error, ProgrammingError):
@@ -91,8 +91,8 @@ def _by_replica(seconds: float) -> Health | None:
         return None
     server, too_old = stand_in
     try:
-        health = bounded_query.ask(check_database, seconds, server.settings)
-    except (bounded_query.NoAnswer, *outage.ERRORS):
+        health = bounded_query.run_query(check_database, seconds, server.settings)
+    except (bounded_query.QueryTimeout, *outage.ERRORS):
         return None
     return replace(health, reasons=(*health.reasons, too_old) if too_old else health.reasons, database=False)
 
@@ -114,7 +114,7 @@ def check_database() -> Health:
 def reasons(now: Status) -> list[str]:
     """Return in sentences why a node with this status is not ready. Errors: DatabaseError."""
     has_book = statements.value(_BOOK)
-    silent = cluster.silent_workers() if is_distributed() else []
+    silent = cluster.unresponsive_workers() if is_distributed() else []
     reasons = []
     if silent:
         reasons.append(f"Workers of the database do not answer: {', '.join(silent)}.")

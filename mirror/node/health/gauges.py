@@ -95,8 +95,8 @@ class Readings:
             reading.join(self._sizes_seconds)
 
     def _store_sizes(self) -> None:
-        with suppress(bounded_query.NoAnswer, *outage.ERRORS):
-            self._sizes = bounded_query.ask(_sizes, _SIZES_PATIENCE_SECONDS)
+        with suppress(bounded_query.QueryTimeout, *outage.ERRORS):
+            self._sizes = bounded_query.run_query(_sizes, _SIZES_PATIENCE_SECONDS)
 
 
 def _sizes() -> list[Reading]:

@@ -77,8 +77,8 @@ def _watched() -> list[Replica]:
 def _queried(database_servers: list[Server]) -> list[Replica]:
     def query(server: Server) -> ServerState | str:
         try:
-            return bounded_query.ask(watching.query_state, _PATIENCE_SECONDS, server.settings)
-        except bounded_query.NoAnswer:
+            return bounded_query.run_query(watching.query_state, _PATIENCE_SECONDS, server.settings)
+        except bounded_query.QueryTimeout:
             return "it says nothing"
         except outage.ERRORS as error:
             return outage.reason(error)

@@ -187,7 +187,7 @@ def full_disk(place: Place) -> str:
 def _run(place: Place, command: Sequence[str], text: str = "") -> None:
     running: subprocess.Popen[str] | None = None
     try:
-        with signals.held():
+        with signals.signals_blocked():
             running = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,

@@ -189,7 +189,7 @@ class Server:
             place.log.rename(place.log.with_suffix(".log.1"))
             begin = 0
         # Ctrl-C while it is started would leave a server of which this object does not know.
-        with place.log.open("ab") as log, signals.held():
+        with place.log.open("ab") as log, signals.signals_blocked():
             place.log.chmod(0o600)
             self._child = subprocess.Popen(
                 [programs / "postgres", *arguments, "-c", f"cluster_name={self._mark}"],

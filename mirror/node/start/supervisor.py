@@ -75,7 +75,7 @@ class Part(_Watched):
     def _start(self) -> Process:
         context = multiprocessing.get_context("fork")
         process = context.Process(target=_run, args=(self.name, self._work), name=self.name)
-        with signals.held():
+        with signals.signals_blocked():
             process.start()
             self._process = process
         self._began = time.monotonic()
@@ -99,8 +99,8 @@ class Part(_Watched):
 
 
 def _run(name: str, work: Callable[[], None]) -> None:
-    process_table.name_this(name)
-    signals.leave_to_supervisor()
+    process_table.set_process_name(name)
+    signals.start_supervised()
     try:
         work()
     except OperatorError as error:

@@ -58,7 +58,7 @@ def make_tables(echo: Echo) -> None:
             call_command("migrate", interactive=False, verbosity=0)
         _forget_replaced()
         arrange_partitions()
-        distributing.arrange()
+        distributing.distribute_if_configured()
 
 
 def arrange_partitions() -> None:

@@ -93,7 +93,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
     OperatorError.
     """
     if sdk:
-        config.assume(_sdk_ports().DEFAULTS)
+        config.set_defaults(_sdk_ports().DEFAULTS)
     has_demo = config.value("network") == run.NETWORK and not follows()
     if live and not has_demo:
         raise OperatorError(
@@ -160,7 +160,7 @@ def _load_demo(echo: Echo, maker: run.Maker | None, server: embedded.Server | No
 def _sending_error(sending: Connection, work: Callable[[Echo], None], echo: Echo) -> None:
     """Do the work, and send the error that an operator can cure, if one ends it."""
     # So that a progress bar ends in order, too.
-    signals.stop_in_order()
+    signals.raise_on_stop()
     try:
         work(echo)
     except signals.Stop:
@@ -186,7 +186,7 @@ def _run(
 
     Errors: OperatorError if the first part dies before it has ever answered.
     """
-    files.begin("supervisor")
+    files.start_writing("supervisor")
     settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
     # The child processes are copies of this one, and a copied connection can't be used.
     connections.close_all()
@@ -236,7 +236,7 @@ def _sdk_ports() -> ModuleType:
 def _counting(role: str, work: Callable[[Echo], None], echo: Echo) -> None:
     """Do the work of a process with metrics of its own, which ends with the supervisor."""
     signals.end_with_parent()
-    files.begin(role)
+    files.start_writing(role)
     work(echo)
 
 
@@ -362,7 +362,7 @@ def _short(path: Path) -> str:
 @contextmanager
 def _stopping(echo: Echo) -> Iterator[None]:
     """End the block in order when a signal asks to stop, which counts as success."""
-    signals.stop_in_order()
+    signals.raise_on_stop()
     try:
         yield
     except signals.Stop:

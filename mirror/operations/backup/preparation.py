@@ -164,7 +164,7 @@ def _arrange_as_here(manifest: Manifest) -> None:
             while months[-1][1] <= last:
                 months.append(month_bounds(months[-1][1]))
             making.create_months(partitioned, months)
-    distributing.arrange()
+    distributing.distribute_if_configured()
 
 
 # NOTES

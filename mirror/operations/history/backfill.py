@@ -130,7 +130,7 @@ def surroundings() -> Iterator[None]:
     """Let this process use the tables of a backfill, and load all times, for the length of the block."""
     # Subscribers of topics wait for new messages alone.
     history = config.overridden({"importer.startDate": "", "importer.endDate": "", REDIS: None})
-    with history, table_copies.looked_into(SCHEMA, *_PARAMETERS):
+    with history, table_copies.search_path(SCHEMA, *_PARAMETERS):
         yield
 
 
@@ -247,7 +247,7 @@ def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | 
 
 
 def _check_shapes() -> None:
-    if changed := table_copies.changed_since(plans.tables(), SCHEMA):
+    if changed := table_copies.changed_tables(plans.tables(), SCHEMA):
         raise OperatorError(
             f"Tables have been changed since the backfill began ({', '.join(changed)}), as an upgrade does: "
             "drop what it has loaded by `manage.py backfill --discard`, and begin again."
@@ -280,7 +280,7 @@ def _replace(stopping: threading.Event) -> bool:
                 statements.execute(
                     f"set local lock_timeout = {_LOCK_MILLISECONDS}; set local synchronous_commit = on"
                 )
-                table_copies.change_places(plans.tables(), SCHEMA, REPLACED)
+                table_copies.swap_tables(plans.tables(), SCHEMA, REPLACED)
                 statements.execute(f"drop schema {SCHEMA} cascade")
             log.info("history_in_place")
             return True

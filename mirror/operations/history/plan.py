@@ -126,12 +126,12 @@ def make(plan: Plan) -> None:
     """Make the tables to load into, and store the plan. Errors: OperatorError."""
     with transaction.atomic():
         check_views()
-        if table_copies.exists(SCHEMA):
+        if table_copies.schema_exists(SCHEMA):
             raise OperatorError(
                 f"The database has a schema {SCHEMA} that is not of a backfill: drop it, or give it another "
                 "name."
             )
-        table_copies.make(tables(), SCHEMA)
+        table_copies.copy_tables(tables(), SCHEMA)
         statements.execute(_PLAN)
         statements.execute(
             f"insert into {SCHEMA}.backfill_plan values (%s, %s, %s)", [plan.start, plan.end, plan.source]

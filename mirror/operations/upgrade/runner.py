@@ -12,7 +12,7 @@ from psycopg import errors
 from mirror.core import config, logs
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
-from mirror.core.db.backfill import Backfill, IndexBuild, Piece
+from mirror.core.db.backfill import Backfill, IndexBuild, KeyRange
 from mirror.core.db.partitions import indexing
 from mirror.core.db.partitions.catalogue import partitionable_tables
 from mirror.core.db.partitions.partitioning import partition_table
@@ -149,7 +149,7 @@ def _change_piece(cursor: CursorWrapper, backfill: Backfill, rows: int, began: f
     row = cursor.fetchone()
     # Rows of the same key stay together, however many they are.
     after = min(row[0], position - 1) if row else oldest
-    changed = backfill.change(cursor, Piece(after, position))
+    changed = backfill.change(cursor, KeyRange(after, position))
     cursor.execute(
         "update backfill set position = %s, rows = rows + %s, seconds = seconds + %s, "
         "finished = case when %s then now() end where name = %s",

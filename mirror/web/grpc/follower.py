@@ -105,7 +105,7 @@ class Follower:
                 continue
             self._set_well(True)
             if not has_more:
-                listener.wait(_REPLICA_POLL_SECONDS if sql.reads_elsewhere() else _POLL_SECONDS)
+                listener.wait(_REPLICA_POLL_SECONDS if sql.reads_replicas() else _POLL_SECONDS)
         listener.close()
         connection.close()
 

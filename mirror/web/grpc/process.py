@@ -32,7 +32,7 @@ def is_wanted() -> bool:
 def check_port() -> None:
     """Raise OperatorError if the port can't be listened on."""
     port = config.value(PORT)
-    web.bound_to(port, f"choose another port ({config.described(PORT).variable}={port + 1})").close()
+    web.bound_to(port, f"choose another port ({config.find_setting(PORT).variable}={port + 1})").close()
 
 
 def address() -> str:
@@ -69,7 +69,7 @@ def serve() -> None:
     reader_role.use()
     timeouts.use(timeouts.WEB_SERVER)
     reading.use_replicas(reading.create_scoreboard())
-    files.begin(NAME)
+    files.start_writing(NAME)
     asyncio.run(_serve())
 
 

@@ -28,7 +28,7 @@ from mirror.web.grpc.reading import DatabaseAway, ReadingThreads
 from mirror.web.grpc.requests import Refusal, TopicFilter
 
 # How long missing messages are waited for, and how often they are looked for.
-_MISSING_SECONDS, _LOOK_SECONDS = 5.0, 0.5
+_MISSING_SECONDS, _POLL_SECONDS = 5.0, 0.5
 _AWAY_SECONDS = 1.0
 # What a client that reads slowly may have waiting: a page of stored messages, and a queue of new ones.
 _PAGE_BYTES, _QUEUE_BYTES = 400_000, 400_000
@@ -124,7 +124,7 @@ class Subscription:
             missing_since = missing_since or time.monotonic()
             if time.monotonic() - missing_since > _MISSING_SECONDS:
                 raise Refusal(StatusCode.UNAVAILABLE, _MISSING)
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
             self._check()
 
     async def _page(self) -> _Page:

@@ -24,7 +24,7 @@ _DESCRIPTORS = Path("/proc/self/fd")
 # segments were received and sent, 0 by a kernel that does not count.
 _INFO = struct.Struct("=B43xI4xI96xII")
 _CLOSE_WAIT = 8
-_LOOK_SECONDS, _LONG_SECONDS, _LOOKS = 0.1, 0.15, 4
+_CHECK_SECONDS, _LONG_SECONDS, _CHECKS = 0.1, 0.15, 4
 # Kernel and process note the time one after the other; requests are taken over one by one, and a busy process
 # takes a while.
 _TOLERANCE_SECONDS, _LATE_SECONDS = 0.1, 0.25
@@ -127,7 +127,7 @@ class Headers:
                     closed[client] += 1
         for client, number in closed.items():
             log.warning("headers_took_too_long", client=client, connections_closed=number)
-        return self._seconds / _LOOKS
+        return self._seconds / _CHECKS
 
 
 class Disconnections:
@@ -160,7 +160,7 @@ class Disconnections:
                 if before and not ports[work]:
                     self._scheduler.abandon(lease, work)
         self._ports = ports
-        return _LOOK_SECONDS
+        return _CHECK_SECONDS
 
 
 def _is_alone(environment: Mapping[str, str]) -> bool:

@@ -46,7 +46,7 @@ _SWITCH_SECONDS = 0.0005
 _THREADS_ABOUT_THE_NODE, _MAX_ABOUT_THE_NODE = 2, 100
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 # Of deadlines. Shorter limits come first: of statements, of calls, of a silent database.
-_LOOK_SECONDS, _MARGIN_SECONDS = 0.5, 5.0
+_CHECK_SECONDS, _MARGIN_SECONDS = 0.5, 5.0
 # The most answers that a process holds back at a time, to clients that sign in too often.
 _pauses = threading.BoundedSemaphore(50)
 # How the paths of requests that simulate end.
@@ -373,4 +373,4 @@ class OpenExchanges(dict[Exchange, None]):
                 self.discard(exchange)
                 if exchange.end_overdue():
                     log.error("request_overdue", seconds=round(seconds))
-        return _LOOK_SECONDS
+        return _CHECK_SECONDS

@@ -45,10 +45,12 @@ class SlowRequests:
             return
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._write_on, name="slow requests", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._write_repeatedly, name="slow requests", daemon=True
+                )
                 self._thread.start()
 
-    def _write_on(self) -> None:
+    def _write_repeatedly(self) -> None:
         while True:
             noted, keys = self._waiting.get()
             try:
@@ -83,7 +85,7 @@ class SlowRequests:
         self._planned.append(now)
         try:
             return plans.plan(statement.text, statement.values, seconds=_PLAN_SECONDS)[:_MAX_CHARACTERS]
-        except bounded_query.NoAnswer as error:
+        except bounded_query.QueryTimeout as error:
             return f"not known: {error}"
         except outage.ERRORS as error:
             return f"not known: {outage.reason(error)}"

@@ -416,7 +416,7 @@ def test_paging_gives_every_account_once(api, build, numbers, limit, order):
 @pytest.mark.parametrize(("order", "first"), [("asc", 1000), ("desc", 10_000)])
 def test_contracts_behind_a_full_page_of_accounts_are_not_read(api, monkeypatch, order, first):
     """Poor accounts come first in either order; then rich contracts."""
-    monkeypatch.setattr("mirror.core.db.sql.selective_page.MOST", 100)
+    monkeypatch.setattr("mirror.core.db.sql.selective_page.MAX_ROWS", 100)
     with connection.cursor() as cursor:
         cursor.execute(
             "insert into entity (id, num, realm, shard, type, balance, timestamp_range) "

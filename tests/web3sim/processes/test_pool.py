@@ -450,7 +450,7 @@ def test_silent_database_ends_the_process_of_pieces(pool, monkeypatch):
     silent = threading.Event()
     silent.set()
     monkeypatch.setattr(outage, "silent", silent)
-    with theirs, pytest.raises(unresponsive.ServerSilent):
+    with theirs, pytest.raises(unresponsive.ServerUnresponsive):
         next(Pieces(pool, WorkerProcess(ours, process.pid), soon()))
     assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
 

@@ -24,7 +24,7 @@ from django.http.response import HttpResponseBase
 
 from mirror.core import logs
 from mirror.core.config import reverse_proxies
-from mirror.core.processes.file_lock import locked
+from mirror.core.processes.file_lock import try_lock
 
 log = logs.logger("mirror.admin")
 # axes logs the same failures in more lines, without names.
@@ -121,7 +121,7 @@ def _exclusive() -> Iterator[bool]:
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(settings.DATA_DIR / "login.lock", os.O_RDWR | os.O_CREAT, 0o600)
     with os.fdopen(descriptor):
-        yield locked(descriptor)
+        yield try_lock(descriptor)
 
 
 def _text_response(status: int, text: str, *, retry: int = 0) -> HttpResponse:

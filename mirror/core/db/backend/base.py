@@ -67,7 +67,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def init_connection_state(self) -> None:
         if self.is_gone is not None:
-            stopped_server.end_if(self.is_gone, self.connection)
+            stopped_server.fail_when_gone(self.is_gone, self.connection)
         super().init_connection_state()
         if (setting := timeouts.statement()) is not None:
             self.connection.execute(*setting)

@@ -144,7 +144,7 @@ def _replace_table(table: str) -> None:
     for index in indexes:
         if index.valid and not _lacks_time(index):
             table_copies.copy_index(index, quoted(table), replaced.get(index.name, ""))
-    table_copies.copy_rights(quoted(first), quoted(table))
+    table_copies.copy_privileges(quoted(first), quoted(table))
     execute(
         f"alter table {quoted(table)} attach partition {quoted(first)} "
         f"for values from ({bound_sql(lower)}) to ({bound_sql(upper)})"

@@ -24,7 +24,7 @@ def plan(text: str, values: "Values", *, seconds: float) -> str:
     It is that of the prepared statement, which does not depend on the values. Errors: NoAnswer,
     psycopg.Error, and Django's if there is no connection.
     """
-    return bounded_query.ask(lambda: _plan(text, values, str(round(seconds * 1000))), seconds)
+    return bounded_query.run_query(lambda: _plan(text, values, str(round(seconds * 1000))), seconds)
 
 
 def _plan(text: str, values: "Values", milliseconds: str) -> str:

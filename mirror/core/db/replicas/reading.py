@@ -64,7 +64,7 @@ class Reader:
     def fetch(self, statement: str, values: "Values", timeout: str) -> "list[Row]":
         """Return all rows of a statement. Errors: BlockNotAvailable, psycopg.Error, DatabaseError."""
         if request_scheduler.own_connection().in_atomic_block:
-            return sql.fetch_here(statement, values, timeout)
+            return sql.fetch_local(statement, values, timeout)
         requirement = block_requirement.current()
         wait: block_requirement.BlockWait | None = None
         while True:
@@ -224,7 +224,7 @@ def use_replicas(file: int | None) -> None:
         watermark.scoreboard = Scoreboard(file, 0)
         return
     block_requirement.reader = reader = Reader(database_servers, Scoreboard(file, len(database_servers)))
-    sql.fetch_by(reader.fetch)
+    sql.set_fetcher(reader.fetch)
 
 
 def scoreboard_file() -> Any:

@@ -94,7 +94,7 @@ class ConnectionLease:
         self.is_abandoned = self.is_interrupted = self.is_unusable = True
         for wrapper in (self.connection, self.replica):
             if wrapper is not None and wrapper.connection is not None:
-                bounded_query.shut(wrapper.connection)
+                bounded_query.shut_down(wrapper.connection)
 
     def finish(self) -> None:
         """End the work, once no thread interrupts it any more."""

@@ -8,7 +8,7 @@ import fcntl
 import os
 from typing import NamedTuple
 
-from mirror.core.processes.file_lock import locked
+from mirror.core.processes.file_lock import try_lock
 
 
 class SlotFiles(NamedTuple):
@@ -40,10 +40,10 @@ class SlowRequestSlot:
 
     def try_acquire(self) -> bool:
         """Take it unless another process has it or waits for it; return whether it has been taken."""
-        if not locked(self._next):
+        if not try_lock(self._next):
             return False
         try:
-            return locked(self._used)
+            return try_lock(self._used)
         finally:
             fcntl.flock(self._next, fcntl.LOCK_UN)
 

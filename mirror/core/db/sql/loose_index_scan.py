@@ -7,7 +7,7 @@ from mirror.core.db.sql.bounds import Bounds
 _ALL = Where()
 
 
-def different_values(
+def distinct_values(
     table: str, column: str, within: Bounds, most: int, *, where: Where = _ALL
 ) -> list[int] | None:
     """Return the different values of a column in a range; None if there are more than `most`.

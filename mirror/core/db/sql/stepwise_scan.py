@@ -15,7 +15,7 @@ Found = TypeVar("Found")
 STEPS = 1000
 
 
-def step_by_step(
+def scan_stepwise(
     read: Callable[[bytes | None], tuple[Sequence[Found], bytes | None]], limit: int
 ) -> tuple[list[Found], bytes | None]:
     """Return a page, and the key after which the next one continues if time ran out before this one was full.

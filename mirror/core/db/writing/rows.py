@@ -23,7 +23,7 @@ from mirror.core.db.partitions.catalogue import TIME
 from mirror.core.db.schema.tables import PartitionableTable
 from mirror.core.db.writing.copy import AddedRow, Column, EncodedRows, Row, column_names, table_columns
 from mirror.core.db.writing.merge import Change, Merge, MergeRule, Pending, RunningSum
-from mirror.core.db.writing.rejected_rows import REFUSED, copy_fitting
+from mirror.core.db.writing.rejected_rows import REJECTED, copy_valid
 from mirror.core.metrics import ingest
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
@@ -97,7 +97,7 @@ class _Segment:
                 for merge, changes in pending.items():
                     for statement, inline in _statements(merge, changes):
                         prepared.execute(merge.inline_changes + statement, merge.inline_values(inline))
-        except REFUSED:
+        except REJECTED:
             return False
         return True
 
@@ -258,7 +258,7 @@ def _insert(cursor: CursorWrapper, model: type[models.Model], rows: Sequence[Add
     if not rows:
         return
     columns, table = table_columns(model), model._meta.db_table
-    ingest.ROWS.add(table, by=copy_fitting(cursor, table, columns, partial(row_values, columns, rows)))
+    ingest.ROWS.add(table, by=copy_valid(cursor, table, columns, partial(row_values, columns, rows)))
 
 
 def _count(rows: Iterable[AddedRow]) -> int:
@@ -299,7 +299,7 @@ def _stage(
     columns = [column for column in merge.staged if column.name in changed]
     names = [column.name for column in columns]
     columns += merge.times
-    copy_fitting(cursor, merge.staging, columns, partial(_staged, names, changes))
+    copy_valid(cursor, merge.staging, columns, partial(_staged, names, changes))
 
 
 def _staged(names: list[str], changes: Iterable[Change]) -> Iterator[list[Any]]:

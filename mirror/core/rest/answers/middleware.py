@@ -152,7 +152,7 @@ class ApiMiddleware:
         if self._compresses and compression.accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", "")):
             response.headers["content-encoding"] = "gzip"
             pieces = cast(Iterator[bytes], response.streaming_content)
-            response.streaming_content = compression.gzip_pieces(pieces)
+            response.streaming_content = compression.gzip_chunks(pieces)
         return response
 
     def _from_cache(self, request: HttpRequest, cached: CachedResponse, max_age: int) -> HttpResponse:

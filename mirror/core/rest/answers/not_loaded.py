@@ -24,7 +24,7 @@ _TABLE_CONTENTS = {
 def _part() -> Loaded | None:
     """Return what is loaded; None where nothing is missing, and where that is unknown."""
     loaded = loaded_ranges.loaded()
-    return loaded if loaded.is_known and not loaded.is_whole else None
+    return loaded if loaded.is_known and not loaded.is_complete else None
 
 
 def at(time: int, table: str = "transaction") -> str | None:

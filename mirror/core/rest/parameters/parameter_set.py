@@ -154,7 +154,7 @@ def split_two(text: str) -> tuple[str, str]:
     return (head, value) if colon else ("eq", value)
 
 
-def refuse_ne(comparisons: Iterable[Comparison], message: str) -> None:
+def reject_ne(comparisons: Iterable[Comparison], message: str) -> None:
     """Refuse the operator ne. Errors: BadRequest with this message."""
     if any(comparison.operator == "ne" for comparison in comparisons):
         raise BadRequest(message)

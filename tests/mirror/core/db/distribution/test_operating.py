@@ -41,13 +41,13 @@ def test_rows_and_bytes_of_all_workers_are_told(transactional_db: None) -> None:
 @needs_cluster
 def test_a_worker_that_is_away_is_named(db: None) -> None:
     with connection.cursor() as cursor:
-        assert cluster.silent_workers() == []
+        assert cluster.unresponsive_workers() == []
         # Nobody listens there; what this transaction notes is forgotten with it.
         cursor.execute(
             "update pg_dist_node set nodeport = 1 "
             "where nodeid = (select min(nodeid) from pg_dist_node where shouldhaveshards)"
         )
-        (silent,) = cluster.silent_workers()
+        (silent,) = cluster.unresponsive_workers()
 
     assert silent.endswith(":1")
 

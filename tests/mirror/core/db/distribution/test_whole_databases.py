@@ -93,6 +93,6 @@ def test_workers_whose_settings_make_slow_plans_are_named(
 
     settings = connections.settings["default"] | parse_url(url, cluster.VARIABLE)
     with django_db_blocker.unblock():
-        slow = bounded_query.ask(slow_workers, PATIENCE_SECONDS, settings)
+        slow = bounded_query.run_query(slow_workers, PATIENCE_SECONDS, settings)
 
     assert slow == sorted(f"{worker.host}:{worker.port}" for worker in others)

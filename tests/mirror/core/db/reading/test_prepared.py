@@ -77,7 +77,7 @@ def test_values_may_be_of_other_types_than_those_before(in_turn):
 
 
 def test_what_was_not_used_for_long_is_prepared_no_more(in_turn, monkeypatch):
-    monkeypatch.setattr(prepared, "MOST", 3)
+    monkeypatch.setattr(prepared, "MAX_STATEMENTS", 3)
 
     def read() -> Any:
         for number in (1, 2, 3, 1, 4):

@@ -9,7 +9,7 @@ import pytest
 
 from mirror.core.db.scheduling import slow_slot
 from mirror.core.db.scheduling.slow_slot import SlotFiles, SlowRequestSlot
-from mirror.core.processes.file_lock import locked
+from mirror.core.processes.file_lock import try_lock
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 _HOLDER = """
@@ -39,7 +39,7 @@ def _taking(slot: SlowRequestSlot, then: Callable[[], None]) -> threading.Thread
 def _is_waited_for(files: SlotFiles) -> bool:
     """Return whether a process waits for a slot that another one has."""
     watcher = SlowRequestSlot(files)
-    if locked(watcher._next):
+    if try_lock(watcher._next):
         watcher.try_acquire()
         return False
     return True
