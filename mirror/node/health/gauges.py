@@ -155,8 +155,8 @@ def _block_nodes_values(status: Status) -> Iterator[Reading]:
 def _replicas_values() -> Iterator[Reading]:
     for replica in replicas.read():
         labels = (replica.name,)
-        yield database.REPLICA_UP, labels, replica.state is not State.UNAVAILABLE
-        if replica.state is not State.UNAVAILABLE:
+        yield database.REPLICA_UP, labels, replica.state is not State.AWAY
+        if replica.state is not State.AWAY:
             yield database.REPLICA_LAG, labels, replica.lag_seconds
             yield database.REPLICA_LAG_BLOCKS, labels, replica.lag_blocks
 

@@ -34,7 +34,7 @@ class Replica:
 
     @property
     def text(self) -> str:
-        if self.state is State.UNAVAILABLE:
+        if self.state is State.AWAY:
             return f"{self.name} does not answer{f': {self.reason}' if self.reason else ''}"
         if self.state is State.UNKNOWN:
             return f"{self.name} has not been asked yet"
@@ -92,9 +92,9 @@ def _queried(database_servers: list[Server]) -> list[Replica]:
 
 def _replica(server: Server, answer: ServerState | str, newest: int) -> Replica:
     if isinstance(answer, str):
-        return Replica(server.name, State.UNAVAILABLE, reason=answer)
+        return Replica(server.name, State.AWAY, reason=answer)
     is_late = newest > answer.block and answer.unreplayed_seconds > config.value(MAX_LAG)
-    state = State.BEHIND if is_late else State.HEALTHY
+    state = State.BEHIND if is_late else State.WELL
     return _lagging(server, state, answer.block, answer.unreplayed_seconds, newest)
 
 
@@ -110,7 +110,7 @@ def _lagging(server: Server, state: State, block: int, seconds: float, newest: i
 def primary_is_away() -> bool:
     """Return whether this process reads from replicas, and their primary does not answer."""
     reader = block_requirement.reader
-    return reader is not None and reader.scoreboard.state(reader.servers[-1].number) == State.UNAVAILABLE
+    return reader is not None and reader.scoreboard.state(reader.servers[-1].number) == State.AWAY
 
 
 def stand_in() -> tuple[Server, str] | None:
@@ -119,9 +119,7 @@ def stand_in() -> tuple[Server, str] | None:
     if reader is None:
         return None
     scoreboard = reader.scoreboard
-    available = [
-        server for server in reader.servers[:-1] if scoreboard.state(server.number) != State.UNAVAILABLE
-    ]
+    available = [server for server in reader.servers[:-1] if scoreboard.state(server.number) != State.AWAY]
     if not available:
         return None
     best = max(available, key=lambda server: scoreboard.block(server.number))

@@ -79,7 +79,7 @@ class Reader:
                     block, rows = self._query(server, statement, values, timeout)
                 except _ServerUnavailable as error:
                     failure = failure or error
-                    if error.conflict and self.scoreboard.state(self._primary.number) != State.UNAVAILABLE:
+                    if error.conflict and self.scoreboard.state(self._primary.number) != State.AWAY:
                         candidates = chain([self._primary], candidates)
                     continue
                 if self.scoreboard.block(server.number) != block:
@@ -106,7 +106,7 @@ class Reader:
         """
         wait: block_requirement.BlockWait | None = None
         while available := [
-            each for each in self.servers if self.scoreboard.state(each.number) != State.UNAVAILABLE
+            each for each in self.servers if self.scoreboard.state(each.number) != State.AWAY
         ]:
             if any(self.scoreboard.block(each.number) >= block for each in available):
                 return
@@ -127,17 +127,17 @@ class Reader:
             own.preferred = next(self._number) % len(self._replicas)
         replicas = self._replicas[own.preferred :] + self._replicas[: own.preferred]
         for each in replicas:
-            if scoreboard.state(each.number) <= State.HEALTHY and scoreboard.block(each.number) >= needed:
+            if scoreboard.state(each.number) <= State.WELL and scoreboard.block(each.number) >= needed:
                 yield each
         if time.monotonic() >= self._no_pause_until:
             for pause in _RETRY_PAUSES:
                 time.sleep(pause)
                 for each in replicas:
-                    if scoreboard.state(each.number) <= State.HEALTHY and self._query_block(each) >= needed:
+                    if scoreboard.state(each.number) <= State.WELL and self._query_block(each) >= needed:
                         yield each
             # None has caught up. Others need not wait for that just as long.
             self._no_pause_until = time.monotonic() + _NO_PAUSE_SECONDS
-        if scoreboard.state(self._primary.number) != State.UNAVAILABLE:
+        if scoreboard.state(self._primary.number) != State.AWAY:
             yield self._primary
         # Nothing better is left. What is said to be away may be back.
         yield from sorted(self.servers, key=lambda each: scoreboard.state(each.number))

@@ -31,10 +31,10 @@ class State(IntEnum):
     """A server, by what was last known of it."""
 
     UNKNOWN = 0
-    HEALTHY = 1
+    WELL = 1
     # A replica that is further behind than db.readMaxLag.
     BEHIND = 2
-    UNAVAILABLE = 3
+    AWAY = 3
 
 
 class ServerStatus(NamedTuple):
@@ -124,11 +124,11 @@ class Scoreboard:
         """Note the state of a server, as the watcher finds it."""
         first = _NODE_CELLS + server * _SERVER_CELLS
         self._cells[first + _STATE], self._cells[first + _LAG] = state, round(lag * 1000)
-        self._cells[first + _UNAVAILABLE] = state is State.UNAVAILABLE
+        self._cells[first + _UNAVAILABLE] = state is State.AWAY
 
     def mark_unavailable(self, server: int) -> None:
         """Take a failed server out of rotation until a health check passes."""
-        self._cells[_NODE_CELLS + server * _SERVER_CELLS + _STATE] = State.UNAVAILABLE
+        self._cells[_NODE_CELLS + server * _SERVER_CELLS + _STATE] = State.AWAY
 
     def is_unavailable(self, server: int) -> bool:
         """Return whether a server is unavailable, so that waiting for it is needless."""

@@ -139,13 +139,13 @@ class Watcher:
                 self._lags.note(each.block)
         primary_is_away = seen[-1] is None
         for server, each, reason in zip(self._servers, seen, reasons, strict=True):
-            state, lag = State.UNAVAILABLE, 0.0
+            state, lag = State.AWAY, 0.0
             if each is not None:
                 lag = self._lags.lag(each.block)
                 if primary_is_away:
                     lag = max(lag, each.unreplayed_seconds)
                 is_late = not server.is_primary and lag > config.value(MAX_LAG)
-                state = State.BEHIND if is_late else State.HEALTHY
+                state = State.BEHIND if is_late else State.WELL
                 self._scoreboard.set_block(server.number, each.block)
             self._scoreboard.set_state(server.number, state, lag)
             self._report(server, state, reason)
@@ -153,12 +153,12 @@ class Watcher:
         self._reset_if_lost([each.block for each in seen if each is not None])
 
     def _report(self, server: Server, state: State, reason: str) -> None:
-        before = self._reported.get(server.number, State.HEALTHY)
+        before = self._reported.get(server.number, State.WELL)
         self._reported[server.number] = state
         if state is before or server.is_primary:
             return
         lag = round(self._scoreboard.status(server.number).lag)
-        if state is State.UNAVAILABLE:
+        if state is State.AWAY:
             log.warning("replica_away", replica=server.name, reason=reason)
         elif state is State.BEHIND:
             log.warning("replica_behind", replica=server.name, lag_s=lag)

@@ -121,7 +121,7 @@ def test_node_without_its_primary_is_as_well_as_its_replica(
     reader: Reader, settings_of: Callable[..., None]
 ) -> None:
     settings_of({"db.readMaxLag": 86400.0})
-    reader.scoreboard.set_state(PRIMARY, State.UNAVAILABLE)
+    reader.scoreboard.set_state(PRIMARY, State.AWAY)
     judged = checks.judge(60.0)
     assert judged.reasons == ("The network's address book is not loaded yet.",)
     assert judged.status is not None
@@ -130,7 +130,7 @@ def test_node_without_its_primary_is_as_well_as_its_replica(
 
 
 def test_node_with_only_a_late_replica_is_not_ready(reader: Reader) -> None:
-    reader.scoreboard.set_state(PRIMARY, State.UNAVAILABLE)
+    reader.scoreboard.set_state(PRIMARY, State.AWAY)
     reader.scoreboard.set_state(REPLICA, State.BEHIND, 90.0)
     assert checks.judge(60.0).reasons[-1] == (
         "The primary of the database does not answer, and the replica replica is 1 minute behind: "
@@ -164,18 +164,18 @@ def test_command_asks_the_replicas_itself(
     settings_of({"db.read": f"host={socket},/nowhere dbname=mirror_node user=mirror_node"})
     with django_db_blocker.unblock():
         there, away = replicas.read()
-    assert (there.name, there.state) == (str(socket), State.HEALTHY)
+    assert (there.name, there.state) == (str(socket), State.WELL)
     assert away.text.startswith("/nowhere does not answer: ")
 
 
 @pytest.mark.parametrize(
     ("replica", "text"),
     [
-        (Replica("db2", State.HEALTHY), "db2 has everything"),
-        (Replica("db2", State.HEALTHY, 7, 1.2, 1), "db2 is 1 second and 1 block behind"),
-        (Replica("db2", State.HEALTHY, 7, 0.0, 12_345), "db2 is 12,345 blocks behind"),
+        (Replica("db2", State.WELL), "db2 has everything"),
+        (Replica("db2", State.WELL, 7, 1.2, 1), "db2 is 1 second and 1 block behind"),
+        (Replica("db2", State.WELL, 7, 0.0, 12_345), "db2 is 12,345 blocks behind"),
         (Replica("db2", State.UNKNOWN), "db2 has not been asked yet"),
-        (Replica("db2", State.UNAVAILABLE), "db2 does not answer"),
+        (Replica("db2", State.AWAY), "db2 does not answer"),
     ],
 )
 def test_replica_is_described(replica: Replica, text: str) -> None:

@@ -130,7 +130,7 @@ def test_a_conflict_with_recovery_is_tried_again_and_then_asked_of_the_primary(
     replicated.on(replicated.primary, MAKE_CONFLICT)
     replicated.catch_up()
     assert sql.fetch("select read_on_primary()") == [("the primary",)]
-    assert reader.scoreboard.state(REPLICA) != State.UNAVAILABLE
+    assert reader.scoreboard.state(REPLICA) != State.AWAY
     assert asked_replica()
 
 
@@ -160,12 +160,12 @@ def test_the_primary_is_asked_while_the_replica_is_down_and_the_replica_once_it_
     assert asked_replica()
     replicated.replica.stop()
     assert not asked_replica()
-    assert reader.scoreboard.state(REPLICA) == State.UNAVAILABLE
+    assert reader.scoreboard.state(REPLICA) == State.AWAY
     # Only the watcher says so.
     assert not reader.scoreboard.is_unavailable(REPLICA)
     replicated.restart()
     assert not asked_replica()
-    reader.scoreboard.set_state(REPLICA, State.HEALTHY)
+    reader.scoreboard.set_state(REPLICA, State.WELL)
     assert asked_replica()
 
 
@@ -174,7 +174,7 @@ def test_a_replica_that_is_too_far_behind_is_asked_if_nobody_else_is_left(
 ) -> None:
     reader.scoreboard.set_state(REPLICA, State.BEHIND)
     assert not asked_replica()
-    reader.scoreboard.set_state(PRIMARY, State.UNAVAILABLE)
+    reader.scoreboard.set_state(PRIMARY, State.AWAY)
     assert asked_replica()
 
 
@@ -218,7 +218,7 @@ def test_nobody_ever_goes_back_in_time_whatever_happens_to_the_servers(
             replicated.replica.stop()
             add(5)
             replicated.restart()
-            reader.scoreboard.set_state(REPLICA, State.HEALTHY)
+            reader.scoreboard.set_state(REPLICA, State.WELL)
             add(5)
         finally:
             ended.set()

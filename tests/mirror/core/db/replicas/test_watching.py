@@ -37,9 +37,9 @@ def test_a_replica_is_as_far_behind_as_the_first_block_that_it_lacks_is_old() ->
 def test_a_server_that_says_nothing_is_away_and_well_again_later(known: Scoreboard) -> None:
     watcher = Watcher(SERVERS, known)
     judged(watcher, None, ServerState(7, 0.0))
-    assert (known.status(REPLICA).state, known.status(PRIMARY).state) == (State.UNAVAILABLE, State.HEALTHY)
+    assert (known.status(REPLICA).state, known.status(PRIMARY).state) == (State.AWAY, State.WELL)
     judged(watcher, ServerState(6, 0.0), None)
-    assert (known.status(REPLICA).state, known.status(PRIMARY).state) == (State.HEALTHY, State.UNAVAILABLE)
+    assert (known.status(REPLICA).state, known.status(PRIMARY).state) == (State.WELL, State.AWAY)
     assert known.block(REPLICA) == 6
 
 
@@ -50,14 +50,14 @@ def test_a_replica_that_lacks_a_block_for_too_long_is_behind(
     watcher = Watcher(SERVERS, known)
     judged(watcher, ServerState(7, 0.0), ServerState(7, 0.0))
     assert known.status(REPLICA).state == State.BEHIND
-    assert known.status(PRIMARY).state == State.HEALTHY
+    assert known.status(PRIMARY).state == State.WELL
 
 
 def test_what_a_replica_has_yet_to_replay_counts_while_the_primary_is_away(known: Scoreboard) -> None:
     watcher = Watcher(SERVERS, known)
     late = ServerState(7, 3600.0)
     judged(watcher, late, ServerState(7, 0.0))
-    assert known.status(REPLICA).state == State.HEALTHY
+    assert known.status(REPLICA).state == State.WELL
     judged(watcher, late, None)
     assert known.status(REPLICA) == (State.BEHIND, 7, 3600.0)
 
