@@ -44,7 +44,7 @@ def first_book() -> bytes:
 # HISTORY
 
 
-class Maker:
+class HistoryProducer:
     """Makes the history in a child process: making and loading take a core each.
 
     `end` has to be called, so hold the stop signals back until that is certain.
@@ -54,7 +54,7 @@ class Maker:
         self._publisher = publisher
         self._receiving, sending = multiprocessing.Pipe(duplex=False)
         context = multiprocessing.get_context("fork")
-        self._process = context.Process(target=_make, args=(publisher, sending), name="demo")
+        self._process = context.Process(target=_produce, args=(publisher, sending), name="demo")
         self._process.start()
         # So that its end is the end of the pipe.
         sending.close()
@@ -76,22 +76,22 @@ class Maker:
 
 
 @contextmanager
-def made_ahead() -> Iterator[Maker | None]:
+def start_producing() -> Iterator[HistoryProducer | None]:
     """Begin to make the history, unless it is complete, for `load` once there is a database."""
     publisher = Publisher(folder(), nodes())
-    maker: Maker | None = None
+    producer: HistoryProducer | None = None
     try:
         if not publisher.complete:
             with signals.signals_blocked():
-                maker = Maker(publisher)
-        yield maker
+                producer = HistoryProducer(publisher)
+        yield producer
     finally:
-        if maker:
-            maker.end()
+        if producer:
+            producer.end()
 
 
-def load(echo: Echo, maker: Maker | None = None) -> None:
-    """Load the history, which `maker` makes or which is made here; continue an interrupted load.
+def load(echo: Echo, producer: HistoryProducer | None = None) -> None:
+    """Load the history, which `producer` makes or which is made here; continue an interrupted load.
 
     Does nothing if the database holds another stream. Errors: OperatorError.
     """
@@ -99,7 +99,7 @@ def load(echo: Echo, maker: Maker | None = None) -> None:
     if stored and (not folder().is_dir() or publisher.is_loaded(stored)):
         return
     began = time.monotonic()
-    with nullcontext(maker) if maker else made_ahead() as making:
+    with nullcontext(producer) if producer else start_producing() as making:
         if making:
             echo(f"Making a demo network with hours of history in {folder()} and loading it.")
         files: Iterable[StreamFile] = making.files() if making else publisher.all_published()
@@ -113,7 +113,7 @@ def load(echo: Echo, maker: Maker | None = None) -> None:
     )
 
 
-def _make(publisher: Publisher, sending: Connection) -> None:
+def _produce(publisher: Publisher, sending: Connection) -> None:
     # Imported here, as only this process needs it.
     from mirror.demo.publish.history import History
 

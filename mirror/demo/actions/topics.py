@@ -5,7 +5,7 @@ from typing import Any
 
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.keys.wallet import NO_KEY, Ed25519Wallet
-from mirror.demo.network import Network, NotPossible, both, require, weighted
+from mirror.demo.network import Network, NotPossible, pair, require, weighted
 from mirror.demo.tokens import traders
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.messages import assessed_fee, units
@@ -182,9 +182,9 @@ def delete(network: Network) -> None:
     network.submit("consensusDeleteTopic", {"topicID": topic.number}, payer=topic.owner)
 
 
-def submit_in_vain(network: Network) -> None:
+def submit_invalid(network: Network) -> None:
     """Submit a message to a deleted topic, without its key, too long, or for less than its fee."""
-    payer, topic = both(network.find_person(), network.find(_living(network)))
+    payer, topic = pair(network.find_person(), network.find(_living(network)))
     deleted = [topic for topic in network.world.topics.values() if topic.deleted]
     body, envelope = {"topicID": topic.number, "message": b"Hello?"}, {}
     if not topic.is_public:
@@ -230,7 +230,7 @@ def _affords(network: Network, topic: Topic, payer: Account) -> bool:
         return True
     token = network.world.tokens.issued.get(topic.fee_token)
     # A token that was deleted may also have been forgotten.
-    if token is None or token.refusal(payer.number) or token.refusal(topic.owner):
+    if token is None or token.failure(payer.number) or token.failure(topic.owner):
         return False
     return token.balance(payer.number) >= topic.fee
 
@@ -287,4 +287,4 @@ def _long_text(network: Network, subject: int) -> bytes:
     return "\n".join(lines).encode()
 
 
-ACTIONS = weighted((20, submit), (1, submit_long, create, update), (0, delete, submit_in_vain))
+ACTIONS = weighted((20, submit), (1, submit_long, create, update), (0, delete, submit_invalid))

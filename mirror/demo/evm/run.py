@@ -17,7 +17,7 @@ from mirror.demo.evm.children import Parent, record_request
 from mirror.demo.evm.ethereum import SignedTransaction
 from mirror.demo.evm.execution import Execution, Log, Request, execute
 from mirror.demo.evm.solidity import kinds
-from mirror.demo.evm.state import Place, WorldLedger
+from mirror.demo.evm.state import BlockContext, WorldLedger
 from mirror.demo.evm.system_contracts import Rate
 from mirror.demo.network import Network, Submission
 from mirror.demo.streams.record_files import ComposedTransaction
@@ -31,13 +31,13 @@ GAS_PRICE = 71
 NO_BLOOM = bytes(256)
 
 
-def place(network: Network) -> Place:
+def block_context(network: Network) -> BlockContext:
     """Return the block in which the next transaction runs."""
     composer = network.composer
     began = composer.block_start // NANOS_PER_SECOND
     hbars, cents = exchange_rate(network.world)
     rate, number = Rate(cents, hbars), network.world.next_number
-    return Place(composer.block_number, began, GAS_PRICE, network.logs_transfers, rate, number)
+    return BlockContext(composer.block_number, began, GAS_PRICE, network.logs_transfers, rate, number)
 
 
 class Run:
@@ -48,42 +48,43 @@ class Run:
     """
 
     def __init__(
-        self, network: Network, sender: Account, request: Request, around: Iterable[Account]
+        self, network: Network, sender: Account, request: Request, accounts: Iterable[Account]
     ) -> None:
         self.network, self.sender, self.request = network, sender, request
-        self._ledger = WorldLedger(network.world, (sender, *around))
-        self.execution: Execution = execute(request, place(network), self._ledger)
-        done = self.execution
+        self._ledger = WorldLedger(network.world, (sender, *accounts))
+        self.execution: Execution = execute(request, block_context(network), self._ledger)
+        execution = self.execution
         self.contract = self._ledger.number_at(request.to) if request.to else None
         self.created = self._create()
         self.output, self.error = b"", ""
-        if done.successful:
-            self.output = self.created[0].code if request.created else done.output
+        if execution.successful:
+            self.output = self.created[0].code if request.created else execution.output
         else:
-            self.error = done.frames[0].error or "0x" + done.output.hex()
+            self.error = execution.frames[0].error or "0x" + execution.output.hex()
         if request.created and self.created:
             self.contract = self.created[0].number
         changes = {
-            address: balance - self._ledger.balance(address) for address, balance in done.balances.items()
+            address: balance - self._ledger.balance(address)
+            for address, balance in execution.balances.items()
         }
         self.transfers = {self._number(address): change for address, change in changes.items() if change}
-        self.logs = tuple(map(self._log, done.logs))
-        self.gas_fee = done.gas_used * GAS_PRICE
+        self.logs = tuple(map(self._log, execution.logs))
+        self.gas_fee = execution.gas_used * GAS_PRICE
 
     # THE RECORD
 
     def function_result(self, *, requested: bool = False, signer_nonce: int | None = None) -> dict[str, Any]:
         """Return the ContractFunctionResult, which repeats the request if `requested`."""
-        done, request = self.execution, self.request
+        execution, request = self.execution, self.request
         result: dict[str, Any] = {
-            "gasUsed": done.gas_used,
+            "gasUsed": execution.gas_used,
             "errorMessage": self.error,
             "bloom": self._bloom(self.logs),
             "sender_id": self.sender.number,
             "contractID": self.contract,
             "signer_nonce": signer_nonce,
         }
-        if done.successful:
+        if execution.successful:
             result |= {
                 "contractCallResult": self.output,
                 "logInfo": [
@@ -98,7 +99,7 @@ class Run:
                 "createdContractIDs": [created.number for created in self.created],
                 "contract_nonces": [
                     {"contract_id": self._number(address), "nonce": nonce}
-                    for address, nonce in done.nonces.items()
+                    for address, nonce in execution.nonces.items()
                 ],
                 "evm_address": request.created or None,
             }
@@ -139,26 +140,34 @@ class Run:
         `itself` is the account of the contract that the transaction itself created, `ethereum` the Ethereum
         transaction that it wraps.
         """
-        world, done, at = self.network.world, self.execution, composed.consensus_timestamp
+        world, execution, at = self.network.world, self.execution, composed.consensus_timestamp
         # Where the node has not logged the units that moved, mirrors add a log to the call.
-        moves = [] if self.network.logs_transfers else [each.answer.moved for each in done.requests]
+        moves = [] if self.network.logs_transfers else [each.answer.moved for each in execution.requests]
         logged = [
             LogEntry(self.contract or 0, each.topics, each.amount.to_bytes(32)) for each in moves if each
         ]
         hash = ethereum.hash if ethereum else composed.hash
         result = Result(
-            *(at, self.contract, self.sender.number, hash, done.result, self.request.gas, done.gas_used),
+            *(
+                at,
+                self.contract,
+                self.sender.number,
+                hash,
+                execution.result,
+                self.request.gas,
+                execution.gas_used,
+            ),
             *(self.request.value, self.request.data, self.output, self.error),
             created=tuple(created.number for created in self.created),
             logs=(*self.logs, *logged),
             ethereum=ethereum.raw if ethereum else b"",
         )
         world.contracts.results.append(result)
-        if not done.successful:
+        if not execution.successful:
             return result
-        for address, nonce in done.nonces.items():
+        for address, nonce in execution.nonces.items():
             world.accounts[self._number(address)].nonce = nonce
-        for address, touched in done.slots.items():
+        for address, touched in execution.slots.items():
             number = self._ledger.number_at(address)
             if number is not None:
                 written = {slot: each.written for slot, each in touched.items() if each.written is not None}
@@ -169,7 +178,7 @@ class Run:
         children = self.created if itself is None else self.created[1:]
         for nonce, child in enumerate(children, 1):
             self._record_child(child, Parent(composed, nonce, payer, self.sender.number))
-        for nonce, request in enumerate(done.requests, 1 + len(children)):
+        for nonce, request in enumerate(execution.requests, 1 + len(children)):
             record_request(self.network, request, Parent(composed, nonce, payer, self.sender.number))
         return result
 
@@ -200,12 +209,12 @@ class Run:
 
     def _create(self) -> list[Contract]:
         """Create the new contracts and their accounts."""
-        world, done = self.network.world, self.execution
-        creations = {frame.recipient: frame for frame in done.frames if frame.creates}
-        own = [self.request.created] if self.request.created and done.successful else []
+        world, execution = self.network.world, self.execution
+        creations = {frame.recipient: frame for frame in execution.frames if frame.creates}
+        own = [self.request.created] if self.request.created and execution.successful else []
         created = []
-        for address in (*own, *(address for address in done.codes if address not in own)):
-            number, code = self.network.new_number(), done.codes[address]
+        for address in (*own, *(address for address in execution.codes if address not in own)):
+            number, code = self.network.new_number(), execution.codes[address]
             contract = Contract(number, kinds()[code], address, code, creations[address].data)
             if address not in own:
                 contract.creator = self._number(creations[address].caller)

@@ -56,11 +56,11 @@ class Ledger:
 
 
 class WorldLedger(Ledger):
-    """The world as the EVM sees it. It knows the accounts `around`, which are all that are sent money."""
+    """The world as the EVM sees it. It knows the accounts `accounts`, which are all that are sent money."""
 
-    def __init__(self, world: World, around: Iterable[Account]) -> None:
+    def __init__(self, world: World, accounts: Iterable[Account]) -> None:
         self._world = world
-        self._accounts = {account.address: account for account in around}
+        self._accounts = {account.address: account for account in accounts}
         # The fees of system contracts have this collector, also where transactions have another one.
         if collector := world.accounts.get(FEE_COLLECTOR):
             self._accounts[collector.address] = collector
@@ -129,7 +129,7 @@ class HookLedger(Ledger):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BlockContext:
     """The block in which a transaction runs. `timestamp` is the second in which it began.
 
     With `logs_transfers` the node logs the units that contracts move by the token service. `next_number` is
@@ -190,11 +190,11 @@ class State(CancunState):
 
     computation_class: Any = Computation
 
-    def __init__(self, ledger: Ledger, place: Place, gas_limit: int) -> None:
+    def __init__(self, ledger: Ledger, block_context: BlockContext, gas_limit: int) -> None:
         self.execution_context = ExecutionContext(
             coinbase=Address(entity_id.long_zero(FEE_COLLECTOR)),
-            timestamp=place.timestamp,
-            block_number=BlockNumber(place.block_number),
+            timestamp=block_context.timestamp,
+            block_number=BlockNumber(block_context.block_number),
             difficulty=0,
             mix_hash=Hash32(bytes(32)),
             gas_limit=gas_limit,
@@ -203,7 +203,7 @@ class State(CancunState):
             base_fee_per_gas=0,
             excess_blob_gas=0,
         )
-        self.place = place
+        self.block_context = block_context
         self.ledger = ledger
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
         self.balances: dict[bytes, int] = {}

@@ -67,7 +67,7 @@ def switch_to_blocks(publisher: Publisher, network: Network) -> None:
     wrapping = WrappingComposer()
     wrapping.pass_by(block)
     composer = BlockComposer(block_signer(), previous_hash=wrapping.hash)
-    composer.know(known_accounts(network))
+    composer.set_known_accounts(known_accounts(network))
     publisher.publish(network, block, then=composer)
 
 
@@ -139,10 +139,10 @@ def _produce(
             if block is None:
                 continue
             if block.number % BLOCKS_REMEMBERED == 0:
-                publisher.know(known_accounts(network))
+                publisher.set_known_accounts(known_accounts(network))
             publisher.publish(network, block)
             # Only what is in the database: the network continues while it is away.
-            publisher.forget(BLOCKS_RETAINED)
+            publisher.delete_loaded(BLOCKS_RETAINED)
             published()
     finally:
         stopping.set()

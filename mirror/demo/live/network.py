@@ -81,7 +81,7 @@ def _live(echo: Echo, stopping: threading.Event) -> None:
             else:
                 yield publisher.publish(network, block)
                 publisher.loaded = pipeline.committed.last
-                publisher.forget(BLOCKS_RETAINED)
+                publisher.delete_loaded(BLOCKS_RETAINED)
 
     def run() -> None:
         with loader_lock(), Reporting(source=SOURCE, following=True) as report:

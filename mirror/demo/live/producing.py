@@ -49,12 +49,12 @@ def next_blocks(network: "Network", stopping: threading.Event) -> Iterator[Block
         topics.submit_to_oldest(network)
         block = next_block(network, TPS)
         if block.number % BLOCKS_REMEMBERED == 0:
-            forget(network.world)
+            prune(network.world)
         yield block
 
 
 # FORGETTING
-def forget(world: "World") -> None:
+def prune(world: "World") -> None:
     """Forget what is over and not used again."""
     tokens, issued = world.tokens, world.tokens.issued
     _retain_last(issued, lambda token: token.deleted)
@@ -106,7 +106,7 @@ def _forget_contracts(world: "World") -> None:
         if contract.number in called and not lost:
             continue
         if lost and contract.number in called:
-            contracts.leave(contract)
+            contracts.retire(contract)
         del contracts.deployed[contract.number], contracts.by_address[contract.address]
         del accounts[contract.number]
     _retain(contracts.hooks, lambda key, hook: key[0] in accounts and not accounts[key[0]].deleted)

@@ -49,7 +49,7 @@ class BlockFolder(Mapping[int, bytes]):
     def path(self, number: int) -> Path:
         return self._network / names.in_bucket(number)
 
-    def forget(self, retained: int, last: int) -> None:
+    def delete_files(self, retained: int, last: int) -> None:
         """Remove the blocks up to the number `last`, but not the last `retained` of all."""
         past = [number for number in self._numbers[: max(0, len(self) - retained)] if number <= last]
         for number in past:

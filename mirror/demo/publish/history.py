@@ -57,7 +57,7 @@ class History:
         yield network, network.close()
         for number in range(1, self.blocks):
             if number > 1:
-                network.skip(int(network.choose.expovariate(1) * quiet * NANOS_PER_SECOND))
+                network.advance(int(network.choose.expovariate(1) * quiet * NANOS_PER_SECOND))
             if number + 1 == upgraded:
                 network.upgrade(BLOCKS_VERSION)
             yield network, next_block(network, self.tps)
@@ -77,13 +77,13 @@ def wait(network: Network, until: int) -> Iterator[Block]:
     the mirror computes staking rewards by days, from balances that are no older than a month.
     """
     while until >= (midnight := (network.now // NANOS_PER_DAY + 1) * NANOS_PER_DAY) + NANOS_PER_DAY:
-        network.skip(midnight - network.now)
+        network.advance(midnight - network.now)
         network.run_due_events()
         yield network.close()
         if until < network.now + _MONTH:
             break
-        network.skip(_MONTH - NANOS_PER_DAY)
-    network.skip(max(0, until - network.now))
+        network.advance(_MONTH - NANOS_PER_DAY)
+    network.advance(max(0, until - network.now))
 
 
 def next_block(network: Network, tps: float) -> Block:

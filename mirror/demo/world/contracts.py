@@ -127,7 +127,7 @@ class Contracts:
         self.living.setdefault(contract.kind, []).append(contract.number)
         self.made[contract.kind] += 1
 
-    def leave(self, contract: Contract) -> None:
+    def retire(self, contract: Contract) -> None:
         """Let a contract no longer be called."""
         self.living[contract.kind].remove(contract.number)
 

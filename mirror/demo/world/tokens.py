@@ -142,7 +142,7 @@ class Token:
         for account, amount in moved.items():
             self.relationships[account].receive(amount, at)
 
-    def refusal(self, account: int) -> str | None:
+    def failure(self, account: int) -> str | None:
         """Return the result code of moving the token from or to an account; None if it succeeds."""
         relationship = self.relationships.get(account)
         if self.deleted:

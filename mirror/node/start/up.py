@@ -111,7 +111,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
         # Making the history and making the database take a core each.
         is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
         with (
-            run.made_ahead() if has_demo and is_new else nullcontext() as maker,
+            run.start_producing() if has_demo and is_new else nullcontext() as producer,
             database.ready(echo) as server,
         ):
             tables.make_tables(echo)
@@ -129,7 +129,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
                 role: partial(_counting, role, work, echo) for role, work in needed
             }
             if has_demo:
-                _load_demo(echo, maker, server)
+                _load_demo(echo, producer, server)
                 if live:
                     network.check_goes_on()
                     parts["demo network"] = partial(_demo_process, echo, block_node=block_node)
@@ -141,13 +141,13 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
             _run(echo, server, _web_server(listening, echo), lambda: echo(ready()), parts)
 
 
-def _load_demo(echo: Echo, maker: run.Maker | None, server: embedded.Server | None) -> None:
+def _load_demo(echo: Echo, producer: run.HistoryProducer | None, server: embedded.Server | None) -> None:
     """Load the demo network in a process of its own, whose memory ends with it. Errors: OperatorError."""
     # The child process can't use a copied connection.
     connections.close_all()
     receiving, sending = multiprocessing.Pipe(duplex=False)
     with receiving, sending:
-        work = partial(_sending_error, sending, partial(run.load, maker=maker))
+        work = partial(_sending_error, sending, partial(run.load, producer=producer))
         code = supervisor.Part("loader", partial(_counting, "loader", work, echo), echo).finish()
         error: OperatorError | None = receiving.recv() if receiving.poll() else None
     if error or code:

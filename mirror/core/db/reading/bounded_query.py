@@ -17,7 +17,7 @@ import psycopg
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from psycopg.errors import QueryCanceled
 
-Result = TypeVar("Answer")
+Result = TypeVar("Result")
 
 # The least that libpq allows: how long an attempt to connect may occupy a thread.
 _CONNECT_SECONDS = 2

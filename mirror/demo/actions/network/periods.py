@@ -24,7 +24,7 @@ def begin(network: Network) -> None:
     """Report that the nodes have no stake at the beginning."""
     network.world.staking.nodes = {node.node_id: _NO_STAKE for node in nodes()}
     _report(network)
-    network.at(_next_midnight(network), end_period)
+    network.call_at(_next_midnight(network), end_period)
 
 
 def end_period(network: Network) -> None:
@@ -34,7 +34,7 @@ def end_period(network: Network) -> None:
     world.staking.end_period(world.accounts, rates, network.now, STAKING_REWARDS)
     _report(network)
     _distribute_fees(network)
-    network.at(_next_midnight(network), end_period)
+    network.call_at(_next_midnight(network), end_period)
 
 
 def counted(stake: NodeStake) -> int:

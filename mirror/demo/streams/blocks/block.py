@@ -52,7 +52,7 @@ class BlockComposer:
         for transaction in block.transactions:
             self._known.learn(transaction)
 
-    def know(self, accounts: KnownAccounts) -> None:
+    def set_known_accounts(self, accounts: KnownAccounts) -> None:
         """Take what is known of accounts from elsewhere, as record files are not at hand, or too many."""
         self._known = accounts
 

@@ -57,9 +57,9 @@ def spent(block: Block) -> list[tuple[bool, int]]:
 
 def test_the_node_logs_the_units_that_a_contract_moves_since_the_upgrade() -> None:
     network = begun()
-    before = use(network, services.take, SPENDINGS)
+    before = use(network, services.use_till, SPENDINGS)
     upgraded(network)
-    after = use(network, services.take, SPENDINGS)
+    after = use(network, services.use_till, SPENDINGS)
 
     assert {logs for _, logs in spent(before)} == {0}
     assert {(units, logs) for units, logs in spent(after)} == {(True, 1), (False, 0)}
@@ -67,7 +67,7 @@ def test_the_node_logs_the_units_that_a_contract_moves_since_the_upgrade() -> No
 
 def test_a_contract_spends_its_own_allowance() -> None:
     network = begun()
-    use(network, services.take, SPENDINGS)
+    use(network, services.use_till, SPENDINGS)
 
     (till,) = network.world.contracts.by_kind("Till")
     tokens = network.world.tokens
@@ -83,7 +83,7 @@ def used() -> tuple[Network, Block]:
     network = begun()
     while not network.world.contracts.by_kind("Steward"):
         network.act(10)
-    return network, use(network, services.steward, USES)
+    return network, use(network, services.use_steward, USES)
 
 
 def test_each_request_of_a_steward_is_a_transaction() -> None:
@@ -123,7 +123,7 @@ def test_schedule_of_a_steward_is_only_signed_in_vain() -> None:
     network.close()
     for _ in range(20):
         with suppress(NotPossible):
-            schedules.change_in_vain(network)
+            schedules.change_invalid(network)
         with suppress(NotPossible):
             schedules.delete(network)
     bodies = {each.body.WhichOneof("data") for each in network.close().transactions}
