@@ -56,7 +56,7 @@ class Ledger:
 
 
 class WorldLedger(Ledger):
-    """The world as the EVM sees it. It knows the accounts `accounts`, which are all that are sent money."""
+    """The world as the EVM sees it. It knows only `accounts`, all that are sent hbars."""
 
     def __init__(self, world: World, accounts: Iterable[Account]) -> None:
         self._world = world

@@ -104,9 +104,9 @@ _CLUB = TokenTemplate(
 TEMPLATES = (_CURRENCY, _ART, _SHARES, _CLUB, _POINTS, _TICKETS, _COIN, _GAME)
 
 
-def name(template: TokenTemplate, index: int) -> tuple[str, str]:
+def name(template: TokenTemplate, number: int) -> tuple[str, str]:
     """Return the name and symbol of the next token; when the names are used up, they get numbers."""
-    times, index = divmod(index, len(template.names))
+    times, index = divmod(number, len(template.names))
     called, symbol = template.names[index]
     return (f"{called} {times + 1}", f"{symbol}{times + 1}") if times else (called, symbol)
 
