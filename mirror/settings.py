@@ -10,7 +10,7 @@ from mirror.core import config
 from mirror.core.config.caches import caches
 from mirror.core.config.database import parse_url
 from mirror.node.admin import access
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
@@ -168,7 +168,7 @@ def _database(url: str | None) -> dict[str, Any]:
         return connection | {
             "NAME": "mirror_node",
             "USER": "mirror_node",
-            "HOST": str(place(DATA_DIR).socket),
+            "HOST": str(server_paths(DATA_DIR).socket),
         }
     return connection | parse_url(url, "DATABASE_URL")
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import Server
 from tests.node import free_port
 
@@ -142,7 +142,7 @@ def _node(data: Path) -> Iterator[tuple[str, Server]]:
             if node.poll() is not None or time.monotonic() > deadline:
                 sys.exit((data / "output").read_text())
             time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}", Server(place(data))
+        yield f"http://127.0.0.1:{port}", Server(server_paths(data))
     finally:
         node.terminate()
         node.wait(60)
@@ -151,7 +151,7 @@ def _node(data: Path) -> Iterator[tuple[str, Server]]:
 @contextmanager
 def _comparison(server: Server) -> Iterator[str]:
     port = free_port()
-    arguments = [str(server.place.socket), DATABASE, ROLE, str(port)]
+    arguments = [str(server.paths.socket), DATABASE, ROLE, str(port)]
     process = subprocess.Popen(["node", "server.mjs", *arguments], cwd=COMPARISON)
     try:
         deadline = time.monotonic() + 20

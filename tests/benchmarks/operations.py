@@ -23,7 +23,7 @@ import django
 import psycopg
 
 from mirror.node.postgres import cluster
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from mirror.operations.backup.manifest import Manifest
 from tests.benchmarks.backfill import last_quarter
 from tests.benchmarks.backup import digests
@@ -180,7 +180,7 @@ def run(node: Node, *arguments: str | Path, **variables: str) -> None:
 
 
 def postgres(node: Node, program: str, *arguments: str) -> None:
-    path = cluster.binaries(place(node.folder)) / program
+    path = cluster.binaries(server_paths(node.folder)) / program
     done = subprocess.run([path, *arguments], capture_output=True, text=True)
     check(done.returncode == 0, f"{program}: {done.stderr}", quiet=True)
     print(f"           {node.folder.name}: {program}")

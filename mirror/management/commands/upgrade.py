@@ -30,7 +30,7 @@ class Command(NodeCommand):
                 return
             files.start_writing("upgrade")
             with shown(self.echo) as show:
-                done = runner.run(show, signals.stop_event(), server.start_again if server else None)
+                done = runner.run(show, signals.stop_event(), server.ensure_up if server else None)
         self.echo(
             "Done: all rows are as this release writes them."
             if done

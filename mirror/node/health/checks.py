@@ -63,14 +63,14 @@ class Health:
         return max(self.status.now - self.block.consensus_end, 0) / NANOS_PER_SECOND
 
 
-def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None = None) -> Health:
+def check_health(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None = None) -> Health:
     """Return the health now, after `seconds` at the latest.
 
     While the primary of replicas is not available, the result is that of the best replica.
     """
-    if replicas.primary_is_away():
+    if replicas.is_primary_away():
         began = time.monotonic()
-        if (health := _by_replica(seconds)) is not None:
+        if (health := _check_replica(seconds)) is not None:
             return health
         seconds = max(round(seconds - (time.monotonic() - began), 1), _MIN_SECONDS)
     try:
@@ -84,9 +84,9 @@ def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None =
     return Health((f"The database does not answer: {reason.rstrip('.')}.",), False)
 
 
-def _by_replica(seconds: float) -> Health | None:
+def _check_replica(seconds: float) -> Health | None:
     """Return the health by a replica; None if none answers."""
-    stand_in = replicas.stand_in()
+    stand_in = replicas.best_replica()
     if stand_in is None:
         return None
     server, too_old = stand_in
@@ -127,7 +127,7 @@ def reasons(now: Status) -> list[str]:
     if now.needs_operator:
         reasons.append(now.sentence)
     longest: float = config.value("health.maxLag")
-    if longest and (now.block is None or (now.behind or 0) > longest):
+    if longest and (now.block is None or (now.lag_seconds or 0) > longest):
         reasons.append(_late(now, longest))
     return reasons
 
@@ -144,7 +144,7 @@ def _follows(now: Status) -> bool:
 def _late(now: Status, longest: float) -> str:
     if now.block is None:
         return "No block is loaded yet."
-    old, allowed = duration(now.behind or 0), duration(round(longest))
+    old, allowed = duration(now.lag_seconds or 0), duration(round(longest))
     return f"The last block is {old} old, and health.maxLag allows {allowed}."
 
 
@@ -157,9 +157,9 @@ class HealthCheck:
         self._last: Health | None = None
         self._until = 0.0
 
-    def judge(self) -> Health:
+    def check(self) -> Health:
         with self._lock:
             if self._last is None or time.monotonic() > self._until:
-                self._last = judge(self._seconds)
+                self._last = check_health(self._seconds)
                 self._until = time.monotonic() + _HOLDS_SECONDS
             return self._last

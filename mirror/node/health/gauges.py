@@ -31,7 +31,7 @@ from mirror.node.health import block_nodes, checks, inventory, replicas
 from mirror.node.health.checks import Health
 from mirror.node.health.processes import node_processes
 from mirror.node.health.status import Status
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 
 Reading = tuple[Gauge, Labels, float]
 
@@ -70,7 +70,7 @@ class Readings:
             sessions.extend((database.CONNECTIONS, (state,), count) for state, count in rows)
             return health
 
-        health = checks.judge(self._seconds, of_database)
+        health = checks.check_health(self._seconds, of_database)
         yield from _health_values(health)
         if health.database:
             yield from sessions
@@ -162,7 +162,7 @@ def _replicas_values() -> Iterator[Reading]:
 
 
 def _processes_values() -> Iterator[Reading]:
-    processes = node_processes(files.read().processes, place(settings.DATA_DIR).data)
+    processes = node_processes(files.read().processes, server_paths(settings.DATA_DIR).data)
     for role, count in Counter(process.role for process in processes).items():
         yield node.PROCESSES, (role,), count
     for process in processes:
@@ -176,7 +176,7 @@ def _processes_values() -> Iterator[Reading]:
 def _disks_values() -> Iterator[Reading]:
     folders: dict[str, Callable[[], Path]] = {"data": lambda: settings.DATA_DIR}
     if not config.value("db.url"):
-        folders["database"] = lambda: place(settings.DATA_DIR).data
+        folders["database"] = lambda: server_paths(settings.DATA_DIR).data
     for name, folder in folders.items():
         with suppress(OSError):
             usage = shutil.disk_usage(folder())

@@ -62,10 +62,10 @@ def read() -> list[Replica]:
     """Return the replicas of the settings as they are now; none if there are none."""
     if not servers.are_configured():
         return []
-    return _queried(servers.configured()) if block_requirement.reader is None else _watched()
+    return _query_servers(servers.configured()) if block_requirement.reader is None else _read_scoreboard()
 
 
-def _watched() -> list[Replica]:
+def _read_scoreboard() -> list[Replica]:
     """Return the replicas as the watcher of this node has found them."""
     assert block_requirement.reader is not None
     database_servers, scoreboard = block_requirement.reader.servers, block_requirement.reader.scoreboard
@@ -74,7 +74,7 @@ def _watched() -> list[Replica]:
     return [_lagging(server, each.state, each.block, each.lag, newest) for server, each in known]
 
 
-def _queried(database_servers: list[Server]) -> list[Replica]:
+def _query_servers(database_servers: list[Server]) -> list[Replica]:
     def query(server: Server) -> ServerState | str:
         try:
             return bounded_query.run_query(watching.query_state, _PATIENCE_SECONDS, server.settings)
@@ -107,13 +107,13 @@ def _lagging(server: Server, state: State, block: int, seconds: float, newest: i
 # HEALTH
 
 
-def primary_is_away() -> bool:
+def is_primary_away() -> bool:
     """Return whether this process reads from replicas, and their primary does not answer."""
     reader = block_requirement.reader
     return reader is not None and reader.scoreboard.state(reader.servers[-1].number) == State.AWAY
 
 
-def stand_in() -> tuple[Server, str] | None:
+def best_replica() -> tuple[Server, str] | None:
     """Return the replica that is most up to date, and why it is too old to answer, if it is."""
     reader = block_requirement.reader
     if reader is None:
@@ -131,7 +131,7 @@ def stand_in() -> tuple[Server, str] | None:
 def reason() -> str | None:
     """Return why a node is not ready whose database is a replica itself. Errors: DatabaseError."""
     # A replica without a primary receives nothing.
-    age = watching.UNREPLAYED if primary_is_away() else watching.UNREPLAYED_OR_DISCONNECTED
+    age = watching.UNREPLAYED if is_primary_away() else watching.UNREPLAYED_OR_DISCONNECTED
     seconds = statements.value(f"select {age}")
     if seconds is None or seconds <= config.value(MAX_LAG):
         return None

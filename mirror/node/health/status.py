@@ -100,7 +100,7 @@ class Status(Facts):
     @property
     def _doing(self) -> str:
         loader, at, rate = self.loader or {}, self._at, self._rate()
-        source, process, ago = loader.get("source"), process_of(loader), f"{duration(self.silence)} ago"
+        source, process, ago = loader.get("source"), process_of(loader), f"{duration(self.report_age)} ago"
         is_demo = config.value("network") == DEMO
         match self.state:
             case State.IDLE if is_demo:
@@ -145,7 +145,7 @@ class Status(Facts):
                 )
             case State.SILENT:
                 return (
-                    f"The loader ({process}) has not said anything for {duration(self.silence)}: its output "
+                    f"The loader ({process}) has not said anything for {duration(self.report_age)}: its output "
                     f"may tell why; if not, stop it and start it again. {at}."
                 )
 
@@ -173,7 +173,7 @@ class Status(Facts):
                 "number": block.number,
                 "to": timestamp.text(block.consensus_end),
                 "name": block.name,
-                "seconds_behind": self.behind,
+                "seconds_behind": self.lag_seconds,
             },
             "loader": loader
             and {
@@ -244,7 +244,7 @@ class Status(Facts):
     def _at(self) -> str:
         if self.block is None:
             return "No block is loaded yet"
-        old = duration(self.behind or 0)
+        old = duration(self.lag_seconds or 0)
         return f"The last block is number {self.block.number} of {self.block.time}, {old} old"
 
     def _rate(self, *, faster: bool = True) -> str:

@@ -74,7 +74,7 @@ def follow(
     run = _Run(echo, stopping, location, start, until)
     try:
         finished = outage.retry_during_outage(
-            lambda: retry_after_swap(run.follow, stopping), stopping, server.start_again if server else None
+            lambda: retry_after_swap(run.follow, stopping), stopping, server.ensure_up if server else None
         )
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error

@@ -36,12 +36,12 @@ _CANCEL_SECONDS = 0.5
 _WITHOUT_LIMIT = "set statement_timeout = 0"
 
 
-class Comparing:
+class BalanceComparer:
     """Compares each new balance file; the pauses between attempts grow while there is none."""
 
     def __init__(self, download: BalanceDownload, echo: logs.Echo, stopping: threading.Event) -> None:
         self._download, self._echo, self._stopping = download, echo, stopping
-        self._said = ""
+        self._last_reason = ""
         self._session: psycopg.Connection[tuple[object, ...]] | None = None
 
     def run(self) -> None:
@@ -75,7 +75,7 @@ class Comparing:
             with suppress(*outage.ERRORS):
                 connection.close()
         if compared:
-            self._said = ""
+            self._last_reason = ""
             differences = compared.hbar + compared.tokens
             log.info(
                 "balances_compared",
@@ -105,8 +105,8 @@ class Comparing:
         if self._stopping.is_set():
             return
         log.warning("balances_not_read", reason=reason)
-        if what != self._said:
-            self._said = what
+        if what != self._last_reason:
+            self._last_reason = what
             reason = reason.rstrip(".")
             self._echo(f"Balances were not compared with those of the network: {reason}. It is tried again.")
 
@@ -117,7 +117,10 @@ def in_thread(echo: logs.Echo, location: str = "") -> Iterator[None]:
     if config.value(_SETTING) == "off":
         yield
         return
-    over, download = threading.Event(), open_balance_download(location)
-    comparing = Comparing(download, echo, over)
-    with closing(download), in_background("reconciliation", comparing.run, over, hurry=comparing.cancel):
+    stopping, download = threading.Event(), open_balance_download(location)
+    comparer = BalanceComparer(download, echo, stopping)
+    with (
+        closing(download),
+        in_background("reconciliation", comparer.run, stopping, interrupt=comparer.cancel),
+    ):
         yield

@@ -23,7 +23,7 @@ from mirror.core.values.human_readable import duration
 from mirror.node.postgres import replication
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 
 OLDEST_VERSION = 15
 
@@ -43,12 +43,12 @@ def ready(echo: Echo, *, make: bool = True, wait: bool = True) -> Iterator[embed
         _check(echo, wait=wait and config.value("common.databaseStartup.enabled"))
         yield None
         return
-    if not make and not place(settings.DATA_DIR).data.exists():
+    if not make and not server_paths(settings.DATA_DIR).data.exists():
         raise OperatorError(
             f"There is no node in {settings.DATA_DIR} yet: `manage.py up` and `manage.py ingest` make one."
         )
     with embedded.in_use(settings.DATA_DIR, echo) as server:
-        replication.make_role(server.place, DATABASE, settings.DATA_DIR)
+        replication.make_role(server.paths, DATABASE, settings.DATA_DIR)
         try:
             yield server
         except OperationalError:
@@ -70,7 +70,7 @@ def check_writable() -> None:
 
 def _check(echo: Echo, *, wait: bool) -> None:
     """Raise OperatorError if the database of DATABASE_URL does not answer, is too old, or is not in UTF-8."""
-    number, encoding = _described(echo, config.value("common.databaseStartup.timeout") if wait else 0.0)
+    number, encoding = _describe_server(echo, config.value("common.databaseStartup.timeout") if wait else 0.0)
     version = int(number) // 10_000
     if version < OLDEST_VERSION:
         raise OperatorError(
@@ -83,7 +83,7 @@ def _check(echo: Echo, *, wait: bool) -> None:
         )
 
 
-def _described(echo: Echo, seconds: float) -> tuple[str, str]:
+def _describe_server(echo: Echo, seconds: float) -> tuple[str, str]:
     """Return the server's version number and the database's encoding; try for this many seconds.
 
     Errors: OperatorError.
@@ -97,7 +97,7 @@ def _described(echo: Echo, seconds: float) -> tuple[str, str]:
         except psycopg.Error as error:
             reason = str(error).strip().splitlines()[0]
             now = time.monotonic()
-            if not _may_pass(error) or now + interval > began + seconds:
+            if not _is_transient(error) or now + interval > began + seconds:
                 raise OperatorError(f"The database of DATABASE_URL can't be used: {reason}") from error
         if reason != last_reason or now - said_at > _REMIND_SECONDS:
             left = duration(round(began + seconds - now))
@@ -106,7 +106,7 @@ def _described(echo: Echo, seconds: float) -> tuple[str, str]:
         time.sleep(interval)
 
 
-def _may_pass(error: psycopg.Error) -> bool:
+def _is_transient(error: psycopg.Error) -> bool:
     """Return whether the database may answer later: it does not listen yet, starts, or is too busy."""
     is_slow = isinstance(error, psycopg.errors.QueryCanceled)
     return is_slow or (outage.is_outage(error) and _LASTING.search(str(error)) is None)

@@ -29,7 +29,7 @@ _LOG_READ_SECONDS = 1.0
 _KILLED = re.compile(r"LOG: +(.+?) \(PID (\d+)\) was terminated by signal (\d+)")
 
 
-class _Watched:
+class _Supervised:
     """A part that is watched: reports its deaths and knows when it is due to start again."""
 
     def __init__(self, name: str, echo: logs.Echo) -> None:
@@ -52,12 +52,14 @@ class _Watched:
         self._echo(f"{process[0].upper()}{process[1:]} {why}. It is started again {when}.")
 
 
-class Part(_Watched):
+class Part(_Supervised):
     """A part that is a process. One that ends with exit code 0 is done, unless it `lasts`."""
 
-    def __init__(self, name: str, work: Callable[[], None], echo: logs.Echo, *, lasts: bool = False) -> None:
+    def __init__(
+        self, name: str, work: Callable[[], None], echo: logs.Echo, *, permanent: bool = False
+    ) -> None:
         super().__init__(name, echo)
-        self._fine = (None,) if lasts else (None, 0)
+        self._fine = (None,) if permanent else (None, 0)
         self._work = work
         self._process: Process | None = None
         self.deaths = 0
@@ -111,7 +113,7 @@ def _run(name: str, work: Callable[[], None]) -> None:
         sys.exit(1)
 
 
-class Database(_Watched):
+class Database(_Supervised):
     """The node's own PostgreSQL. Deaths of its processes are said too, since they end all sessions."""
 
     def __init__(self, server: Server, echo: logs.Echo) -> None:
@@ -130,7 +132,7 @@ class Database(_Watched):
             self._away = True
             why = exits.reason(self._server.exit_code)
             self._died(
-                f"{self.name} (process {self._pid})", f"{why}, and its log is {self._server.place.log}"
+                f"{self.name} (process {self._pid})", f"{why}, and its log is {self._server.paths.log}"
             )
         elif time.monotonic() >= self._log_read_at + _LOG_READ_SECONDS:
             self._log_read_at = time.monotonic()
@@ -138,7 +140,7 @@ class Database(_Watched):
 
     def _revive(self) -> None:
         try:
-            self._server.revive()
+            self._server.restart()
         except ServerError as error:
             self._began = time.monotonic()
             self._due = self._began + self._pauses.after(0)
@@ -154,12 +156,12 @@ class Database(_Watched):
             self._read = 0
         if size == self._read:
             return
-        with self._server.place.log.open("rb") as file:
+        with self._server.paths.log.open("rb") as file:
             file.seek(self._read)
             text = file.read(size - self._read).decode(errors="replace")
         with suppress(OSError):
             # A disk that is full has no room for a copy.
-            size = 0 if self._server.bound_log() else size
+            size = 0 if self._server.rotate_log() else size
         self._read = size
         for kind, pid, number in _KILLED.findall(text):
             process = f"PostgreSQL's {kind} (process {pid})"
@@ -169,5 +171,5 @@ class Database(_Watched):
             self._echo(f"{process} {why}; PostgreSQL ends all its sessions and repairs itself.")
 
     def _log_size(self) -> int:
-        log = self._server.place.log
+        log = self._server.paths.log
         return log.stat().st_size if log.exists() else 0

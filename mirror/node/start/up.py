@@ -39,8 +39,8 @@ from mirror.demo import run
 from mirror.demo.live import network
 from mirror.node.admin import access
 from mirror.node.postgres import server as embedded
-from mirror.node.postgres.cluster import DATABASE, ROLE, binaries, make_passable
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.cluster import DATABASE, ROLE, binaries, make_traversable
+from mirror.node.postgres.installation import server_paths
 from mirror.node.start import database, production, reader_role, supervisor, tables
 from mirror.operations.retention import plan
 from mirror.operations.upgrade import remaining
@@ -81,7 +81,7 @@ def serve_grpc(echo: Echo) -> None:
         with database.ready(echo) as server:
             _wait_for_tables(echo)
             reader_role.check()
-            part = supervisor.Part(grpc.NAME, grpc.serve, echo, lasts=True)
+            part = supervisor.Part(grpc.NAME, grpc.serve, echo, permanent=True)
             _run(echo, server, part, lambda: echo(f"Serving gRPC at {grpc.address()} - Ctrl-C stops."), {})
 
 
@@ -100,7 +100,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
             "--live lets the demo network go on, and this node is for the network "
             f"{config.value('network')}: leave SVC_MIRROR_NETWORK and SVC_MIRROR_IMPORTER_DOWNLOADER_* unset."
         )
-    with _stopping(echo), _only_one(settings.DATA_DIR), web.bound() as listening:
+    with _stopping(echo), _single_instance(settings.DATA_DIR), web.bound() as listening:
         if sdk:
             _sdk_ports().check_ports()
         if grpc.is_wanted():
@@ -109,7 +109,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
         plan.periods()
         production.check()
         # Making the history and making the database take a core each.
-        is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
+        is_new = not config.value("db.url") and not server_paths(settings.DATA_DIR).data.exists()
         with (
             run.start_producing() if has_demo and is_new else nullcontext() as producer,
             database.ready(echo) as server,
@@ -126,7 +126,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
             }
             needed = ((role, work) for role, (is_needed, work) in works.items() if is_needed)
             parts: dict[str, Callable[[], None]] = {
-                role: partial(_counting, role, work, echo) for role, work in needed
+                role: partial(_with_metrics, role, work, echo) for role, work in needed
             }
             if has_demo:
                 _load_demo(echo, producer, server)
@@ -137,7 +137,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
                 parts["ports of SDKs"] = _sdk_ports().serve
             if grpc.is_wanted():
                 parts[grpc.NAME] = grpc.serve
-            ready = partial(_whereabouts, server, ends=has_demo and not live, sdk=sdk)
+            ready = partial(_startup_text, server, ends=has_demo and not live, sdk=sdk)
             _run(echo, server, _web_server(listening, echo), lambda: echo(ready()), parts)
 
 
@@ -148,7 +148,7 @@ def _load_demo(echo: Echo, producer: run.HistoryProducer | None, server: embedde
     receiving, sending = multiprocessing.Pipe(duplex=False)
     with receiving, sending:
         work = partial(_sending_error, sending, partial(run.load, producer=producer))
-        code = supervisor.Part("loader", partial(_counting, "loader", work, echo), echo).finish()
+        code = supervisor.Part("loader", partial(_with_metrics, "loader", work, echo), echo).finish()
         error: OperatorError | None = receiving.recv() if receiving.poll() else None
     if error or code:
         if server:
@@ -192,7 +192,7 @@ def _run(
     connections.close_all()
     # They share what this one never changes.
     gc.freeze()
-    others = [supervisor.Part(name, work, echo, lasts=name == grpc.NAME) for name, work in parts.items()]
+    others = [supervisor.Part(name, work, echo, permanent=name == grpc.NAME) for name, work in parts.items()]
     answers = grpc.answers if first.name == grpc.NAME else _answers
     postgres = [supervisor.Database(server, echo)] if server else []
     try:
@@ -213,7 +213,7 @@ def _run(
 
 def _web_server(listening: socket.socket, echo: Echo) -> supervisor.Part:
     web.listen(listening)
-    return supervisor.Part("web server", partial(web.serve, listening), echo, lasts=True)
+    return supervisor.Part("web server", partial(web.serve, listening), echo, permanent=True)
 
 
 def follows() -> bool:
@@ -233,7 +233,7 @@ def _sdk_ports() -> ModuleType:
     return sdk_ports
 
 
-def _counting(role: str, work: Callable[[Echo], None], echo: Echo) -> None:
+def _with_metrics(role: str, work: Callable[[Echo], None], echo: Echo) -> None:
     """Do the work of a process with metrics of its own, which ends with the supervisor."""
     signals.end_with_parent()
     files.start_writing(role)
@@ -305,15 +305,15 @@ def _answers() -> bool:
 # OUTPUT
 
 
-def _whereabouts(server: embedded.Server | None, *, ends: bool, sdk: bool) -> str:
+def _startup_text(server: embedded.Server | None, *, ends: bool, sdk: bool) -> str:
     """Return where everything is; `ends` says that only the history of the demo network is loaded."""
     url, data = web.url(), settings.DATA_DIR
     if server:
-        psql = binaries(server.place) / "psql"
-        sql = f"{_short(psql)} -h {server.place.socket} -U {ROLE} {DATABASE}"
-        where = f"everything is kept in {_short(data)}"
-        if server.place.note:
-            where += f" and {server.place.home}, since PostgreSQL's account can't enter {data}"
+        psql = binaries(server.paths) / "psql"
+        sql = f"{_relative_path(psql)} -h {server.paths.socket} -U {ROLE} {DATABASE}"
+        where = f"everything is kept in {_relative_path(data)}"
+        if server.paths.marker:
+            where += f" and {server.paths.home}, since PostgreSQL's account can't enter {data}"
     else:
         sql, where = "the one of DATABASE_URL", "everything is kept in the database"
     return f"""
@@ -336,7 +336,7 @@ def _password(data: Path) -> str:
     """Return where the password of the admin is; a restored node has no file with it."""
     file = access.password_file(data)
     if file.exists():
-        return f"user {access.ADMIN}, its first password is in {_short(file)}"
+        return f"user {access.ADMIN}, its first password is in {_relative_path(file)}"
     return f"user {access.ADMIN} with the password it has; manage.py password gives it a new one"
 
 
@@ -349,7 +349,7 @@ def _grpc_text() -> str:
     return f"            topics and nodes over gRPC at {grpc.address()}\n" if grpc.is_wanted() else ""
 
 
-def _short(path: Path) -> str:
+def _relative_path(path: Path) -> str:
     """Return the path relative to the working directory, if it lies below that."""
     with suppress(ValueError):
         return str(path.relative_to(Path.cwd()))
@@ -370,10 +370,10 @@ def _stopping(echo: Echo) -> Iterator[None]:
 
 
 @contextmanager
-def _only_one(data_folder: Path) -> Iterator[None]:
+def _single_instance(data_folder: Path) -> Iterator[None]:
     """Let one `up` at a time run on a data folder. Errors: OperatorError."""
     try:
-        make_passable(data_folder)
+        make_traversable(data_folder)
         lock = (data_folder / "up.lock").open("a+")
     except OSError as error:
         raise OperatorError(f"The folder {data_folder} can't be used: {error.strerror}.") from error

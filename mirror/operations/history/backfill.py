@@ -119,7 +119,7 @@ def run(work: Run, server: Server | None = None) -> bool:
             surroundings(),
             work.display(state.expected_files(work.plan, work.source) - state.loaded_files()) as display,
         ):
-            again = server.start_again if server else None
+            again = server.ensure_up if server else None
             return bool(outage.retry_during_outage(lambda: _run(work, display.show), work.stopping, again))
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error

@@ -76,6 +76,6 @@ def in_thread(echo: logs.Echo) -> Iterator[None]:
     if not config.value("importer.retention.enabled"):
         yield
         return
-    over = threading.Event()
-    with in_background("retention", partial(prune_continuously, echo, over), over):
+    stopping = threading.Event()
+    with in_background("retention", partial(prune_continuously, echo, stopping), stopping):
         yield

@@ -70,7 +70,7 @@ def _read() -> tuple[int, dict[str, Any]]:
                 "first": first,
                 "kept_from": _kept_from(first) if first else "",
                 "last": now.block,
-                "age": duration(now.behind or 0),
+                "age": duration(now.lag_seconds or 0),
                 "rows": [(name, f"{count:,}") for name, count in inventory.counts().items()],
             }
     except ProgrammingError:

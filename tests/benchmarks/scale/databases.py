@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import in_use
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -19,7 +19,7 @@ def reachable(where: str) -> Iterator[str]:
         yield where
         return
     with in_use(Path(where).resolve()):
-        yield f"postgresql:///{DATABASE}?host={place(Path(where).resolve()).socket}&user={ROLE}"
+        yield f"postgresql:///{DATABASE}?host={server_paths(Path(where).resolve()).socket}&user={ROLE}"
 
 
 def environment(url: str, **settings: str) -> dict[str, str]:

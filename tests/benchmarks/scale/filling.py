@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import Server
 from tests.benchmarks.scale.databases import ROOT
 from tests.benchmarks.scale.rows import FUNCTIONS, IN_ORDER, SECOND, STEPS, Shape
@@ -55,7 +55,7 @@ _LOADED = [
 def fill(folder: Path, shape: Shape, *, partitions: bool, tell: Callable[[str], None]) -> None:
     """Make the node's database and fill it. Errors: SystemExit if there is one already."""
     folder = folder.resolve()
-    where = place(folder)
+    where = server_paths(folder)
     if where.data.exists():
         raise SystemExit(f"There is a database in {folder} already: choose another folder, or remove it.")
     folder.mkdir(parents=True, exist_ok=True)

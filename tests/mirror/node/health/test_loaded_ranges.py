@@ -140,7 +140,7 @@ def test_gaps_are_in_health_and_do_not_affect_it(
     load(1, 2)
     load(4, 5)
     now = judging.check_database()
-    monkeypatch.setattr(health._judge, "judge", lambda: now)
+    monkeypatch.setattr(health._health_check, "check", lambda: now)
 
     assert client.get("/health/lag").json()["loaded"] == {"first_block": 1, "gaps": 1}
     assert not any("missing" in reason for reason in now.reasons)
