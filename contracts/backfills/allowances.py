@@ -52,11 +52,11 @@ _MOVE = f"""
     where a.owner = total.owner and a.spender = total.spender"""
 
 
-def move(cursor: CursorWrapper, piece: KeyRange) -> int:
+def move(cursor: CursorWrapper, keys: KeyRange) -> int:
     shard, realm = config.value("common.shard"), config.value("common.realm")
     system_contract = entity_id.encode(shard, realm, TOKEN_SYSTEM_CONTRACT_NUM)
-    cursor.execute(_LOCK, piece._asdict() | {"system_contract": system_contract})
-    return execute_range(cursor, _MOVE, piece, system_contract=system_contract)
+    cursor.execute(_LOCK, keys._asdict() | {"system_contract": system_contract})
+    return execute_range(cursor, _MOVE, keys, system_contract=system_contract)
 
 
 SPENT_BY_CONTRACTS = Backfill(

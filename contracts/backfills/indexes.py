@@ -85,12 +85,12 @@ _RENUMBER = f"""
     select (select count(*) from renumbered_result) + (select count(*) from renumbered_log)"""
 
 
-def renumber(cursor: CursorWrapper, piece: KeyRange) -> int:
-    added = transfers.add(cursor, piece)
+def renumber(cursor: CursorWrapper, keys: KeyRange) -> int:
+    added = transfers.add(cursor, keys)
     shard, realm = config.value("common.shard"), config.value("common.realm")
     cursor.execute(
         _RENUMBER,
-        piece._asdict()
+        keys._asdict()
         | {
             "types": list(CONTRACT_TYPES),
             "hooks": entity_id.encode(shard, realm, HOOKS_NUM),

@@ -60,12 +60,12 @@ _FIRST_FEE = """
     where jsonb_typeof(f.fixed_fees) = 'array' and f.fixed_fees <> '[]'"""
 
 
-def mark(cursor: CursorWrapper, piece: KeyRange) -> int:
-    return execute_range(cursor, _MARK, piece, transfer=TRANSFER)
+def mark(cursor: CursorWrapper, keys: KeyRange) -> int:
+    return execute_range(cursor, _MARK, keys, transfer=TRANSFER)
 
 
-def delete_duplicates(cursor: CursorWrapper, piece: KeyRange) -> int:
-    return execute_range(cursor, _DELETE_DUPLICATES, piece, transfer=TRANSFER)
+def delete_duplicates(cursor: CursorWrapper, keys: KeyRange) -> int:
+    return execute_range(cursor, _DELETE_DUPLICATES, keys, transfer=TRANSFER)
 
 
 SYNTHETIC = Backfill(name="synthetic_logs", table="contract_log", change=mark)
@@ -80,8 +80,8 @@ DUPLICATES = Backfill(
 # HASHES
 
 
-def add_hashes(cursor: CursorWrapper, piece: KeyRange) -> int:
-    return execute_range(cursor, _INSERT_HASHES, piece, type=SUBMIT_MESSAGE)
+def add_hashes(cursor: CursorWrapper, keys: KeyRange) -> int:
+    return execute_range(cursor, _INSERT_HASHES, keys, type=SUBMIT_MESSAGE)
 
 
 def _first_fee(cursor: CursorWrapper) -> int | None:

@@ -128,7 +128,7 @@ class _Added:
     of_contracts: list[tuple[int, dict[str, Any], dict[str, Any]]] = field(default_factory=list)
 
 
-def add(cursor: CursorWrapper, piece: KeyRange) -> int:
+def add(cursor: CursorWrapper, keys: KeyRange) -> int:
     """Insert the logs that a piece of blocks lacks, and give the others of these blocks their index."""
     persist = Persist()
     if not persist.synthetic_contract_logs:
@@ -144,13 +144,13 @@ def add(cursor: CursorWrapper, piece: KeyRange) -> int:
         "few_lists": FEW_LISTS,
         "transfer": TRANSFER,
     }
-    cursor.execute(_LACKING, piece._asdict() | values)
+    cursor.execute(_LACKING, keys._asdict() | values)
     added = _logs(cursor, map(_Moved._make, cursor.fetchall()), persist.synthetic_evm_addresses)
     if not added.by_block:
         return 0
     _add_blooms(cursor, added)
-    count = _insert(cursor, piece, added)
-    add_hashes(cursor, piece)
+    count = _insert(cursor, keys, added)
+    add_hashes(cursor, keys)
     return count
 
 
@@ -201,7 +201,7 @@ def _add_blooms(cursor: CursorWrapper, added: _Added) -> None:
                 cursor.execute(f"update {table} set {bloom} = %s where {key} = %s", [after, at])
 
 
-def _insert(cursor: CursorWrapper, piece: KeyRange, added: _Added) -> int:
+def _insert(cursor: CursorWrapper, keys: KeyRange, added: _Added) -> int:
     moved: list[tuple[int, int, int]] = []
     logs: list[dict[str, Any]] = []
     for block, lacking in added.by_block.items():
@@ -219,6 +219,6 @@ def _insert(cursor: CursorWrapper, piece: KeyRange, added: _Added) -> int:
                 moved.append((*log, index))
     if moved:
         cursor.execute(_MOVE, [list(column) for column in zip(*moved, strict=True)])
-        cursor.execute(_SETTLE, piece._asdict())
+        cursor.execute(_SETTLE, keys._asdict())
     cursor.executemany(_INSERT, logs)
     return len(logs) + len(moved)

@@ -25,8 +25,8 @@ _UPDATE = """
     where t.consensus_timestamp = c.at"""
 
 
-def decode(cursor: CursorWrapper, piece: KeyRange) -> int:
-    cursor.execute(_ROWS, piece._asdict())
+def decode(cursor: CursorWrapper, keys: KeyRange) -> int:
+    cursor.execute(_ROWS, keys._asdict())
     changes = []
     for at, data in cursor.fetchall():
         try:

@@ -51,9 +51,9 @@ class _Narrow(NamedTuple):
     next_start: int
 
 
-def widen(cursor: CursorWrapper, piece: KeyRange) -> int:
+def widen(cursor: CursorWrapper, keys: KeyRange) -> int:
     """Take the missing transactions just before a block into it, then those just after it."""
-    cursor.execute(_TOO_NARROW, piece._asdict())
+    cursor.execute(_TOO_NARROW, keys._asdict())
     widened = 0
     for row in cursor.fetchall():
         block = _Narrow(*row)

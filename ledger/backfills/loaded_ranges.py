@@ -51,10 +51,10 @@ class _File(NamedTuple):
     previous_hash: str
 
 
-def add_ranges(cursor: CursorWrapper, piece: KeyRange) -> int:
+def add_ranges(cursor: CursorWrapper, keys: KeyRange) -> int:
     """Put the files of a piece into ranges; the newest goes on with the oldest one of the piece before."""
     cursor.execute(_LOCK)
-    cursor.execute(_FILES, piece._asdict())
+    cursor.execute(_FILES, keys._asdict())
     files = [_File(*row) for row in cursor.fetchall()]
     if not files:
         return 0

@@ -49,15 +49,15 @@ _GONE_NODES = """
             < s.end_stake_period - 364"""
 
 
-def value_long_stakes(cursor: CursorWrapper, piece: KeyRange) -> int:
+def value_long_stakes(cursor: CursorWrapper, keys: KeyRange) -> int:
     cursor.execute("select max(end_stake_period) from entity_stake")
     (last,) = cursor.fetchone()
-    cursor.execute(_LOCK, piece._asdict() | {"last": last})
-    return execute_range(cursor, _LONG_STAKES, piece, last=last)
+    cursor.execute(_LOCK, keys._asdict() | {"last": last})
+    return execute_range(cursor, _LONG_STAKES, keys, last=last)
 
 
-def forget_gone_nodes(cursor: CursorWrapper, piece: KeyRange) -> int:
-    return execute_range(cursor, _GONE_NODES, piece)
+def forget_gone_nodes(cursor: CursorWrapper, keys: KeyRange) -> int:
+    return execute_range(cursor, _GONE_NODES, keys)
 
 
 def _highest_account(cursor: CursorWrapper) -> int | None:

@@ -1,6 +1,6 @@
-"""Backfills: changes of rows that an older release has written, in small pieces, from the newest row down.
+"""Backfills: changes of rows that an older release has written, in small ranges, from the newest row down.
 
-An app declares what a piece changes; `mirror.operations.upgrade` runs the pieces. Each is a transaction of
+An app declares what a range changes; `mirror.operations.upgrade` runs the ranges. Each is a transaction of
 its own, which also moves the backfill's position. So every row is changed once, wherever a backfill is
 stopped.
 """
@@ -22,7 +22,7 @@ class KeyRange(NamedTuple):
 
 
 def execute_range(cursor: CursorWrapper, statement: str, keys: KeyRange, **values: Any) -> int:
-    """Execute a statement about a piece; return the number of rows that it has changed."""
+    """Execute a statement about a range; return the number of rows that it has changed."""
     cursor.execute(statement, keys._asdict() | values)
     return int(cursor.rowcount)
 
@@ -39,7 +39,7 @@ def _no_lower_end(cursor: CursorWrapper) -> int | None:
 class Backfill:
     """A backfill that goes through a table by a key, which has an index.
 
-    `change` changes the rows of a piece and returns their number. `is_needed` may say that there is nothing
+    `change` changes the rows of a range and returns their number. `is_needed` may say that there is nothing
     to do. `oldest` returns a key at and below which nothing is changed. `first` is the column of the smallest
     time of a row, if that is not the key. `newest` returns the largest key, if keys are no consensus
     timestamps.

@@ -36,9 +36,9 @@ class Command(NodeCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         check_current()
         planned = plan.plan(self._periods(options))
-        if planned.whole:
-            self.echo(f"Not partitioned by month, and therefore left: {', '.join(planned.whole)}.")
-        drop(planned.old, self.echo, estimate=options["estimate"])
+        if planned.unpartitioned:
+            self.echo(f"Not partitioned by month, and therefore left: {', '.join(planned.unpartitioned)}.")
+        drop(planned.expired, self.echo, estimate=options["estimate"])
 
     def _periods(self, options: dict[str, Any]) -> dict[str, float]:
         """Return the retention periods (s) of the tables of the options, or of the settings."""

@@ -125,8 +125,8 @@ def _health_values(health: Health) -> Iterator[Reading]:
         yield node.FIRST_BLOCK, (), loaded[0].first_block
         yield node.GAPS, (), len(loaded) - 1
     yield from _loader_values(health.status)
-    yield node.BACKFILLS, (), len(health.status.upgrade.left)
-    for step in health.status.upgrade.left:
+    yield node.BACKFILLS, (), len(health.status.upgrade.remaining)
+    for step in health.status.upgrade.remaining:
         if step.name in TITLES:
             yield node.BACKFILL, (step.name,), step.share
 

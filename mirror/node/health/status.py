@@ -145,8 +145,8 @@ class Status(Facts):
                 )
             case State.SILENT:
                 return (
-                    f"The loader ({process}) has not said anything for {duration(self.report_age)}: its output "
-                    f"may tell why; if not, stop it and start it again. {at}."
+                    f"The loader ({process}) has not said anything for {duration(self.report_age)}: its "
+                    f"output may tell why; if not, stop it and start it again. {at}."
                 )
 
     @property
@@ -190,7 +190,7 @@ class Status(Facts):
                 "running": self.upgrade.running,
                 "steps": [
                     {"name": step.name, "share": step.share, "seconds_left": step.seconds_left}
-                    for step in self.upgrade.left
+                    for step in self.upgrade.remaining
                 ],
             },
             "skipped_transaction": list(self.skipped_transaction),

@@ -27,6 +27,7 @@ from mirror.core.logs import Echo
 from mirror.core.processes.progress import ByteDisplay
 from mirror.core.values.human_readable import byte_size
 from mirror.operations.backup import demo
+from mirror.operations.backup.chunks import Chunk, backed_up_tables, chunks, partitions_by_time
 from mirror.operations.backup.files import write_rows
 from mirror.operations.backup.manifest import (
     BACKUP,
@@ -37,10 +38,9 @@ from mirror.operations.backup.manifest import (
     Block,
     Kind,
     Manifest,
-    write_whole,
+    write_atomically,
 )
-from mirror.operations.backup.pieces import Piece, backed_up_tables, partitions_by_time, pieces
-from mirror.operations.backup.sessions import Session, Task, alone, check_room, session
+from mirror.operations.backup.sessions import Session, Task, check_room, exclusive, session
 
 # Without the locks of all tables after so long, the others are released.
 _LOCK_MILLISECONDS = 500
@@ -62,21 +62,21 @@ _SNAPSHOT = "select pg_export_snapshot(), pg_snapshot_xmin(pg_current_snapshot()
 class Content:
     """The content of a folder: tables with their columns, and the pieces of these.
 
-    `complete` is called after the tables were read, within their PostgreSQL snapshot, and may add files and
+    `finish` is called after the tables were read, within their PostgreSQL snapshot, and may add files and
     facts to the manifest.
     """
 
     kind: Kind
     tables: Callable[[Session], dict[str, list[str]]]
-    pieces: Callable[[Session, dict[str, list[str]]], list[Piece]]
-    complete: Callable[[Session, Manifest], Manifest]
+    chunks: Callable[[Session, dict[str, list[str]]], list[Chunk]]
+    finish: Callable[[Session, Manifest], Manifest]
     # Whether sessions can share a PostgreSQL snapshot: not where other machines hold the rows.
     shares_snapshot: bool = True
 
 
 def backup(folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int) -> Manifest:
     """Write a backup, or go on with one; return its manifest. Errors: OperatorError; Stopped."""
-    content = Content(BACKUP, backed_up_tables, pieces, lambda _, manifest: demo.add(folder, manifest))
+    content = Content(BACKUP, backed_up_tables, chunks, lambda _, manifest: demo.add(folder, manifest))
     return write(Task(folder, echo, stopping, jobs), content)
 
 
@@ -87,12 +87,12 @@ def write(task: Task, content: Content) -> Manifest:
     """
     folder, name = task.folder, content.kind.name
     _make_folder(folder, name)
-    with session() as first, alone(first):
+    with session() as first, exclusive(first):
         with _consistent(task, first, content):
             tables = content.tables(first)
             begun = _begin(task, first, name, tables)
-            wanted = content.pieces(first, tables)
-            total = sum(piece.bytes for piece in wanted)
+            wanted = content.chunks(first, tables)
+            total = sum(chunk.bytes for chunk in wanted)
             expected = _COMPRESSED * total
             check_room(folder, expected - sum(file.bytes for file in begun.values()), f"The {name}")
             snapshot = first.execute(_SNAPSHOT).fetchone() if content.shares_snapshot else None
@@ -103,7 +103,7 @@ def write(task: Task, content: Content) -> Manifest:
             )
             done = _write_files(task, wanted, begun, snapshot or ("", 0))
             # Still within the PostgreSQL snapshot, so all figures are of the same time as the files.
-            manifest = content.complete(first, _manifest(first, name, tables, done))
+            manifest = content.finish(first, _manifest(first, name, tables, done))
         for stale in begun.keys() - {file.name for file in manifest.files}:
             (folder / stale).unlink(missing_ok=True)
         manifest.write(folder)
@@ -159,7 +159,7 @@ def _begin(task: Task, first: Session, name: str, tables: dict[str, list[str]]) 
             task.echo(f"The tables were changed since the {name} in {folder} was begun: it begins anew.")
         usable = {}
     # It may end in half a line.
-    write_whole(journal, b"".join(map(_line, [header, *map(asdict, usable.values())])))
+    write_atomically(journal, b"".join(map(_line, [header, *map(asdict, usable.values())])))
     for each in files.keys() - usable.keys():
         (folder / each).unlink(missing_ok=True)
     return usable
@@ -224,7 +224,7 @@ def _locked(first: Session, content: Content) -> bool:
 
 
 def _write_files(
-    task: Task, wanted: list[Piece], begun: dict[str, BackupFile], snapshot: Sequence[Any]
+    task: Task, wanted: list[Chunk], begun: dict[str, BackupFile], snapshot: Sequence[Any]
 ) -> list[BackupFile]:
     """Write the files of all pieces, except unchanged ones of an earlier attempt.
 
@@ -234,23 +234,23 @@ def _write_files(
     done: list[BackupFile] = []
     lock = threading.Lock()
 
-    def write(own: Session, piece: Piece) -> None:
+    def write(own: Session, chunk: Chunk) -> None:
         # One transaction for all would hold the locks of every month, and the server has a limited number.
         own.execute("begin isolation level repeatable read, read only")
         if name:
             own.execute(f"set transaction snapshot '{name}'")
-        earlier = begun.get(piece.name)
-        file = earlier if earlier and piece.is_unchanged(own, earlier, oldest) else None
-        file = file or write_rows(task, own, piece, oldest)
+        earlier = begun.get(chunk.name)
+        file = earlier if earlier and chunk.is_unchanged(own, earlier, oldest) else None
+        file = file or write_rows(task, own, chunk, oldest)
         own.execute("commit")
         with lock:
             if file is not earlier:
                 _note(task.folder, asdict(file))
             done.append(file)
-        display.add(piece.bytes)
+        display.add(chunk.bytes)
 
-    with ByteDisplay("Writing", sum(piece.bytes for piece in wanted), task.echo) as display:
-        task.share(wanted, write)
+    with ByteDisplay("Writing", sum(chunk.bytes for chunk in wanted), task.echo) as display:
+        task.run_all(wanted, write)
     return sorted(done, key=lambda file: (file.table, file.leaf, file.number))
 
 

@@ -129,13 +129,13 @@ class Manifest:
         return content_digest(asdict(self))
 
     @property
-    def held(self) -> Kind:
+    def folder_kind(self) -> Kind:
         return _KINDS[self.kind]
 
     def write(self, folder: Path) -> None:
         """Make the folder a complete one."""
         content = asdict(self) | {"sha256": self.digest}
-        write_whole(folder / MANIFEST, json.dumps(content, indent=1).encode())
+        write_atomically(folder / MANIFEST, json.dumps(content, indent=1).encode())
         (folder / JOURNAL).unlink(missing_ok=True)
 
     @classmethod
@@ -156,14 +156,14 @@ class Manifest:
             if content.pop("sha256") != content_digest(content):
                 raise ValueError
             manifest = cls(**_typed(content))
-            held = manifest.held
+            actual = manifest.folder_kind
         except (ValueError, KeyError, TypeError, AttributeError):
             raise DamagedBackup(
                 f"The file {path} is damaged: use another {kind.name}, or another copy of this one."
             ) from None
-        if held != kind:
+        if actual != kind:
             raise OperatorError(
-                f"The folder {folder} has a {held.name}: `manage.py {held.loads} {folder}` takes it."
+                f"The folder {folder} has a {actual.name}: `manage.py {actual.loads} {folder}` takes it."
             )
         return manifest
 
@@ -226,7 +226,7 @@ def content_digest(content: dict[str, Any]) -> str:
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Write a file that only this user may read, and that has its name only when it is on the disk."""
     unfinished = path.with_name(f"{path.name}.part")
     with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -234,16 +234,16 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
-    sync(path.parent)
+    fsync(path.parent)
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a small file as `written_whole` does."""
-    with written_whole(path) as file:
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a small file as `atomic_file` does."""
+    with atomic_file(path) as file:
         file.write(content)
 
 
-def sync(path: Path) -> None:
+def fsync(path: Path) -> None:
     """Flush a file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

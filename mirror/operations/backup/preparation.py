@@ -72,7 +72,7 @@ def check_empty(first: Session, manifest: Manifest) -> None:
     partitioned = partitioned_tables()
     whole = [name for name in partitioned if name in backed_up and not backed_up[name].partitions]
     # A snapshot's tables are partitioned as this node's are.
-    if whole and manifest.held != SNAPSHOT:
+    if whole and manifest.folder_kind != SNAPSHOT:
         raise OperatorError(
             f"The database has tables partitioned by month ({whole[0]} and others), and those of the backup "
             "are whole: name a database without tables, or a new data folder (SVC_MIRROR_DATA)."
@@ -100,7 +100,7 @@ def prepare(first: Session, manifest: Manifest, echo: Echo) -> None:
     echo("Making the tables.")
     _migrate(manifest)
     empty(first, manifest.tables)
-    is_snapshot = manifest.held == SNAPSHOT
+    is_snapshot = manifest.folder_kind == SNAPSHOT
     for table, backed_up in manifest.tables.items():
         if backed_up.partitions and not (is_snapshot and table in partitionable_tables()):
             _arrange(table, backed_up.partitions)

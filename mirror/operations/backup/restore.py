@@ -23,10 +23,10 @@ from mirror.core.values.human_readable import byte_size
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
 from mirror.node.start import tables
 from mirror.operations.backup import demo, preparation
+from mirror.operations.backup.chunks import backed_up_tables
 from mirror.operations.backup.files import copy_rows
 from mirror.operations.backup.manifest import BACKUP, DEMO, BackupFile, Kind, Manifest
-from mirror.operations.backup.pieces import backed_up_tables
-from mirror.operations.backup.sessions import Session, Task, alone, check_room, session, try_lock
+from mirror.operations.backup.sessions import Session, Task, check_room, exclusive, session, try_lock
 
 # A table whose files have no more bytes is loaded in one transaction. That saves the log of PostgreSQL and a
 # vacuum, but an interruption loses it.
@@ -67,7 +67,7 @@ def restore(
     task, manifest = Task(folder, echo, stopping, jobs), Manifest.read(folder, kind)
     _check_fits(folder, manifest)
     manifest.check_sizes(folder)
-    with session() as first, alone(first):
+    with session() as first, exclusive(first):
         _exclude_loaders(first)
         if not preparation.has_begun(first, manifest):
             if not config.value("db.url"):
@@ -87,7 +87,7 @@ def restore(
 
 def undo(echo: Echo, stopping: threading.Event) -> None:
     """Empty a database into which a restore has not ended. Errors: OperatorError; Stopped."""
-    with session() as first, alone(first):
+    with session() as first, exclusive(first):
         _exclude_loaders(first)
         if not tables.is_restoring():
             raise OperatorError("No restore is unfinished in this database: there is nothing to undo.")
@@ -162,7 +162,7 @@ def _load(task: Task, first: Session, manifest: Manifest) -> None:
             display.add(sum(file.bytes for file in files))
 
         items = [*([file] for file in one_by_one), *at_once.values()]
-        task.share(items, load, lambda own: _set(own, _FAST))
+        task.run_all(items, load, lambda own: _set(own, _FAST))
 
 
 def _by_table(
@@ -199,7 +199,7 @@ def _build_indexes(task: Task, first: Session) -> None:
             preparation.build_index(own, name, definition)
             task.check_stop()
 
-    task.share(left, build, lambda own: _set(own, _MEMORY, _FAST))
+    task.run_all(left, build, lambda own: _set(own, _MEMORY, _FAST))
 
 
 # THE END
@@ -212,7 +212,7 @@ def _finish(task: Task, first: Session, manifest: Manifest) -> None:
             f"select setval('{sequence}', coalesce(max({column}), 1), max({column}) is not null) from {table}"
         )
     task.echo("Gathering what PostgreSQL plans with.")
-    task.share(
+    task.run_all(
         names,
         lambda own, table: own.execute(f'vacuum (analyze) "{table}"'.encode()),
         lambda own: _set(own, _MEMORY),

@@ -47,7 +47,7 @@ def session() -> Iterator[Session]:
 
 
 @contextmanager
-def alone(own: Session) -> Iterator[None]:
+def exclusive(own: Session) -> Iterator[None]:
     """Hold the lock of backups, restores and prunings for the block. Errors: OperatorError."""
     if not try_lock(own, KEEPING_LOCK):
         raise OperatorError(
@@ -79,7 +79,7 @@ class Task:
         if self.stopping.is_set():
             raise Stopped
 
-    def share(
+    def run_all(
         self,
         items: Iterable[Item],
         work: Callable[[Session, Item], object],
@@ -89,17 +89,17 @@ class Task:
 
         Errors: the first one of `work`; Stopped. In both cases the running statements are cancelled.
         """
-        waiting = iter(list(items))
-        lock, over = threading.Lock(), threading.Event()
+        queue = iter(list(items))
+        lock, ended = threading.Lock(), threading.Event()
         sessions: list[Session] = []
 
         def run() -> None:
             with session() as own:
                 sessions.append(own)
                 begin(own)
-                while not (over.is_set() or self.stopping.is_set()):
+                while not (ended.is_set() or self.stopping.is_set()):
                     with lock:
-                        item = next(waiting, None)
+                        item = next(queue, None)
                     if item is None:
                         return
                     work(own, item)
@@ -113,7 +113,7 @@ class Task:
                         future.result()
                     self.check_stop()
             finally:
-                over.set()
+                ended.set()
                 for own in sessions:
                     with suppress(psycopg.Error):
                         own.cancel()

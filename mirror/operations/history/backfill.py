@@ -79,12 +79,12 @@ def check() -> None:
     if plans.last_loaded() is None:
         raise OperatorError("Nothing is loaded yet: `manage.py ingest` loads history from its beginning.")
     stored_network.check()
-    plans.check_known()
+    plans.check_loaded_ranges()
 
 
 def prepare(plan: Plan, source: Source) -> None:
     """Make the tables to load into, unless that is done. Errors: OperatorError."""
-    with alone():
+    with exclusive():
         plans.drop(REPLACED)
         loaded = plans.loaded()
         # The files that a loader has loaded since the source was opened are found only now.
@@ -100,12 +100,12 @@ def prepare(plan: Plan, source: Source) -> None:
                 f"The backfill {begun} has not ended: go on with it, or drop what it has loaded by "
                 "`manage.py backfill --discard`."
             )
-        plans.note_files(state.expected_files(plan, source))
+        plans.store_file_count(state.expected_files(plan, source))
 
 
 def discard() -> None:
     """Drop what a backfill has loaded. Errors: OperatorError."""
-    with alone():
+    with exclusive():
         plans.discard()
 
 
@@ -116,7 +116,7 @@ def run(work: Run, server: Server | None = None) -> bool:
     """
     try:
         with (
-            surroundings(),
+            backfill_context(),
             work.display(state.expected_files(work.plan, work.source) - state.loaded_files()) as display,
         ):
             again = server.ensure_up if server else None
@@ -126,7 +126,7 @@ def run(work: Run, server: Server | None = None) -> bool:
 
 
 @contextmanager
-def surroundings() -> Iterator[None]:
+def backfill_context() -> Iterator[None]:
     """Let this process use the tables of a backfill, and load all times, for the length of the block."""
     # Subscribers of topics wait for new messages alone.
     history = config.overridden({"importer.startDate": "", "importer.endDate": "", REDIS: None})
@@ -137,14 +137,14 @@ def surroundings() -> Iterator[None]:
 @contextmanager
 def readers(jobs: int) -> Iterator[Readers]:
     """Start processes that read files for a backfill; call it before the process has other threads."""
-    with surroundings():
+    with backfill_context():
         processes = Readers(jobs)
     with processes:
         yield processes
 
 
 def _run(work: Run, show: Show) -> bool:
-    with alone():
+    with exclusive():
         tables.check_restored()
         if plans.stored() is None:
             # The tables are swapped in; only the confirmation was lost.
@@ -171,7 +171,7 @@ def _finish(work: Run, show: Show) -> bool:
         is_said, pause = False, _FIRST_PAUSE
         while are_held and not work.stopping.is_set():
             with statements.locked(REPLACING_LOCK, LOADER_LOCK, stopping=work.stopping) as has_yielded:
-                if has_yielded and _put_in_place(work, show):
+                if has_yielded and _swap_in(work, show):
                     break
             if not is_said and not work.stopping.is_set():
                 work.echo(f"Waiting for {_blocker()} to let go of a table; the loader goes on meanwhile.")
@@ -184,7 +184,7 @@ def _finish(work: Run, show: Show) -> bool:
     return True
 
 
-def _put_in_place(work: Run, show: Show) -> bool:
+def _swap_in(work: Run, show: Show) -> bool:
     while not _has_caught_up():
         loaded = _load(work, show)
         if work.stopping.is_set():
@@ -194,9 +194,9 @@ def _put_in_place(work: Run, show: Show) -> bool:
     # An upgrade may have run since, and can't run now.
     _check_shapes()
     plans.check_views()
-    plans.check_whole()
+    plans.check_complete()
     table_copies.complete_indexes(plans.tables(), SCHEMA)
-    return _replace(work.stopping)
+    return _swap(work.stopping)
 
 
 def _load(work: Run, show: Show) -> int:
@@ -225,7 +225,7 @@ def _start(work: Run, earliest: Interval) -> tuple[Interval, Start | None]:
     if balances is None:
         return earliest, None
     start = balances.last + 1
-    return replace(earliest, start=start, first=work.source.first_within(start)), balances
+    return replace(earliest, start=start, first=work.source.file_start(start)), balances
 
 
 def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | None) -> None:
@@ -256,7 +256,7 @@ def _check_shapes() -> None:
 
 def _has_caught_up() -> bool:
     last = plans.last_loaded()
-    return last is None or plans.has_come_to(last)
+    return last is None or plans.has_reached(last)
 
 
 def _ends_early() -> OperatorError:
@@ -272,7 +272,7 @@ def _name(last: LastFile | None) -> str:
     return last.name if last else "no file"
 
 
-def _replace(stopping: threading.Event) -> bool:
+def _swap(stopping: threading.Event) -> bool:
     """Swap the tables in; return whether that is done, or False if sessions read them for long."""
     for _ in range(_TRIES):
         try:
@@ -305,7 +305,7 @@ def _blocker() -> str:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def exclusive() -> Iterator[None]:
     """Hold the lock of backfills. Errors: OperatorError."""
     try:
         with loader_lock(HISTORY_LOCK):

@@ -138,7 +138,7 @@ def make(plan: Plan) -> None:
         )
 
 
-def check_known() -> None:
+def check_loaded_ranges() -> None:
     """Raise OperatorError if it is unknown what is loaded, since that is loaded once more."""
     if statements.value(_LISTING) or not loaded():
         raise OperatorError(
@@ -169,7 +169,7 @@ def check_views() -> None:
         )
 
 
-def check_whole() -> None:
+def check_complete() -> None:
     """Raise OperatorError if a file that the node has loaded is not in the history."""
     if name := statements.value(_MISSING):
         raise OperatorError(
@@ -179,12 +179,12 @@ def check_whole() -> None:
         )
 
 
-def note_files(files: int) -> None:
+def store_file_count(files: int) -> None:
     """Store the number of files to load in all, for `manage.py status`."""
     statements.execute(f"update {SCHEMA}.backfill_plan set files = %s", [files])
 
 
-def noted_files() -> int:
+def file_count() -> int:
     """Return the number of files to load in all, 0 if it is unknown."""
     return int(statements.value(f"select files from {SCHEMA}.backfill_plan"))
 
@@ -228,7 +228,7 @@ def last_loaded(schema: str = table_copies.PUBLIC) -> LastFile | None:
     return LastFile(*row) if row else None
 
 
-def has_come_to(last: LastFile) -> bool:
+def has_reached(last: LastFile) -> bool:
     """Return whether the backfill has loaded a file."""
     return bool(statements.value(_HAS, [last.consensus_end, last.hash]))
 
@@ -242,7 +242,7 @@ def intervals(plan: Plan) -> list[Interval]:
     present = loaded()
     head = max((interval.end for interval in present), default=0)
     wanted = Interval(plan.start, min(plan.end or MAX, head), plan.start)
-    return _united([*present, *([wanted] if wanted.start < wanted.end else [])])
+    return _merge([*present, *([wanted] if wanted.start < wanted.end else [])])
 
 
 def is_loaded(plan: Plan) -> bool:
@@ -259,12 +259,12 @@ def is_loaded(plan: Plan) -> bool:
     return reached is not None and plan.end is None
 
 
-def _united(intervals: Iterable[Interval]) -> list[Interval]:
-    united: list[Interval] = []
+def _merge(intervals: Iterable[Interval]) -> list[Interval]:
+    merged: list[Interval] = []
     for interval in sorted(intervals, key=lambda interval: interval.start):
-        if united and interval.start <= united[-1].end:
-            last = united[-1]
-            united[-1] = Interval(last.start, max(last.end, interval.end), last.first)
+        if merged and interval.start <= merged[-1].end:
+            last = merged[-1]
+            merged[-1] = Interval(last.start, max(last.end, interval.end), last.first)
         else:
-            united.append(interval)
-    return united
+            merged.append(interval)
+    return merged

@@ -33,7 +33,7 @@ class Folder:
         first = bisect_left(self.all, interval.first, key=_instant)
         return self.all[first : bisect_right(self.all, interval.end, key=_instant)]
 
-    def first_within(self, time: int) -> int:
+    def file_start(self, time: int) -> int:
         """Return where the file begins that a time (ns) is in, or else the time."""
         before = bisect_right(self.all, time, key=_instant)
         if before and self.all[before - 1].record_file().consensus_end >= time:
@@ -67,7 +67,7 @@ class Bucket:
     def refresh(self) -> None:
         pass
 
-    def first_within(self, time: int) -> int:
+    def file_start(self, time: int) -> int:
         """Return a time before the given one, since it is unknown where its file begins."""
         return time - 1
 

@@ -28,15 +28,15 @@ _LOADED = """
 class State(NamedTuple):
     """An unfinished backfill: whether a process runs it, its loaded `files`, and the last of them.
 
-    `in_all` is about how many files there are, 0 if unknown. Without a `plan` its tables are in place, or
-    discarded, and the replaced ones are still to be dropped.
+    `total_files` is an estimate, 0 if unknown. Without a `plan` its tables are in place, or discarded, and the
+    replaced ones are still to be dropped.
     """
 
     plan: Plan | None
     running: bool
     files: int = 0
     last: str | None = None
-    in_all: int = 0
+    total_files: int = 0
 
     @property
     def sentence(self) -> str:
@@ -44,7 +44,7 @@ class State(NamedTuple):
             return (
                 f"ended; `manage.py backfill --discard` drops the tables that it has left (schema {REPLACED})"
             )
-        of_all = f" of about {self.in_all:,}" if self.in_all else ""
+        of_all = f" of about {self.total_files:,}" if self.total_files else ""
         done = f"{self.files:,}{of_all} files up to {self.last}" if self.last else f"no file{of_all} yet"
         if self.running:
             return f"running, {self.plan}: {done}"
@@ -56,7 +56,7 @@ class State(NamedTuple):
             "running": self.running,
             "wanted": self.plan and str(self.plan),
             "files": self.files,
-            "files_in_all": self.in_all or None,
+            "files_in_all": self.total_files or None,
             "last_file": self.last,
         }
 
@@ -67,7 +67,7 @@ def read() -> State | None:
         is_left = statements.value("select to_regnamespace(%s) is not null", [REPLACED])
         return State(None, running) if is_left else None
     last = plans.last_loaded(SCHEMA)
-    return State(plan, running, loaded_files(), last.name if last else None, plans.noted_files())
+    return State(plan, running, loaded_files(), last.name if last else None, plans.file_count())
 
 
 def expected_files(plan: Plan, source: Source) -> int:

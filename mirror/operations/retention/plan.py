@@ -67,8 +67,8 @@ def check_names(name: str, tables: Sequence[str]) -> None:
 class Plan:
     """The expired partitions, and the tables that are not partitioned."""
 
-    old: list[dropping.ExpiredPartition]
-    whole: list[str]
+    expired: list[dropping.ExpiredPartition]
+    unpartitioned: list[str]
 
 
 def plan(by_table: Mapping[str, float]) -> Plan:

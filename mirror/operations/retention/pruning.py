@@ -14,7 +14,7 @@ from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.dropping import ExpiredPartition
 from mirror.core.values.human_readable import byte_size
 from mirror.node.loading.background_thread import in_background
-from mirror.operations.backup.sessions import alone, session
+from mirror.operations.backup.sessions import exclusive, session
 from mirror.operations.retention.plan import periods, plan
 
 log = logs.logger(__name__)
@@ -33,7 +33,7 @@ def drop(
 
     Errors: OperatorError while a backup, a restore or another pruning is at work.
     """
-    with session() as own, alone(own):
+    with session() as own, exclusive(own):
         return dropping.drop(old, show)
 
 
@@ -65,7 +65,7 @@ def _prune(echo: logs.Echo) -> None:
         log.info("pruned", partition=each.partition.name, bytes=each.bytes)
 
     # An interrupted one left something behind only if it had something to drop.
-    if dropped := drop(planned.old, show):
+    if dropped := drop(planned.expired, show):
         size = byte_size(sum(each.bytes for each in dropped))
         echo(f"Retention: dropped {len(dropped)} partitions of {size}.")
 

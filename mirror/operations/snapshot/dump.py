@@ -22,8 +22,8 @@ from mirror.core.values import entity_id
 from mirror.models import LOADER_LOCK
 from mirror.node.start.tables import LEDGER_APPS
 from mirror.operations.backup import dump
+from mirror.operations.backup.chunks import Chunk, backed_up_tables, chunks
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
-from mirror.operations.backup.pieces import Piece, backed_up_tables, pieces
 from mirror.operations.backup.sessions import Session, Task, session, try_lock
 from mirror.operations.snapshot import selection
 
@@ -58,7 +58,7 @@ def save(
     content = dump.Content(
         SNAPSHOT,
         _tables,
-        partial(_pieces, entities=entities, distributed=distributed),
+        partial(_chunks, entities=entities, distributed=distributed),
         partial(_complete, entities=entities, distributed=distributed),
         shares_snapshot=not distributed,
     )
@@ -80,18 +80,18 @@ def _tables(own: Session) -> dict[str, list[str]]:
     return backed_up_tables(own, _in_snapshot)
 
 
-def _pieces(
+def _chunks(
     own: Session, tables: dict[str, list[str]], *, entities: frozenset[int], distributed: bool
-) -> list[Piece]:
-    chosen: list[Piece] = []
+) -> list[Chunk]:
+    chosen: list[Chunk] = []
     if entities:
         whole = selection.whole_tables()
-        chosen = selection.pieces(own, {name: tables[name] for name in tables.keys() - whole}, entities)
+        chosen = selection.chunks(own, {name: tables[name] for name in tables.keys() - whole}, entities)
         tables = {name: columns for name, columns in tables.items() if name in whole}
-    return [*chosen, *(_queries(own, tables) if distributed else pieces(own, tables))]
+    return [*chosen, *(_queries(own, tables) if distributed else chunks(own, tables))]
 
 
-def _queries(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
+def _queries(own: Session, tables: dict[str, list[str]]) -> list[Chunk]:
     """Return each table as one piece, since its pages are on other machines."""
     sizes = Counter[str]()
     for part in shards.query().parts:
@@ -100,10 +100,10 @@ def _queries(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
     for table in tables.keys() - sizes.keys():
         (sizes[table],) = own.execute("select pg_table_size(%s::regclass)", [f'"{table}"']).fetchone() or (0,)
     found = [
-        selection.piece(table, columns, f'from "{table}"', number=0, size=sizes[table])
+        selection.chunk(table, columns, f'from "{table}"', number=0, size=sizes[table])
         for table, columns in tables.items()
     ]
-    return sorted(found, key=lambda piece: -piece.bytes)
+    return sorted(found, key=lambda chunk: -chunk.bytes)
 
 
 def _complete(first: Session, manifest: Manifest, *, entities: frozenset[int], distributed: bool) -> Manifest:

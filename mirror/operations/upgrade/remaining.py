@@ -57,21 +57,21 @@ class Remaining:
 class Upgrade:
     """All backfills that are left, in their order, and whether a process runs them."""
 
-    left: Sequence[Remaining]
+    remaining: Sequence[Remaining]
     running: bool
 
     @property
     def sentence(self) -> str:
         """The running backfill, or the command that would run it; empty if none is left."""
-        if not self.left:
+        if not self.remaining:
             return ""
         if not self.running:
-            return f"{PENDING} ({len(self.left)} of {len(TITLES)} steps left)."
-        return f"Upgrading: {self.left[0].text}{self._more}."
+            return f"{PENDING} ({len(self.remaining)} of {len(TITLES)} steps left)."
+        return f"Upgrading: {self.remaining[0].text}{self._more}."
 
     @property
     def _more(self) -> str:
-        more = len(self.left) - 1
+        more = len(self.remaining) - 1
         return f"; {more} more steps follow" if more > 1 else "; one more step follows" if more else ""
 
 
@@ -87,7 +87,7 @@ def read() -> Upgrade:
 def report_pending(echo: Echo) -> None:
     """Say that backfills are left, if no process runs them."""
     upgrade = read()
-    if upgrade.left and not upgrade.running:
+    if upgrade.remaining and not upgrade.running:
         echo(upgrade.sentence)
 
 

@@ -1,4 +1,4 @@
-"""The runner of backfills: one at a time, one process at a time, with a rest after each piece of work."""
+"""The runner of backfills: one at a time, one process at a time, with a rest after each range of work."""
 
 import threading
 import time
@@ -26,15 +26,15 @@ log = logs.logger(__name__)
 
 Show = Callable[[Remaining], None]
 
-# The size of a piece is chosen so that it takes this long; then the database is left to others for as long.
-_PIECE_SECONDS = 0.1
+# The size of a range is chosen so that it takes this long; then the database is left to others for as long.
+_RANGE_SECONDS = 0.1
 _MIN_ROWS, _FIRST_ROWS, _MAX_ROWS = 20, 200, 5000
 # Less than deadlock_timeout: in a deadlock this process gives way, not a loader.
 _LOCK_MILLISECONDS = 500
 _RETRY_SECONDS = 1.0
 _SECONDS_BETWEEN_CHECKS = 0.2
 
-# Errors because others change the same rows: the piece is tried again.
+# Errors because others change the same rows: the range is tried again.
 _BUSY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
 
 
@@ -92,7 +92,7 @@ def _change_rows(backfill: Backfill, show: Show, stopping: threading.Event) -> b
         show(state)
         if stopping.is_set():
             return False
-        rows = _next_piece(backfill, rows, stopping)
+        rows = _next_range(backfill, rows, stopping)
     return True
 
 
@@ -116,8 +116,8 @@ def _begin(cursor: CursorWrapper, backfill: Backfill) -> None:
     )
 
 
-def _next_piece(backfill: Backfill, rows: int, stopping: threading.Event) -> int:
-    """Change a piece of about this many rows, and rest; return the number for the next piece."""
+def _next_range(backfill: Backfill, rows: int, stopping: threading.Event) -> int:
+    """Change a range of about this many rows, and rest; return the number for the next range."""
     began = time.monotonic()
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -126,7 +126,7 @@ def _next_piece(backfill: Backfill, rows: int, stopping: threading.Event) -> int
                 f"set local synchronous_commit = off; set local lock_timeout = {_LOCK_MILLISECONDS}; "
                 "set local jit = off"
             )
-            _change_piece(cursor, backfill, rows, began)
+            _change_range(cursor, backfill, rows, began)
     except OperationalError as error:
         if not isinstance(error.__cause__, _BUSY):
             raise
@@ -134,11 +134,11 @@ def _next_piece(backfill: Backfill, rows: int, stopping: threading.Event) -> int
         return max(rows // 2, _MIN_ROWS)
     took = time.monotonic() - began
     stopping.wait(took)
-    factor = min(max(_PIECE_SECONDS / took, 0.5), 2)
+    factor = min(max(_RANGE_SECONDS / took, 0.5), 2)
     return min(max(round(rows * factor), _MIN_ROWS), _MAX_ROWS)
 
 
-def _change_piece(cursor: CursorWrapper, backfill: Backfill, rows: int, began: float) -> None:
+def _change_range(cursor: CursorWrapper, backfill: Backfill, rows: int, began: float) -> None:
     cursor.execute("select position, oldest from backfill where name = %s for update", [backfill.name])
     position, oldest = cursor.fetchone()
     cursor.execute(

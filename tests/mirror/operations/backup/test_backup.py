@@ -27,9 +27,9 @@ from mirror.node.loading.single_loader import single_loader
 from mirror.node.start import tables
 from mirror.operations.backup import dump, preparation
 from mirror.operations.backup import restore as restoring
+from mirror.operations.backup.chunks import backed_up_tables, chunks
 from mirror.operations.backup.manifest import JOURNAL, BackupFile, DamagedBackup, Manifest, content_digest
-from mirror.operations.backup.pieces import backed_up_tables, pieces
-from mirror.operations.backup.sessions import Stopped, alone, session
+from mirror.operations.backup.sessions import Stopped, exclusive, session
 from tests.ledger.ingest.load import load, settings
 from tests.ledger.ingest.tables import contents
 from tests.partitions import own_database, query
@@ -247,11 +247,11 @@ def test_rows_that_have_come_changed_or_gone_are_noticed(untouched: None) -> Non
     with session() as own:
 
         def unchanged() -> bool:
-            return piece.is_unchanged(own, file, since)
+            return chunk.is_unchanged(own, file, since)
 
-        (piece,) = [each for each in pieces(own, backed_up_tables(own)) if each.table == "entity"]
+        (chunk,) = [each for each in chunks(own, backed_up_tables(own)) if each.table == "entity"]
         ((since, rows),) = own.execute("select pg_current_xact_id()::text::bigint, count(*) from entity")
-        file = BackupFile(piece.name, "entity", rows, 0, "", piece.leaf, 0, piece.filenode, since)
+        file = BackupFile(chunk.name, "entity", rows, 0, "", chunk.leaf, 0, chunk.filenode, since)
         assert unchanged()
         for statement in (
             "insert into entity select (jsonb_populate_record(e, '{\"id\": 99999}')).* from entity e limit 1",
@@ -303,7 +303,7 @@ def test_backup_that_waits_for_a_lock_can_be_stopped(untouched: None, tmp_path: 
 
 
 def test_backups_restores_and_prunings_exclude_each_other(untouched: None, tmp_path: Path) -> None:
-    with session() as own, alone(own), pytest.raises(OperatorError, match="Another backup"):
+    with session() as own, exclusive(own), pytest.raises(OperatorError, match="Another backup"):
         backup(tmp_path / "backup")
 
 

@@ -106,7 +106,7 @@ def test_killed_discard_leaves_no_plan(composed):
 
     running.prepare(wanted, source.open_source(wanted.source))
 
-    assert state.read() == state.State(wanted, running=False, in_all=6)
+    assert state.read() == state.State(wanted, running=False, total_files=6)
 
 
 def test_schema_of_others_with_the_name_is_refused_and_stays(composed):
@@ -160,7 +160,7 @@ def test_two_backfills_at_once_are_refused(composed, monkeypatch):
     begun, ended = threading.Event(), threading.Event()
 
     def another() -> None:
-        with running.alone():
+        with running.exclusive():
             begun.set()
             ended.wait()
         connection.close()

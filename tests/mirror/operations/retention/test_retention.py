@@ -15,7 +15,7 @@ from mirror.core.config.setting import InvalidSetting
 from mirror.core.db.partitions import months
 from mirror.core.values.timestamp import parse_iso
 from mirror.models import DroppedRows
-from mirror.operations.backup.sessions import alone, session
+from mirror.operations.backup.sessions import exclusive, session
 from mirror.operations.retention import plan, pruning
 from tests.api import Api
 from tests.ledger.compose import Stream, receipt
@@ -93,7 +93,7 @@ def test_node_prunes_by_its_settings_after_a_backup(four_months: None) -> None:
         "importer__retention__tables": ("crypto_transfer=365d",),
     }
     with settings(**kept):
-        with session() as own, alone(own):
+        with session() as own, exclusive(own):
             pruning.prune_continuously(echo, stopping)
         assert said == [f"Retention: {BUSY}"]
         assert months_of(Transaction) == [5, 6, 7, 8]
