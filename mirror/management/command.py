@@ -22,7 +22,7 @@ _DJANGO_OPTIONS = {
 }
 
 
-class WrongUse(CommandError):
+class UsageError(CommandError):
     """Arguments that do not go together, or name nothing to work on; the exit code is 2."""
 
     def __init__(self, message: object) -> None:
@@ -56,7 +56,7 @@ SPAN = (
 )
 
 
-def whole(least: int, most: float = inf, what: str = "") -> Callable[[str], int]:
+def integer(least: int, most: float = inf, what: str = "") -> Callable[[str], int]:
     """Return a type of arguments: whole numbers, or `what` in words."""
 
     def number(text: str) -> int:
@@ -110,7 +110,7 @@ class NodeCommand(BaseCommand):
         try:
             parser.parse_args(arguments)
         except CommandError as error:
-            raise WrongUse(self._refusal(str(error).removeprefix("Error: "))) from None
+            raise UsageError(self._refusal(str(error).removeprefix("Error: "))) from None
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from mirror.core.db.reading import timeouts
 from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.start import database
 from mirror.node.start.tables import make_tables
 from mirror.operations.history import backfill, state
@@ -51,21 +51,23 @@ class Command(NodeCommand):
         timeouts.use(timeouts.LOADER)
         if options["discard"]:
             if options["start"]:
-                raise WrongUse("--discard goes alone.")
+                raise UsageError("--discard goes alone.")
             with database.ready(self.echo, make=False):
                 backfill.discard()
             self.echo("What the backfill had loaded is dropped. The node has what it had before.")
             return
         if not options["end"]:
-            raise WrongUse("Name from when to when, such as `manage.py backfill genesis head /data/streams`.")
+            raise UsageError(
+                "Name from when to when, such as `manage.py backfill genesis head /data/streams`."
+            )
         if options["jobs"] < 1:
-            raise WrongUse("--jobs is a whole number of at least 1.")
+            raise UsageError("--jobs is a whole number of at least 1.")
         check_single("backfill", "load all of history in order, or into a single one, and distribute that")
         plan = plans.parse(options["start"], options["end"], options["source"])
         try:
             source = open_source(plan.source, signed=not options["without_signatures"])
         except StreamFileError as error:
-            raise WrongUse(str(error)) from error
+            raise UsageError(str(error)) from error
         self._backfill(plan, source, options["jobs"])
 
     def _backfill(self, plan: plans.Plan, source: Source, jobs: int) -> None:

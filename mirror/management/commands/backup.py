@@ -7,14 +7,14 @@ from typing import Any
 from mirror.core.db.distribution import check_single
 from mirror.core.processes import signals
 from mirror.core.values.human_readable import byte_size
-from mirror.management.command import NodeCommand, argument, whole
+from mirror.management.command import NodeCommand, argument, integer
 from mirror.node.start.tables import check_current
 from mirror.operations.backup.manifest import Manifest
 
 JOBS = argument(
     "--jobs N",
     "how many files to work on at a time; by default as many as there are processors, at most 4",
-    type=whole(1, 99, "a whole number from 1 to 99"),
+    type=integer(1, 99, "a whole number from 1 to 99"),
     default=min(os.cpu_count() or 1, 4),
 )
 

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 from ledger.ingest.loader_lock import loader_lock
 from mirror.core.db.distribution import cluster, distributing, is_distributed
 from mirror.core.values.human_readable import byte_size
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.start import database
 from mirror.node.start.tables import check_migrated
 from mirror.operations.upgrade import remaining
@@ -32,7 +32,7 @@ class Command(NodeCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         with database.ready(self.echo, make=False):
             if not is_distributed():
-                raise WrongUse(
+                raise UsageError(
                     "SVC_MIRROR_DB_DISTRIBUTED=true has to say that the database is a coordinator of Citus, "
                     "to this command and to all others."
                 )

@@ -12,7 +12,7 @@ from mirror.core.db.partitions.dropping import ExpiredPartition
 from mirror.core.logs import Echo
 from mirror.core.values.human_readable import byte_size
 from mirror.core.values.timestamp import month_start, parse_iso
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.start import database
 from mirror.node.start.tables import check_current
 from mirror.operations.retention import pruning
@@ -60,7 +60,7 @@ def _size(partitions: list[ExpiredPartition]) -> str:
 
 def _month(text: str) -> int:
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", text):
-        raise WrongUse(f"--before {text} is no month such as 2024-06.")
+        raise UsageError(f"--before {text} is no month such as 2024-06.")
     return parse_iso(f"{text}-01")
 
 
@@ -73,4 +73,4 @@ def _check(first: int) -> None:
         )
     last = statements.value(f"select max({TIME}) from transaction")
     if last is None or first > month_start(last):
-        raise WrongUse("The month of the last transaction stays: name it, or one before it.")
+        raise UsageError("The month of the last transaction stays: name it, or one before it.")

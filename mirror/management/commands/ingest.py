@@ -17,7 +17,7 @@ from mirror.core.db.reading import timeouts
 from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.loading import estimate as estimates
 from mirror.node.loading import following, start_point
 from mirror.node.loading.files import FileLoad, import_files
@@ -84,15 +84,15 @@ class Command(NodeCommand):
             self._follow(options)
             return
         if options["start"] or options["until"]:
-            raise WrongUse("--from and --until go with --follow.")
+            raise UsageError("--from and --until go with --follow.")
         if not options["paths"]:
-            raise WrongUse("Name folders or files to load, or use --follow.")
+            raise UsageError("Name folders or files to load, or use --follow.")
         try:
             files = find_record_files(map(Path, options["paths"]))
         except StreamFileError as error:
-            raise WrongUse(str(error)) from error
+            raise UsageError(str(error)) from error
         if not files:
-            raise WrongUse(
+            raise UsageError(
                 "There is no record file (*.rcd, *.rcd.gz) and no block (*.blk.gz, *.blk.zstd) in the given "
                 "folders."
             )
@@ -130,7 +130,7 @@ class Command(NodeCommand):
 
     def _follow(self, options: dict[str, Any]) -> None:
         if len(options["paths"]) > 1 or options["allow_gap"] or options["without_signatures"]:
-            raise WrongUse("--follow takes one location, and neither --allow-gap nor --without-signatures.")
+            raise UsageError("--follow takes one location, and neither --allow-gap nor --without-signatures.")
         location = "".join(options["paths"])
         if options["estimate"]:
             expected = following.estimate(location, options["start"], options["until"])

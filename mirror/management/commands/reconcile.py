@@ -13,7 +13,7 @@ from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.errors import StreamFileError
 from mirror.core.db.reading import timeouts
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.start.tables import check_current
 
 
@@ -43,7 +43,7 @@ class Command(NodeCommand):
         timeouts.use(timeouts.LOADER)
         if not options["paths"] or any("://" in path for path in options["paths"]):
             if len(options["paths"]) > 1 or options["without_signatures"]:
-                raise WrongUse(
+                raise UsageError(
                     "A bucket stands alone, and its files are verified: leave out --without-signatures."
                 )
             self._compare_newest("".join(options["paths"]))
@@ -68,13 +68,13 @@ class Command(NodeCommand):
     def _compare(self, paths: Sequence[Path], *, signed: bool) -> None:
         for path in paths:
             if not path.exists():
-                raise WrongUse(f"{path} does not exist.")
+                raise UsageError(f"{path} does not exist.")
         try:
             files = find_balance_files(paths)
         except StreamFileError as error:
-            raise WrongUse(str(error)) from error
+            raise UsageError(str(error)) from error
         if not files:
-            raise WrongUse(
+            raise UsageError(
                 "There is no balance file (*_Balances.csv, *_Balances.pb.gz) in the given folders."
             )
         check_current()

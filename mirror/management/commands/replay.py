@@ -12,7 +12,7 @@ from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.processes.progress import Pace, time_left
 from mirror.core.values import entity_id, timestamp
-from mirror.management.command import SPAN, NodeCommand, WrongUse, argument
+from mirror.management.command import SPAN, NodeCommand, UsageError, argument
 from mirror.node.start.tables import check_current
 from web3sim.past.replay import run
 from web3sim.past.replay.comparison import Replayed
@@ -46,7 +46,7 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["processes"] < 1:
-            raise WrongUse("--processes has to be at least 1.")
+            raise UsageError("--processes has to be at least 1.")
         check_current()
         try:
             self._replay(_range(options), options)
@@ -56,7 +56,7 @@ class Command(NodeCommand):
     def _replay(self, range: Range, options: dict[str, Any]) -> None:
         total = run.count(range)
         if not total:
-            raise WrongUse("There is no contract transaction in that range.")
+            raise UsageError("There is no contract transaction in that range.")
         if options["save"] is not None:
             options["save"].mkdir(parents=True, exist_ok=True)
         progress = _Progress(self.echo, total, options["save"])
@@ -115,7 +115,9 @@ def _range(options: dict[str, Any]) -> Range:
                 options["contract"], config.value("common.shard"), config.value("common.realm")
             )
         except entity_id.InvalidEntityId:
-            raise WrongUse(f"{options['contract']!r} is not the id of a contract such as 0.0.1234.") from None
+            raise UsageError(
+                f"{options['contract']!r} is not the id of a contract such as 0.0.1234."
+            ) from None
     first = time_of(options["start"]) if options["start"] else 0
     last = time_of(options["end"], end=True) if options["end"] else MAX_INT64
     return Range(first, last, contract)

@@ -6,7 +6,7 @@ from typing import Any
 from mirror.core import config
 from mirror.core.processes import signals
 from mirror.core.values import entity_id
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.management.commands.backup import JOBS, described
 from mirror.node.start.tables import check_current
 from mirror.operations.backup.manifest import SNAPSHOT
@@ -53,7 +53,7 @@ class Command(NodeCommand):
         folder, action, jobs = options["folder"], options["action"], options["jobs"]
         stopping, echo = signals.stop_event(), self.echo
         if options["entities"] and action != "save":
-            raise WrongUse("--entities goes with `snapshot save`.")
+            raise UsageError("--entities goes with `snapshot save`.")
         if action == "check":
             done = restore.check(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
             echo(f"The snapshot is intact: {described(done)}.")

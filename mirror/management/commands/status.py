@@ -49,12 +49,12 @@ class Command(NodeCommand):
             sys.exit(error.exit_code)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with at_most(_PATIENCE_SECONDS):
+        with time_limit(_PATIENCE_SECONDS):
             check_current()
             now = status.read()
             held = inventory.read(now)
             backfill = state.read()
-        answer = probe.answer()
+        answer = probe.probe()
         if options["json"]:
             facts = now.json | held.json(now) | {"web_server": answer.json, "grpc_server": grpc.state()}
             self._write_json(facts | {"backfill": backfill and backfill.json})
@@ -87,7 +87,7 @@ class Command(NodeCommand):
 
 
 @contextmanager
-def at_most(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     """Raise OperatorError if the block takes too long: a database that hangs says nothing by itself."""
 
     def give_up(*_: object) -> None:

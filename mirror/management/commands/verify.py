@@ -14,7 +14,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.processes.progress import FileDisplay
-from mirror.management.command import SPAN, NodeCommand, WrongUse, argument
+from mirror.management.command import SPAN, NodeCommand, UsageError, argument
 from mirror.node.start.tables import check_current
 from network import bundled
 
@@ -55,9 +55,9 @@ class Command(NodeCommand):
             end = time_of(options["end"], end=True) if options["end"] else None
             chosen = within(files, start, end)
         except StreamFileError as error:
-            raise WrongUse(str(error)) from error
+            raise UsageError(str(error)) from error
         if not chosen:
-            raise WrongUse(
+            raise UsageError(
                 "There is no record file or block in the given folders"
                 + (" of that range." if files else ".")
             )

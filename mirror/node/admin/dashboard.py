@@ -190,8 +190,8 @@ def _node_charts(*, following: bool) -> Iterator[Chart]:
 def incidents(status: Status) -> Iterator[Incident]:
     """Yield the loader's problem, block nodes set aside, deaths of processes, and skipped transactions."""
     if problem := status.problem:
-        place = " ".join(part for part in (problem["file"], problem["position"]) if part)
-        what = f"{place}: {problem['cause']}" if place else problem["cause"]
+        position = " ".join(part for part in (problem["file"], problem["position"]) if part)
+        what = f"{position}: {problem['cause']}" if position else problem["cause"]
         yield Incident("now", what, problem["cure"] or "It is tried again and again.")
     for node, seconds in block_nodes.set_aside(status.block_source, status.now / NANOS_PER_SECOND):
         yield Incident(

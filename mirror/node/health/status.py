@@ -284,8 +284,8 @@ def read() -> Status:
 
 def _because(problem: Mapping[str, Any]) -> str:
     """Return a problem as the end of a sentence, with the file and the place in it, and the cure."""
-    place = ", ".join(part for part in (problem["file"], problem["position"]) if part)
-    cause = f" at {place}: {problem['cause']}" if place else f": {problem['cause']}"
+    position = ", ".join(part for part in (problem["file"], problem["position"]) if part)
+    cause = f" at {position}: {problem['cause']}" if position else f": {problem['cause']}"
     return " ".join(f"{part.rstrip('.')}." for part in (cause, problem["cure"]) if part)
 
 

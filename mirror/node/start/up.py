@@ -60,7 +60,7 @@ _GOES_ON = """  Live      .venv/bin/python manage.py up --live
 
 def serve(echo: Echo) -> None:
     """Run the web server alone, with its database, until a signal asks to stop. Errors: OperatorError."""
-    with _stopping(echo), web.bound() as listening:
+    with _stopping(echo), web.bind() as listening:
         web.check_settings()
         production.check()
         with database.ready(echo) as server:
@@ -100,7 +100,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
             "--live lets the demo network go on, and this node is for the network "
             f"{config.value('network')}: leave SVC_MIRROR_NETWORK and SVC_MIRROR_IMPORTER_DOWNLOADER_* unset."
         )
-    with _stopping(echo), _single_instance(settings.DATA_DIR), web.bound() as listening:
+    with _stopping(echo), _single_instance(settings.DATA_DIR), web.bind() as listening:
         if sdk:
             _sdk_ports().check_ports()
         if grpc.is_wanted():

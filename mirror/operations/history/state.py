@@ -28,8 +28,8 @@ _LOADED = """
 class State(NamedTuple):
     """An unfinished backfill: whether a process runs it, its loaded `files`, and the last of them.
 
-    `total_files` is an estimate, 0 if unknown. Without a `plan` its tables are in place, or discarded, and the
-    replaced ones are still to be dropped.
+    `total_files` is an estimate, 0 if unknown. Without a `plan` its tables are in place, or discarded, and
+    the replaced ones are still to be dropped.
     """
 
     plan: Plan | None

@@ -7,7 +7,7 @@ from grpc import StatusCode
 
 from mirror.core import config
 from mirror.core.config import reverse_proxies
-from mirror.web.grpc.requests import Refusal
+from mirror.web.grpc.requests import CallError
 from mirror.web.requests import rate_limits
 
 RATE, BURST, EXEMPT = (f"grpc.rateLimit.{name}" for name in ("requestsPerSecond", "burst", "exempt"))
@@ -38,7 +38,7 @@ class Limiter:
             return
         if not self._limits.take(client).admitted:
             text = f"Too many requests: a client may make {self._rate} calls a second. Please retry later"
-            raise Refusal(StatusCode.RESOURCE_EXHAUSTED, text)
+            raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
 
 
 def limiter() -> Limiter | None:

@@ -32,7 +32,7 @@ def is_wanted() -> bool:
 def check_port() -> None:
     """Raise OperatorError if the port can't be listened on."""
     port = config.value(PORT)
-    web.bound_to(port, f"choose another port ({config.find_setting(PORT).variable}={port + 1})").close()
+    web.bind_port(port, f"choose another port ({config.find_setting(PORT).variable}={port + 1})").close()
 
 
 def address() -> str:

@@ -21,7 +21,7 @@ _NEGATIVE = "must be greater than or equal to 0"
 _ADDRESS_BOOKS = (101, 102)
 
 
-class Refusal(Exception):
+class CallError(Exception):
     """The status and text with which a call ends."""
 
     def __init__(self, code: StatusCode, details: str) -> None:
@@ -29,12 +29,12 @@ class Refusal(Exception):
         self.code, self.details = code, details
 
 
-def invalid(details: str) -> Refusal:
-    return Refusal(StatusCode.INVALID_ARGUMENT, details)
+def invalid(details: str) -> CallError:
+    return CallError(StatusCode.INVALID_ARGUMENT, details)
 
 
-def not_found(encoded: int) -> Refusal:
-    return Refusal(StatusCode.NOT_FOUND, f"{entity_id.bound(encoded)} does not exist")
+def not_found(encoded: int) -> CallError:
+    return CallError(StatusCode.NOT_FOUND, f"{entity_id.bound(encoded)} does not exist")
 
 
 class TopicFilter(NamedTuple):
@@ -98,11 +98,11 @@ def node_filter(request: bytes) -> NodeFilter:
 def _parsed(kind: Any, request: bytes) -> Any:
     if len(request) > MAX_BYTES:
         text = f"gRPC message exceeds maximum size {MAX_BYTES}: {len(request)}"
-        raise Refusal(StatusCode.RESOURCE_EXHAUSTED, text)
+        raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
     try:
         return kind.FromString(request)
     except DecodeError:
-        raise Refusal(StatusCode.UNKNOWN, "Application error processing RPC") from None
+        raise CallError(StatusCode.UNKNOWN, "Application error processing RPC") from None
 
 
 def _encoded(shard: int, realm: int, num: int) -> int:

@@ -28,8 +28,8 @@ from mirror.web.grpc.nodes import encoded_nodes
 from mirror.web.grpc.pacing import Pacer
 from mirror.web.grpc.reading import ReadingThreads
 from mirror.web.grpc.requests import (
+    CallError,
     NodeFilter,
-    Refusal,
     TopicFilter,
     invalid,
     node_filter,
@@ -127,11 +127,11 @@ class Server:
             **{f"/{name}/ServerReflectionInfo": reflect for name in _REFLECTION},
         }
 
-    def _note_health(self, is_well: bool) -> None:
+    def _note_health(self, is_healthy: bool) -> None:
         """Have the health service say whether the database answers."""
         status = health_pb2.HealthCheckResponse
         for name in ("", TOPICS, NETWORK):
-            setting = self._health.set(name, status.SERVING if is_well else status.NOT_SERVING)
+            setting = self._health.set(name, status.SERVING if is_healthy else status.NOT_SERVING)
             task = asyncio.ensure_future(setting)
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -145,7 +145,7 @@ class Server:
                 if self._limiter is not None:
                     self._limiter.check(call.client)
                 await work(call, request)
-            except Refusal as refusal:
+            except CallError as refusal:
                 call.status = refusal.code
                 await context.abort(refusal.code, refusal.details)
             except asyncio.CancelledError:
@@ -164,7 +164,7 @@ class Server:
         wanted = topic_filter(request, clock.now_ns())
         if len(self._subscriptions) >= self._most:
             text = f"This node has {self._most} subscriptions already. Please retry later"
-            raise Refusal(StatusCode.RESOURCE_EXHAUSTED, text)
+            raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
         subscription = Subscription(wanted, self._threads, self._follower, call.write)
         self._subscriptions.add(subscription)
         try:

@@ -67,7 +67,7 @@ def _request(operation: Schema) -> Shown:
     return {
         "id": operation["operationId"],
         "summary": operation["summary"],
-        "description": answer.marked(more),
+        "description": answer.code_html(more),
         "fields": [_field(each) for each in operation.get("parameters", ())],
         "media_type": media_type,
         "bodies": [{"name": name, "text": _body(example["value"])} for name, example in examples.items()],

@@ -68,23 +68,23 @@ def _read() -> tuple[int, dict[str, Any]]:
                 "well": not now.needs_operator,
                 "sentence": now.public_sentence,
                 "first": first,
-                "kept_from": _kept_from(first) if first else "",
+                "kept_from": _first_time(first) if first else "",
                 "last": now.block,
                 "age": duration(now.lag_seconds or 0),
                 "rows": [(name, f"{count:,}") for name, count in inventory.counts().items()],
             }
     except ProgrammingError:
-        return 503, {"well": False, "sentence": answer.marked(_NO_TABLES)}
+        return 503, {"well": False, "sentence": answer.code_html(_NO_TABLES)}
     except DatabaseError as error:
         if outage.is_outage(error):
             outage.report(error, request=True)
-            return 503, {"well": False, "sentence": answer.marked(_AWAY)}
+            return 503, {"well": False, "sentence": answer.code_html(_AWAY)}
         log.error("unexpected_error", path="/", exc_info=True)
-        return 503, {"well": False, "sentence": answer.marked(_FAILED)}
+        return 503, {"well": False, "sentence": answer.code_html(_FAILED)}
     return 200, context
 
 
-def _kept_from(first: facts.Block) -> str:
+def _first_time(first: facts.Block) -> str:
     """Return the time of the first transaction, if the first block is older."""
     began = statements.value(_FIRST_TRANSACTION)
     if began is None or began <= first.consensus_end:

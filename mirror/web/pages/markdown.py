@@ -59,7 +59,7 @@ def render(text: str) -> Page:
     for token in tokens:
         for inline in token.children or ():
             if inline.type == "link_open":
-                inline.attrSet("href", address(str(inline.attrGet("href"))))
+                inline.attrSet("href", resolve_link(str(inline.attrGet("href"))))
     html = markdown.renderer.render(tokens, markdown.options, {})
     # Cells of tables have no other way to begin a line.
     return Page(first.lstrip("# "), html.replace("&lt;br&gt;", "<br>"), sections)
@@ -73,7 +73,7 @@ def groups(index: str) -> list[Group]:
     ]
 
 
-def address(target: str) -> str:
+def resolve_link(target: str) -> str:
     """Return a link as it leads somewhere below /docs/."""
     if target.startswith(f"{EXAMPLE_ADDRESS}/"):
         return target.removeprefix(EXAMPLE_ADDRESS)

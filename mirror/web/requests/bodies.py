@@ -21,7 +21,7 @@ _CHECK_SECONDS = 0.5
 MAX_READERS = 200
 
 
-class _Unread:
+class _FailedBody:
     """A body that could not be read: whoever wants it gets the error."""
 
     def __init__(self, error: OSError) -> None:
@@ -55,12 +55,12 @@ class Readers:
         if not size:
             return io.BytesIO()
         if not self._free.acquire(blocking=False):
-            return _Unread(TimeoutError("too many requests are waiting for their bodies"))
+            return _FailedBody(TimeoutError("too many requests are waiting for their bodies"))
         try:
             self._reading[threading.get_ident()] = time.monotonic(), environment["REMOTE_ADDR"]
             return io.BytesIO(environment["wsgi.input"].read(size))
         except OSError as error:
-            return _Unread(error)
+            return _FailedBody(error)
         finally:
             self._reading.pop(threading.get_ident(), None)
             self._free.release()

@@ -149,12 +149,12 @@ class Disconnections:
         ports: dict[Work, set[int]] = {}
         for lease, work in long:
             exchange: Any = work
-            if not _is_alone(exchange.environment):
+            if not _is_only_request(exchange.environment):
                 continue
             left = [each for each in opened if each.client == exchange.client]
             if (before := self._ports.get(work)) is None:
                 # Without any, it is unknown.
-                ports[work] = may_be(left, exchange.arrived)
+                ports[work] = candidate_ports(left, exchange.arrived)
             else:
                 ports[work] = before & {each.port for each in left}
                 if before and not ports[work]:
@@ -163,12 +163,12 @@ class Disconnections:
         return _CHECK_SECONDS
 
 
-def _is_alone(environment: Mapping[str, str]) -> bool:
+def _is_only_request(environment: Mapping[str, str]) -> bool:
     """Return whether nothing else comes by the connection of a request, neither a body nor other requests."""
     return environment["REQUEST_METHOD"] in ("GET", "HEAD") and environment["SERVER_PROTOCOL"] != "HTTP/2"
 
 
-def may_be(opened: list[Connection], arrived: float) -> set[int]:
+def candidate_ports(opened: list[Connection], arrived: float) -> set[int]:
     """Return the ports of the connections by which a request may have come at that time.
 
     Nothing has been sent by its own one since then. Either it was received just before, or it had come

@@ -31,7 +31,7 @@ def names(path: str, query: str) -> Names:
     return own, _NUMBERS.sub("#", own)
 
 
-class Expected:
+class ExpectedCost:
     """What is expected of the requests of a process."""
 
     def __init__(self, slow_after: float) -> None:

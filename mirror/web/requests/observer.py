@@ -88,11 +88,11 @@ class Observer:
         if self._log_access is not None and size is not None:
             self.sent(environment, status, arrived, size, noted)
         if began is not None and now - began >= self._slow_after:
-            self._slow.tell(
+            self._slow.enqueue(
                 noted,
                 request_id=environment[ENVIRONMENT_ID],
                 method=method,
-                path=_asked(environment),
+                path=_request_target(environment),
                 status=status,
                 # From its arrival to its answer, and how much of that it has waited for its lease.
                 ms=milliseconds(now - arrived),
@@ -114,7 +114,7 @@ class Observer:
             return
         self._log_access(
             environment["REQUEST_METHOD"],
-            _asked(environment),
+            _request_target(environment),
             status,
             round((time.monotonic() - arrived) * 1000, 2),
             sum(rows or 0 for *_, rows in noted),
@@ -146,7 +146,7 @@ class Observer:
         return f"/{first}" if first in _PAGES else UNKNOWN
 
 
-def _asked(environment: Mapping[str, Any]) -> str:
+def _request_target(environment: Mapping[str, Any]) -> str:
     """Return the path, and the query if there is one."""
     path: str = environment["PATH_INFO"]
     query: str = environment.get("QUERY_STRING", "")

@@ -26,7 +26,7 @@ RATE, BURST, EXEMPT = (f"rest.rateLimit.{name}" for name in ("requestsPerSecond"
 # A client's key, and its time of the machine's monotonic clock, which all processes read alike.
 _RECORD = struct.Struct("=Qd")
 # A client's record is one of so many; where all are others', the one that ends first makes room.
-_PLACES = 4
+_SLOTS = 4
 _CLIENTS = 1 << 16
 _SIZE = _RECORD.size * _CLIENTS
 # Who has a network of its own has as many addresses as it likes.
@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
 
 
 class RateLimits:
-    """The limits of a node's clients; `file` is shared memory of `made`."""
+    """The limits of a node's clients; `file` is shared memory of `create_memory`."""
 
     def __init__(self, rate: int, burst: int, file: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._each, self._most, self._clock = 1 / rate, (burst or rate) / rate, clock
@@ -58,7 +58,7 @@ class RateLimits:
         """Count a request of a client, unless it is refused."""
         key = _key(client)
         now = self._clock()
-        at, until = self._place(key, now)
+        at, until = self._slot(key, now)
         # After a start with another rate.
         until = min(max(until, now), now + self._most)
         after = until + self._each
@@ -75,11 +75,11 @@ class RateLimits:
         left = f'"client";r={verdict.left};t={verdict.whole_seconds}'
         return [("ratelimit-policy", self.policy), ("ratelimit", left)]
 
-    def _place(self, key: int, now: float) -> tuple[int, float]:
+    def _slot(self, key: int, now: float) -> tuple[int, float]:
         """Return where the record of a client is or is to be, and its time."""
         first = key % _CLIENTS
         oldest, oldest_until = 0, math.inf
-        for step in range(_PLACES):
+        for step in range(_SLOTS):
             at = (first + step) % _CLIENTS * _RECORD.size
             found, until = _RECORD.unpack_from(self._memory, at)
             if found == key:
@@ -89,7 +89,7 @@ class RateLimits:
         return oldest, now
 
 
-def made() -> int | None:
+def create_memory() -> int | None:
     """Make the memory that processes share, in the one that starts the others; None without a limit."""
     return shared_memory() if config.value(RATE) else None
 

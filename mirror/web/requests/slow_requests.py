@@ -37,7 +37,7 @@ class SlowRequests:
         self._thread: threading.Thread | None = None
         self._planned: deque[float] = deque(maxlen=MAX_PLANS_PER_MINUTE)
 
-    def tell(self, noted: Sequence[Noted], **keys: Any) -> None:
+    def enqueue(self, noted: Sequence[Noted], **keys: Any) -> None:
         """Have the line of a request with these statements written."""
         try:
             self._waiting.put_nowait((noted, keys))

@@ -111,7 +111,7 @@ def test_markdown_becomes_html_without_any_html_of_its_own() -> None:
     ],
 )
 def test_links_lead_to_the_pages_here(target: str, leads_to: str) -> None:
-    assert markdown.address(target) == leads_to
+    assert markdown.resolve_link(target) == leads_to
 
 
 def test_headings_are_named_as_code_hosts_name_them() -> None:
