@@ -96,7 +96,7 @@ register_tables(
                 Related(ContractState, join_on(contract_id="id"), "State"),
             ),
             global_search_fields=("id",),
-            links_to_entity=True,
+            is_entity=True,
         ),
         ContractLog: Table("consensus_timestamp index contract_id topic0 topic1 topic2 topic3 data"),
         ContractAction: Table(

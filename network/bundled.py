@@ -43,7 +43,7 @@ def address_book() -> bytes | None:
 
 def _initial(path: str) -> bytes:
     """Return the book of importer.initialAddressBook. Errors: OperatorError when it is not a book."""
-    variable = config.find_setting("importer.initialAddressBook").variable
+    variable = config.lookup("importer.initialAddressBook").variable
     try:
         book = Path(path).read_bytes()
         if not read_address_book(path, book):

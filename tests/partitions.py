@@ -50,13 +50,13 @@ def _copied(template: str, copy: str, *, kept: bool = False) -> Iterator[None]:
         by_file = "strategy file_copy" if cursor.connection.info.server_version >= 150000 else ""
         cursor.execute(f'create database "{copy}" template "{template}" {by_file}')
     connection.settings_dict["NAME"] = copy
-    months.clear()
+    months.forget()
     try:
         yield
     finally:
         connection.close()
         connection.settings_dict["NAME"] = name
-        months.clear()
+        months.forget()
         if not kept:
             with connection._nodb_cursor() as cursor:
                 drop_database(cursor, copy)

@@ -72,7 +72,7 @@ class Replicated:
 
     def _start(self, server: Server) -> None:
         cluster.make_home(server.paths)
-        server.revive()
+        server.restart()
 
     def _copy(self) -> None:
         """Copy the primary by PostgreSQL's own program, as an operator does."""

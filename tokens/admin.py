@@ -39,7 +39,7 @@ _MIN_LETTERS = 3
 
 @admin.register(Token)
 class TokenAdmin(ReadOnlyAdmin):
-    links_to_entity = True
+    is_entity = True
     list_display = ("token_id", "name", "symbol", "type", "total_supply", "decimals", "treasury_account_id")
     extra_search = "part of a name"
     related = (

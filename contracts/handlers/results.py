@@ -164,9 +164,7 @@ def _requested_by_ethereum(
     parameters = ethereum.call_data
     body = item.body.ethereumTransaction
     if not parameters and body.HasField("call_data"):
-        parameters = (
-            batch.files.decoded(entity_id.encode_file(body.call_data), item.consensus_timestamp) or b""
-        )
+        parameters = batch.files.decoded(entity_id.from_file(body.call_data), item.consensus_timestamp) or b""
     amount = min(ethereum.value // WEIBARS_PER_TINYBAR, MAX_INT64)
     if result is not None:
         result.amount, result.gas, result.functionParameters = amount, ethereum.gas_limit, parameters
@@ -196,7 +194,7 @@ def _gas_consumed(
 def _sender(item: RecordItem, batch: Batch, result: Any | None) -> int | None:
     if result is None or not result.HasField("sender_id"):
         return item.payer_account_id
-    sender = entity_id.encode_account(result.sender_id)
+    sender = entity_id.from_account(result.sender_id)
     batch.mention(sender)
     return sender or None
 
@@ -239,7 +237,7 @@ def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: An
         )
         batch.mention(entity)
         if body is not None:
-            batch.upsert(Contract, id=entity, file_id=entity_id.encode_file(body.fileID) or None)
+            batch.upsert(Contract, id=entity, file_id=entity_id.from_file(body.fileID) or None)
     return created
 
 

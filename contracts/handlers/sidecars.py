@@ -149,7 +149,7 @@ def _party(item: RecordItem, batch: Batch, action: Any, role: str) -> tuple[str 
     kind = action.WhichOneof(role)
     if kind is None or kind == "targeted_address":
         return kind, None
-    encoded = entity_id.encode_contract if kind.endswith("contract") else entity_id.encode_account
+    encoded = entity_id.from_contract if kind.endswith("contract") else entity_id.from_account
     entity = encoded(getattr(action, kind))
     if isinstance(entity, OutOfRangeEntityId):
         batch.recoverable(item, f"the {role} of a contract action is impossible: {entity.problem}")

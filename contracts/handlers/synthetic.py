@@ -79,18 +79,18 @@ def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
         return
     if persist.synthetic_contract_logs and (persist.synthetic_contract_logs_multi or len(lists) <= FEW_LISTS):
         for transfers in lists:
-            token = entity_id.encode_token(transfers.token)
+            token = entity_id.from_token(transfers.token)
             if transfers.transfers:
                 _units_moved(item, batch, token, transfers.transfers)
             if of_contract:
                 continue
             for transfer in transfers.nftTransfers:
-                sender = account_topic(entity_id.encode_account(transfer.senderAccountID))
-                receiver = account_topic(entity_id.encode_account(transfer.receiverAccountID))
+                sender = account_topic(entity_id.from_account(transfer.senderAccountID))
+                receiver = account_topic(entity_id.from_account(transfer.receiverAccountID))
                 number = number_bytes(transfer.serialNumber)
                 _add(item, batch, _Log(token, TRANSFER, sender, receiver, number))
     if persist.synthetic_contract_results and not of_contract:
-        _add_result(item, batch, entity_id.encode_token(lists[0].token), _TRANSFER_CALL)
+        _add_result(item, batch, entity_id.from_token(lists[0].token), _TRANSFER_CALL)
 
 
 @handles("CRYPTOAPPROVEALLOWANCE")
@@ -107,8 +107,8 @@ def allowance_logs(item: RecordItem, batch: Batch) -> None:
         granted: set[tuple[int, int, int]] = set()
         for allowance, owner in _owned(item, batch, body.tokenAllowances):
             spender, token = (
-                entity_id.encode_account(allowance.spender),
-                entity_id.encode_token(allowance.tokenId),
+                entity_id.from_account(allowance.spender),
+                entity_id.from_token(allowance.tokenId),
             )
             if (owner, spender, token) not in granted:
                 granted.add((owner, spender, token))
@@ -125,14 +125,14 @@ def deleted_allowance_logs(item: RecordItem, batch: Batch) -> None:
     if not batch.persist.synthetic_contract_logs or item.record.WhichOneof("body") is not None:
         return
     for allowance in item.body.cryptoDeleteAllowance.nftAllowances:
-        owner = entity_id.encode_account(allowance.owner) or item.payer_account_id
-        token = entity_id.encode_token(allowance.token_id)
+        owner = entity_id.from_account(allowance.owner) or item.payer_account_id
+        token = entity_id.from_token(allowance.token_id)
         for serial in allowance.serial_numbers:
             _add(item, batch, _Log(token, APPROVAL, account_topic(owner), b"", number_bytes(serial)))
 
 
 def _units_moved(item: RecordItem, batch: Batch, token: int, transfers: Any) -> None:
-    moved = [(entity_id.encode_account(transfer.accountID), transfer.amount) for transfer in transfers]
+    moved = [(entity_id.from_account(transfer.accountID), transfer.amount) for transfer in transfers]
     for sender, receiver, amount in moves(item.transaction_type, moved):
         _add_transfer(item, batch, token, sender, receiver, amount)
 
@@ -188,10 +188,7 @@ def _serials_approved(item: RecordItem, batch: Batch, allowances: Any) -> None:
     for_all: set[tuple[int, int, int]] = set()
     serials: set[tuple[int, int]] = set()
     for allowance, owner in _owned(item, batch, allowances):
-        spender, token = (
-            entity_id.encode_account(allowance.spender),
-            entity_id.encode_token(allowance.tokenId),
-        )
+        spender, token = entity_id.from_account(allowance.spender), entity_id.from_token(allowance.tokenId)
         sides = account_topic(owner), account_topic(spender)
         has_for_all = allowance.HasField("approved_for_all")
         if has_for_all and (owner, spender, token) not in for_all:

@@ -106,7 +106,7 @@ class HookStorage(models.Model):
                 " else e.created_timestamp end"
             )
         },
-        staging_columns={"restarted": "bool"},
+        staged_only={"restarted": "bool"},
         history=False,
         # What a write does depends on whether the slot was freed before.
         is_associative=False,

@@ -11,10 +11,10 @@ register_tables(
         tables.CustomFee: Table(
             "entity_id timestamp_range fixed_fees fractional_fees royalty_fees",
             history="Earlier fee schedules",
-            links_to_entity=True,
+            is_entity=True,
         ),
         tables.EntityTransaction: Table("entity_id consensus_timestamp type result payer_account_id"),
-        tables.EntityStake: Table(label="Entity stakes", history="Earlier periods", links_to_entity=True),
+        tables.EntityStake: Table(label="Entity stakes", history="Earlier periods", is_entity=True),
         tables.FileData: Table(
             "consensus_timestamp entity_id transaction_type", "File contents", "File content"
         ),
@@ -41,7 +41,7 @@ register_tables(
             "expiration_time wait_for_expiry",
             related=(Related(tables.TransactionSignature, join_on(entity_id="schedule_id"), "Signatures"),),
             global_search_fields=("schedule_id",),
-            links_to_entity=True,
+            is_entity=True,
         ),
         tables.TransactionSignature: Table("entity_id consensus_timestamp public_key_prefix type signature"),
         tables.Topic: Table(
@@ -52,7 +52,7 @@ register_tables(
             ),
             history="Earlier versions",
             global_search_fields=("id",),
-            links_to_entity=True,
+            is_entity=True,
         ),
         tables.TopicMessage: Table("topic_id sequence_number consensus_timestamp message payer_account_id"),
         tables.Prng: Table(label="Pseudorandom numbers", singular="Pseudorandom number of"),

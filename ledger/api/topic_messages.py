@@ -172,7 +172,7 @@ def chunk_json(message: Message) -> ChunkJson:
         "initial_transaction_id": {
             # Without an account number, or with an impossible one, there is no payer.
             "account_id": entity_id.text(
-                message.payer_account_id if first is None else entity_id.encode_account(first.accountID)
+                message.payer_account_id if first is None else entity_id.from_account(first.accountID)
             ),
             "nonce": None if first is None else first.nonce,
             "scheduled": None if first is None else first.scheduled,

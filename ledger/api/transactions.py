@@ -339,11 +339,9 @@ def _max_custom_fees_json(limits: Sequence[bytes]) -> list[Answer]:
         for fee in limit.fees:
             fees.append(
                 {
-                    "account_id": entity_id.text(entity_id.encode_account(limit.account_id)),
+                    "account_id": entity_id.text(entity_id.from_account(limit.account_id)),
                     "amount": fee.amount,
-                    "denominating_token_id": entity_id.text(
-                        entity_id.encode_token(fee.denominating_token_id)
-                    ),
+                    "denominating_token_id": entity_id.text(entity_id.from_token(fee.denominating_token_id)),
                 }
             )
     return fees

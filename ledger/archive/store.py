@@ -380,4 +380,4 @@ def _raise_unless_missing(error: OSError) -> None:
 
 
 def _wrong(cause: str) -> WrongArchive:
-    return WrongArchive(f"{config.find_setting(LOCATION).variable}: {cause}")
+    return WrongArchive(f"{config.lookup(LOCATION).variable}: {cause}")

@@ -44,7 +44,7 @@ def fill(cursor: CursorWrapper, accounts: Iterable[Any], contracts: set[int]) ->
     """Fill in what AccountInfo messages say of accounts; return their ids."""
     ids, rows = set[int](), []
     for account in accounts:
-        entity = entity_id.encode_account(account.accountID)
+        entity = entity_id.from_account(account.accountID)
         ids.add(entity)
         rows.append(_row(entity, account, entity in contracts))
     if rows:
@@ -66,7 +66,7 @@ def _row(entity: int, account: Any, is_contract: bool) -> list[Any]:
         "deleted": account.deleted,
         "alias": account.alias or None,
         "max_automatic_token_associations": account.max_automatic_token_associations,
-        "proxy_account_id": entity_id.encode_account(account.proxyAccountID) or None,
+        "proxy_account_id": entity_id.from_account(account.proxyAccountID) or None,
     }
     if account.HasField("key"):
         columns |= keys(account.key.SerializeToString())

@@ -25,7 +25,7 @@ def replace_token_fees(item: RecordItem, batch: Batch, token: int, fees: Any) ->
         if kind is None:
             batch.recoverable(item, "a custom fee is of an unknown kind")
             continue
-        collector = entity_id.encode_account(fee.fee_collector_account_id)
+        collector = entity_id.from_account(fee.fee_collector_account_id)
         common = {
             "all_collectors_are_exempt": fee.all_collectors_are_exempt,
             "collector_account_id": collector or None,
@@ -45,8 +45,8 @@ def replace_topic_fees(item: RecordItem, batch: Batch, fees: Any) -> None:
     """Replace the fees of a message to a topic, all of them fixed. Rows: custom_fee version."""
     fixed_fees = []
     for fee in fees:
-        collector = entity_id.encode_account(fee.fee_collector_account_id)
-        token = entity_id.encode_token(fee.fixed_fee.denominating_token_id)
+        collector = entity_id.from_account(fee.fee_collector_account_id)
+        token = entity_id.from_token(fee.fixed_fee.denominating_token_id)
         batch.mention(collector, token)
         fixed_fees.append(
             {
@@ -85,7 +85,7 @@ def _fixed_terms(fee: Any, token: int) -> Fee:
     """Return a fee in hbar, in the denominating token, or if that is 0.0.0 in the token itself."""
     denominating = None
     if fee.HasField("denominating_token_id"):
-        denominating = entity_id.encode_token(fee.denominating_token_id) or token
+        denominating = entity_id.from_token(fee.denominating_token_id) or token
     return {"amount": fee.amount, "denominating_token_id": denominating}
 
 

@@ -40,7 +40,7 @@ def accounts(state: GenesisState, at: int, batch: Batch) -> None:
         if account.HasField("key"):
             columns |= keys(account.key.SerializeToString())
         if account.HasField("auto_renew_account_id"):
-            columns["auto_renew_account_id"] = entity_id.encode_account(account.auto_renew_account_id)
+            columns["auto_renew_account_id"] = entity_id.from_account(account.auto_renew_account_id)
         batch.set_entity(at, id=number, **columns)
 
 

@@ -14,7 +14,7 @@ _DELETED = {"CONSENSUSDELETETOPIC": "TOPIC", "FILEDELETE": "FILE", "SCHEDULEDELE
 
 @names_entity("FREEZE")
 def update_file(item: RecordItem, batch: Batch) -> int:
-    return entity_id.encode_file(item.body.freeze.update_file)
+    return entity_id.from_file(item.body.freeze.update_file)
 
 
 @handles("FREEZE")
@@ -53,7 +53,7 @@ def file_or_contract(item: RecordItem, batch: Batch) -> int:
     body = getattr(item.body, item.body.WhichOneof("data"))
     if body.WhichOneof("id") == "contractID":
         return batch.lookup.contract(body.contractID)
-    return entity_id.encode_file(body.fileID)
+    return entity_id.from_file(body.fileID)
 
 
 @handles("SYSTEMDELETE", "SYSTEMUNDELETE")

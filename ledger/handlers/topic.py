@@ -23,7 +23,7 @@ USUAL_RUNNING_HASH_VERSION = 3
 
 
 names_entities(
-    entity_id.encode_topic,
+    entity_id.from_topic,
     CONSENSUSCREATETOPIC="record.receipt.topicID",
     CONSENSUSUPDATETOPIC="body.consensusUpdateTopic.topicID",
     CONSENSUSDELETETOPIC="body.consensusDeleteTopic.topicID",
@@ -42,7 +42,7 @@ def topic_create(item: RecordItem, batch: Batch) -> None:
     body, at = item.body.consensusCreateTopic, item.consensus_timestamp
     columns: dict[str, Any] = {"memo": text(body.memo)}
     if body.HasField("autoRenewAccount"):
-        columns["auto_renew_account_id"] = entity_id.encode_account(body.autoRenewAccount)
+        columns["auto_renew_account_id"] = entity_id.from_account(body.autoRenewAccount)
         batch.mention(columns["auto_renew_account_id"])
     columns |= given(item, batch, body, "autoRenewPeriod")
     exempt = FeeExemptKeyList(keys=body.fee_exempt_key_list)

@@ -40,7 +40,7 @@ def transaction(item: RecordItem, batch: Batch) -> None:
     """
     # BODY
     body, record, persist = item.body, item.record, batch.persist
-    node = entity_id.encode_account(body.nodeAccountID)
+    node = entity_id.from_account(body.nodeAccountID)
     seconds: int | None = body.transactionValidDuration.seconds
     if not seconds and not body.HasField("transactionValidDuration"):
         seconds = None
@@ -97,8 +97,8 @@ def _max_custom_fees(item: RecordItem, batch: Batch) -> list[bytes] | None:
     """Return the fee limits of the body, without those that name an account or token out of range."""
     limits = []
     for limit in item.body.max_custom_fees:
-        entities = [entity_id.encode_account(limit.account_id)]
-        entities += [entity_id.encode_token(fee.denominating_token_id) for fee in limit.fees]
+        entities = [entity_id.from_account(limit.account_id)]
+        entities += [entity_id.from_token(fee.denominating_token_id) for fee in limit.fees]
         if not any(isinstance(entity, OutOfRangeEntityId) for entity in entities):
             batch.mention(*entities)
             limits.append(limit.SerializeToString())

@@ -10,7 +10,7 @@ from ledger.ingest.rows.registry import Order, every_item, handles
 from ledger.models import CryptoAllowance, CryptoTransfer, Entity, StakingRewardTransfer
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import entity_id
-from mirror.core.values.entity_id import encode_account
+from mirror.core.values.entity_id import from_account
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
@@ -34,7 +34,7 @@ def approve_hbar_allowances(item: RecordItem, batch: Batch) -> None:
         if owner is None:
             continue
         owner = owner or item.payer_account_id
-        spender = entity_id.encode_account(allowance.spender)
+        spender = entity_id.from_account(allowance.spender)
         if (owner, spender) in granted:
             continue
         granted.add((owner, spender))
@@ -101,9 +101,7 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
     # It makes no difference for nearly all transactions.
     matters = item.transaction_type == CRYPTO_TRANSFER and (spurious_time or item.spends_allowances)
     requested = _approvals(item) if matters else None
-    moved = [
-        (encode_account(each.accountID), each.amount) for each in item.record.transferList.accountAmounts
-    ]
+    moved = [(from_account(each.accountID), each.amount) for each in item.record.transferList.accountAmounts]
     if batch.mentioned is not None:
         batch.mention(*[account for account, _ in moved])
     if requested:
@@ -134,7 +132,7 @@ def _approvals(item: RecordItem) -> dict[tuple[int, int], bool]:
     approvals: dict[tuple[int, int], bool] = {}
     for transfer in item.body.cryptoTransfer.transfers.accountAmounts:
         if transfer.accountID.HasField("accountNum"):
-            key = (entity_id.encode_account(transfer.accountID), transfer.amount)
+            key = (entity_id.from_account(transfer.accountID), transfer.amount)
             approvals.setdefault(key, transfer.is_approval)
     return approvals
 
@@ -152,7 +150,7 @@ def staking_rewards(item: RecordItem, batch: Batch) -> None:
     at = item.consensus_timestamp
     yesterday = at // NANOS_PER_DAY - 1
     for reward in rewards:
-        account = entity_id.encode_account(reward.accountID)
+        account = entity_id.from_account(reward.accountID)
         batch.insert(
             StakingRewardTransfer,
             account_id=account,

@@ -50,13 +50,13 @@ def entities_of(item: RecordItem) -> set[int]:
     Needs `item.entity_id`.
     """
     entities = {item.entity_id, item.payer_account_id}
-    entities |= {entity_id.encode_account(each.accountID) for each in item.record.transferList.accountAmounts}
+    entities |= {entity_id.from_account(each.accountID) for each in item.record.transferList.accountAmounts}
     for tokens in item.record.tokenTransferLists:
-        entities.add(entity_id.encode_token(tokens.token))
-        entities |= {entity_id.encode_account(each.accountID) for each in tokens.transfers}
+        entities.add(entity_id.from_token(tokens.token))
+        entities |= {entity_id.from_account(each.accountID) for each in tokens.transfers}
         for nft in tokens.nftTransfers:
-            entities.add(entity_id.encode_account(nft.senderAccountID))
-            entities.add(entity_id.encode_account(nft.receiverAccountID))
+            entities.add(entity_id.from_account(nft.senderAccountID))
+            entities.add(entity_id.from_account(nft.receiverAccountID))
     return entities
 
 
@@ -92,7 +92,7 @@ def _time(name: str, default: int) -> int:
     try:
         return timestamp.parse_iso(text) if text else default
     except timestamp.InvalidTimestamp as error:
-        raise InvalidFilter(f"{config.find_setting(name).variable}: {error}.") from None
+        raise InvalidFilter(f"{config.lookup(name).variable}: {error}.") from None
 
 
 def _filters(name: str) -> list[Filter]:
@@ -102,7 +102,7 @@ def _filters(name: str) -> list[Filter]:
 def _filter(name: str, text: str) -> Filter:
     entities, types = set[int](), set[int]()
     shard, realm = config.value("common.shard"), config.value("common.realm")
-    variable = config.find_setting(name).variable
+    variable = config.lookup(name).variable
     for part in text.split():
         key, _, values = part.partition("=")
         for value in filter(None, values.split(",")):

@@ -74,7 +74,7 @@ class Entity(models.Model):
             "balance_timestamp": "first_balance_timestamp",
             "ethereum_nonce": "first_nonce",
         },
-        staging_columns={
+        staged_only={
             "was_account": "boolean",
             "untyped_balance": "int8",
             "first_balance": "int8",

@@ -169,9 +169,7 @@ def serve(listening: socket.socket) -> None:
     server.serve(target_loader=application, wrap_loader=False)
 
 
-def _application(
-    shared: Sequence[slow_slot.SlotFiles], limits: int | None, replicas: int
-) -> Callable[..., Any]:
+def _application(shared: Sequence[slow_slot.Files], limits: int | None, replicas: int) -> Callable[..., Any]:
     """Return what granian calls for each request; runs in each of its worker processes."""
     # Until granian sets the worker's own, the signal handlers of its main process are in force here. They
     # would swallow a request to stop.

@@ -60,10 +60,10 @@ def _change(
     if not receiver or not sender:
         return None
     if identifier.WhichOneof("token_reference") == "non_fungible_token":
-        token = entity_id.encode_token(identifier.non_fungible_token.token_ID)
+        token = entity_id.from_token(identifier.non_fungible_token.token_ID)
         serial = identifier.non_fungible_token.serial_number
     else:
-        token, serial = entity_id.encode_token(identifier.fungible_token_type), 0
+        token, serial = entity_id.from_token(identifier.fungible_token_type), 0
     batch.upsert(
         TokenAirdrop,
         since=item.consensus_timestamp,

@@ -158,7 +158,7 @@ def _published_ledger(file: RecordFile, signature: BlockSignature, is_trusted: b
             f"no ledger id of the network {network} is known, and that the block publishes the ledger "
             f"{own.ledger_id.hex()} does not prove that it is of {network}",
             f"Name a file with the publication of {network} by {FIRST_LEDGER}; or if the block is of another "
-            f"network, name that by {config.find_setting('network').variable}.",
+            f"network, name that by {config.lookup('network').variable}.",
         )
     return own
 

@@ -117,7 +117,7 @@ class RecordItem:
         self.transaction_type = _type_of(self.body)
         transaction_id = self.body.transactionID
         # A node may submit any transaction id: a payer that cannot exist has a record all the same.
-        self.payer_account_id = entity_id.encode_account(transaction_id.accountID)
+        self.payer_account_id = entity_id.from_account(transaction_id.accountID)
         self.valid_start_ns = timestamp.to_ns(transaction_id.transactionValidStart)
         self.nonce: int = transaction_id.nonce
 
@@ -220,7 +220,7 @@ class RecordItem:
         kind = self.result_field
         if kind is None:
             return self.payer_account_id
-        return entity_id.encode_account(getattr(self.record, kind).sender_id) or self.payer_account_id
+        return entity_id.from_account(getattr(self.record, kind).sender_id) or self.payer_account_id
 
     @property
     def spends_allowances(self) -> bool:

@@ -61,7 +61,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     extra_filters: Mapping[str, type[ColumnFilter]] = {}
     """Filters of columns that no index begins with, by the column: they find another way."""
     related: Sequence[Related] = ()
-    links_to_entity = False
+    is_entity = False
     """Whether the key is the id of an entity, to which the page leads."""
 
     list_per_page = 50
@@ -179,7 +179,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def facts(self, row: Any) -> Iterator[tuple[str, str]]:
         """Yield label and HTML of each line that comes before the columns on the page of a row."""
-        if self.links_to_entity:
+        if self.is_entity:
             yield "Entity", link_html(columns.ENTITY, row.pk, True)
 
     def sections(self, row: Any) -> Iterator[Section | None]:

@@ -22,7 +22,7 @@ class Table(NamedTuple):
     history: str = ""
     """The title of the section of earlier versions."""
     global_search_fields: Sequence[str] = ()
-    links_to_entity: bool = False
+    is_entity: bool = False
 
 
 def register_tables(app_label: str, tables: Mapping[type[models.Model], Table]) -> None:
@@ -48,7 +48,7 @@ def _page(model: type[models.Model], table: Table) -> Any:
         "singular": table.singular or base.singular,
         "related": related,
         "global_search_fields": table.global_search_fields,
-        "links_to_entity": table.links_to_entity,
+        "is_entity": table.is_entity,
     }
     return type(f"{model.__name__}Admin", (base,), attributes)
 

@@ -83,7 +83,7 @@ def values() -> dict[str, Any]:
     return dict(_loaded())
 
 
-def find_setting(name: str) -> Setting:
+def lookup(name: str) -> Setting:
     return _BY_NAME[name]
 
 

@@ -17,7 +17,7 @@ def redis_url(name: str) -> str | None:
     """Return the address of a setting; None without one. Errors: InvalidSetting if it is not Redis's."""
     address: str | None = config.value(name)
     if address is not None and not _URL.match(address):
-        variable = config.find_setting(name).variable
+        variable = config.lookup(name).variable
         raise InvalidSetting(f"{variable} is not the address of a Redis such as redis://host:6379/0.")
     return address
 

@@ -10,7 +10,7 @@ from psycopg.conninfo import conninfo_to_dict
 from mirror.core.config.setting import InvalidSetting
 
 _NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
-_PRIMARY_OPTIONS = ("hostaddr", "target_session_attrs", "load_balance_hosts")
+_PRIMARY = ("hostaddr", "target_session_attrs", "load_balance_hosts")
 # A host with or without a port; in brackets if it is an address of IPv6. A folder holds a socket.
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,=\[\]]+)(?::([0-9]{1,5}))?")
 
@@ -53,10 +53,8 @@ def parse_replicas(text: str, variable: str, primary: Mapping[str, Any]) -> list
     if not all(hosts) or len(ports) != len(hosts):
         raise _unusable(variable)
     # The primary's own options may say which of several hosts it is.
-    options = {
-        name: value for name, value in primary.get("OPTIONS", {}).items() if name not in _PRIMARY_OPTIONS
-    }
-    options |= {name: value for name, value in parts.items() if name not in (*_NAMES, *_PRIMARY_OPTIONS)}
+    options = {name: value for name, value in primary.get("OPTIONS", {}).items() if name not in _PRIMARY}
+    options |= {name: value for name, value in parts.items() if name not in (*_NAMES, *_PRIMARY)}
     named = {_NAMES[name]: str(value) for name, value in parts.items() if name in _NAMES}
     default = str(primary.get("PORT") or "").partition(",")[0]
     return [

@@ -40,7 +40,7 @@ def check(setting: str = SETTING) -> None:
             ip_network(text)
         except ValueError as error:
             raise InvalidSetting(
-                f"{config.find_setting(setting).variable}={text!r} is no address and no network such as "
+                f"{config.lookup(setting).variable}={text!r} is no address and no network such as "
                 f"10.0.0.0/8: {error}."
             ) from None
 

@@ -148,7 +148,7 @@ _cached = _EMPTY
 _lock = Lock()
 
 
-def clear() -> None:
+def forget() -> None:
     """Read again when it is needed next."""
     global _cached
     _cached = _EMPTY

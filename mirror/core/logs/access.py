@@ -45,9 +45,9 @@ class AccessLog:
             self._is_written = True
             # At the end of whatever process: one that a fork has made does not know of `atexit`.
             Finalize(None, self.write, exitpriority=_LAST)
-            threading.Thread(target=self._write_repeatedly, name="access log", daemon=True).start()
+            threading.Thread(target=self._write_loop, name="access log", daemon=True).start()
 
-    def _write_repeatedly(self) -> None:
+    def _write_loop(self) -> None:
         while True:
             time.sleep(_SECONDS_BETWEEN_WRITES)
             self.write()

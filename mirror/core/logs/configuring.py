@@ -71,7 +71,7 @@ def levels(assignments: Iterable[str]) -> dict[str, str]:
     for assignment in assignments:
         name, _, level = (part.strip() for part in assignment.partition("="))
         if not name or level not in LEVELS:
-            variable = config.find_setting("logging.levels").variable
+            variable = config.lookup("logging.levels").variable
             raise InvalidSetting(
                 f"{variable}: {assignment!r} is not a logger and its level, such as mirror.web=debug; levels "
                 f"are {', '.join(LEVELS)}."

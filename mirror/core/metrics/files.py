@@ -55,7 +55,7 @@ def start_writing(role: str) -> None:
     writer.write()
     # At the end of whatever process: one that multiprocessing made by a fork does not know of `atexit`.
     Finalize(None, writer.write, exitpriority=_LAST)
-    threading.Thread(target=writer.write_repeatedly, name="metrics", daemon=True).start()
+    threading.Thread(target=writer.write_loop, name="metrics", daemon=True).start()
 
 
 def read() -> Counts:
@@ -122,7 +122,7 @@ class Writer:
         self._pid = os.getpid()
         self._path = _folder() / f"{self._pid}-{_started(self._pid)}.json"
 
-    def write_repeatedly(self) -> None:
+    def write_loop(self) -> None:
         while True:
             time.sleep(SECONDS_BETWEEN_WRITES)
             try:

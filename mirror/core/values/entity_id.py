@@ -121,7 +121,7 @@ class OutOfRangeEntityId(int):
         return f"{self.kind} id {self.text} is out of range (0-{MAX_SHARD}.0-{MAX_REALM}.0-{MAX_NUM})"
 
 
-def encode_account(account: Any) -> int:
+def from_account(account: Any) -> int:
     """Return the encoded id of an AccountID; an OutOfRangeEntityId when it can't be one."""
     shard, realm, num = account.shardNum, account.realmNum, account.accountNum
     # Nothing is read more often from a stream.
@@ -138,11 +138,11 @@ def _encoder(kind: str, number: str) -> Callable[[Any], int]:
 
 
 # The same of a ContractID, FileID, ScheduleID, TokenID and TopicID.
-encode_contract = _encoder("contract", "contractNum")
-encode_file = _encoder("file", "fileNum")
-encode_schedule = _encoder("schedule", "scheduleNum")
-encode_token = _encoder("token", "tokenNum")
-encode_topic = _encoder("topic", "topicNum")
+from_contract = _encoder("contract", "contractNum")
+from_file = _encoder("file", "fileNum")
+from_schedule = _encoder("schedule", "scheduleNum")
+from_token = _encoder("token", "tokenNum")
+from_topic = _encoder("topic", "topicNum")
 
 
 def _encode(kind: str, shard: int, realm: int, num: int) -> int:

@@ -53,38 +53,37 @@ class Run:
         self.network, self.sender, self.request = network, sender, request
         self._ledger = WorldLedger(network.world, (sender, *accounts))
         self.execution: Execution = execute(request, block_context(network), self._ledger)
-        execution = self.execution
+        done = self.execution
         self.contract = self._ledger.number_at(request.to) if request.to else None
         self.created = self._create()
         self.output, self.error = b"", ""
-        if execution.successful:
-            self.output = self.created[0].code if request.created else execution.output
+        if done.successful:
+            self.output = self.created[0].code if request.created else done.output
         else:
-            self.error = execution.frames[0].error or "0x" + execution.output.hex()
+            self.error = done.frames[0].error or "0x" + done.output.hex()
         if request.created and self.created:
             self.contract = self.created[0].number
         changes = {
-            address: balance - self._ledger.balance(address)
-            for address, balance in execution.balances.items()
+            address: balance - self._ledger.balance(address) for address, balance in done.balances.items()
         }
         self.transfers = {self._number(address): change for address, change in changes.items() if change}
-        self.logs = tuple(map(self._log, execution.logs))
-        self.gas_fee = execution.gas_used * GAS_PRICE
+        self.logs = tuple(map(self._log, done.logs))
+        self.gas_fee = done.gas_used * GAS_PRICE
 
     # THE RECORD
 
     def function_result(self, *, requested: bool = False, signer_nonce: int | None = None) -> dict[str, Any]:
         """Return the ContractFunctionResult, which repeats the request if `requested`."""
-        execution, request = self.execution, self.request
+        done, request = self.execution, self.request
         result: dict[str, Any] = {
-            "gasUsed": execution.gas_used,
+            "gasUsed": done.gas_used,
             "errorMessage": self.error,
             "bloom": self._bloom(self.logs),
             "sender_id": self.sender.number,
             "contractID": self.contract,
             "signer_nonce": signer_nonce,
         }
-        if execution.successful:
+        if done.successful:
             result |= {
                 "contractCallResult": self.output,
                 "logInfo": [
@@ -99,7 +98,7 @@ class Run:
                 "createdContractIDs": [created.number for created in self.created],
                 "contract_nonces": [
                     {"contract_id": self._number(address), "nonce": nonce}
-                    for address, nonce in execution.nonces.items()
+                    for address, nonce in done.nonces.items()
                 ],
                 "evm_address": request.created or None,
             }
@@ -140,34 +139,26 @@ class Run:
         `itself` is the account of the contract that the transaction itself created, `ethereum` the Ethereum
         transaction that it wraps.
         """
-        world, execution, at = self.network.world, self.execution, composed.consensus_timestamp
+        world, done, at = self.network.world, self.execution, composed.consensus_timestamp
         # Where the node has not logged the units that moved, mirrors add a log to the call.
-        moves = [] if self.network.logs_transfers else [each.answer.moved for each in execution.requests]
+        moves = [] if self.network.logs_transfers else [each.answer.moved for each in done.requests]
         logged = [
             LogEntry(self.contract or 0, each.topics, each.amount.to_bytes(32)) for each in moves if each
         ]
         hash = ethereum.hash if ethereum else composed.hash
         result = Result(
-            *(
-                at,
-                self.contract,
-                self.sender.number,
-                hash,
-                execution.result,
-                self.request.gas,
-                execution.gas_used,
-            ),
+            *(at, self.contract, self.sender.number, hash, done.result, self.request.gas, done.gas_used),
             *(self.request.value, self.request.data, self.output, self.error),
             created=tuple(created.number for created in self.created),
             logs=(*self.logs, *logged),
             ethereum=ethereum.raw if ethereum else b"",
         )
         world.contracts.results.append(result)
-        if not execution.successful:
+        if not done.successful:
             return result
-        for address, nonce in execution.nonces.items():
+        for address, nonce in done.nonces.items():
             world.accounts[self._number(address)].nonce = nonce
-        for address, touched in execution.slots.items():
+        for address, touched in done.slots.items():
             number = self._ledger.number_at(address)
             if number is not None:
                 written = {slot: each.written for slot, each in touched.items() if each.written is not None}
@@ -178,7 +169,7 @@ class Run:
         children = self.created if itself is None else self.created[1:]
         for nonce, child in enumerate(children, 1):
             self._record_child(child, Parent(composed, nonce, payer, self.sender.number))
-        for nonce, request in enumerate(execution.requests, 1 + len(children)):
+        for nonce, request in enumerate(done.requests, 1 + len(children)):
             record_request(self.network, request, Parent(composed, nonce, payer, self.sender.number))
         return result
 
@@ -209,12 +200,12 @@ class Run:
 
     def _create(self) -> list[Contract]:
         """Create the new contracts and their accounts."""
-        world, execution = self.network.world, self.execution
-        creations = {frame.recipient: frame for frame in execution.frames if frame.creates}
-        own = [self.request.created] if self.request.created and execution.successful else []
+        world, done = self.network.world, self.execution
+        creations = {frame.recipient: frame for frame in done.frames if frame.creates}
+        own = [self.request.created] if self.request.created and done.successful else []
         created = []
-        for address in (*own, *(address for address in execution.codes if address not in own)):
-            number, code = self.network.new_number(), execution.codes[address]
+        for address in (*own, *(address for address in done.codes if address not in own)):
+            number, code = self.network.new_number(), done.codes[address]
             contract = Contract(number, kinds()[code], address, code, creations[address].data)
             if address not in own:
                 contract.creator = self._number(creations[address].caller)

@@ -81,7 +81,7 @@ class BlockNodeServer:
         except RuntimeError as error:
             raise OperatorError(
                 f"Port {port} of 127.0.0.1 is taken by another program: stop that one, or name another port "
-                f"for the block node by {named_by or config.find_setting('demo.blockNodePort').variable}."
+                f"for the block node by {named_by or config.lookup('demo.blockNodePort').variable}."
             ) from error
 
     def __enter__(self) -> Self:

@@ -15,7 +15,7 @@ _SHARE_OF_OTHERS = 0.4  # share of fees that another account than the treasury c
 
 
 @dataclass(frozen=True, slots=True)
-class TokenTemplate:
+class TokenSpec:
     """A kind of token: the `keys` that its issuer has, and the kinds of `fees` that it begins with."""
 
     names: tuple[tuple[str, str], ...]
@@ -35,14 +35,14 @@ def _names(names: str) -> tuple[tuple[str, str], ...]:
 
 
 _MANAGED = ("admin_key", "freeze_key", "pause_key", "supply_key", "wipe_key")
-_CURRENCY = TokenTemplate(
+_CURRENCY = TokenSpec(
     names=_names("Harbour Dollar HBD, Alpine Franc ALPF, Island Crown ISLC, Euro Link EURL"),
     memo="Redeemable at par",
     keys=("admin_key", "supply_key", "wipe_key"),
     decimals=2,
     is_currency=True,
 )
-_ART = TokenTemplate(
+_ART = TokenSpec(
     names=_names(
         "Tidal Forms TIDE, Paper Birds PAPB, Quiet Cities QCTY, Lichen Studies LICH, "
         "Neon Harbours NEON, Clay Masks CLAY"
@@ -53,7 +53,7 @@ _ART = TokenTemplate(
     finite=True,
     fees=("royalty_with_fallback",),
 )
-_SHARES = TokenTemplate(
+_SHARES = TokenSpec(
     names=_names("Windpark Shares WIND, Orchard Bond 2030 ORCH, Old Mill Equity MILL, Solar Roof Fund SOLR"),
     memo="For holders known to the issuer",
     keys=tuple(KEY_FIELDS),
@@ -61,7 +61,7 @@ _SHARES = TokenTemplate(
     finite=True,
     fees=("fixed_hbar",),
 )
-_POINTS = TokenTemplate(
+_POINTS = TokenSpec(
     names=_names(
         "Bakery Points BAKE, Cinema Stars STAR, Market Miles MILE, Bookworm Credits BOOK, Garden Seeds SEED"
     ),
@@ -69,7 +69,7 @@ _POINTS = TokenTemplate(
     keys=("admin_key", "fee_schedule_key", "supply_key", "freeze_key"),
     fees=("fractional", "fixed_own"),
 )
-_TICKETS = TokenTemplate(
+_TICKETS = TokenSpec(
     names=_names(
         "Theatre Tickets SEAT, Jazz Night JAZZ, Harbour Festival FEST, Museum Pass MUSE, Football Season GOAL"
     ),
@@ -78,14 +78,14 @@ _TICKETS = TokenTemplate(
     fungible=False,
     fees=("fixed_hbar", "royalty"),
 )
-_COIN = TokenTemplate(
+_COIN = TokenSpec(
     names=_names("Lantern LTRN, Pebble PEBL, Comet CMET, Juniper JUNI, Otter OTTR"),
     memo="",
     keys=(),
     decimals=8,
     finite=True,
 )
-_GAME = TokenTemplate(
+_GAME = TokenSpec(
     names=_names("Dragon Gold DRGN, Arcade Gems GEMS, Star Fuel FUEL, Castle Wood WOOD"),
     memo="Play money",
     # In this order they are made.
@@ -93,7 +93,7 @@ _GAME = TokenTemplate(
     freeze_default=True,
     fees=("fractional_net", "fixed_currency"),
 )
-_CLUB = TokenTemplate(
+_CLUB = TokenSpec(
     names=_names("Rowing Club ROW, Chess Circle CHSS, Choir Members SING, Beekeepers BEE, Night Hikers HIKE"),
     memo="Membership",
     keys=("supply_key", "metadata_key"),
@@ -101,13 +101,13 @@ _CLUB = TokenTemplate(
 )
 
 # The first tokens are of these kinds, in this order.
-TEMPLATES = (_CURRENCY, _ART, _SHARES, _CLUB, _POINTS, _TICKETS, _COIN, _GAME)
+SPECS = (_CURRENCY, _ART, _SHARES, _CLUB, _POINTS, _TICKETS, _COIN, _GAME)
 
 
-def name(template: TokenTemplate, number: int) -> tuple[str, str]:
+def name(spec: TokenSpec, number: int) -> tuple[str, str]:
     """Return the name and symbol of the next token; when the names are used up, they get numbers."""
-    times, index = divmod(number, len(template.names))
-    called, symbol = template.names[index]
+    times, index = divmod(number, len(spec.names))
+    called, symbol = spec.names[index]
     return (f"{called} {times + 1}", f"{symbol}{times + 1}") if times else (called, symbol)
 
 

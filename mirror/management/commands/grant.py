@@ -34,7 +34,7 @@ class Command(NodeCommand):
         check_current()
         password = reader_role.new_password() if has_passwords else None
         is_new = reader_role.grant(role, password=password)
-        variable = config.find_setting(reader_role.SETTING).variable
+        variable = config.lookup(reader_role.SETTING).variable
         if password is None:
             cure = f"{variable}={role} has the web server use it."
         elif is_new:

@@ -68,13 +68,13 @@ def read() -> list[Replica]:
 def _read_scoreboard() -> list[Replica]:
     """Return the replicas as the watcher of this node has found them."""
     assert block_requirement.reader is not None
-    database_servers, scoreboard = block_requirement.reader.servers, block_requirement.reader.scoreboard
-    newest = max(scoreboard.block(server.number) for server in database_servers)
-    known = [(server, scoreboard.status(server.number)) for server in database_servers[:-1]]
+    all_servers, scoreboard = block_requirement.reader.servers, block_requirement.reader.scoreboard
+    newest = max(scoreboard.block(server.number) for server in all_servers)
+    known = [(server, scoreboard.status(server.number)) for server in all_servers[:-1]]
     return [_lagging(server, each.state, each.block, each.lag, newest) for server, each in known]
 
 
-def _query_servers(database_servers: list[Server]) -> list[Replica]:
+def _query_servers(all_servers: list[Server]) -> list[Replica]:
     def query(server: Server) -> ServerState | str:
         try:
             return bounded_query.run_query(watching.query_state, _PATIENCE_SECONDS, server.settings)
@@ -83,10 +83,10 @@ def _query_servers(database_servers: list[Server]) -> list[Replica]:
         except outage.ERRORS as error:
             return outage.reason(error)
 
-    with ThreadPoolExecutor(len(database_servers)) as threads:
-        answers = list(threads.map(query, database_servers))
+    with ThreadPoolExecutor(len(all_servers)) as threads:
+        answers = list(threads.map(query, all_servers))
     newest = max((each.block for each in answers if isinstance(each, ServerState)), default=NO_BLOCK)
-    replicas = zip(database_servers[:-1], answers[:-1], strict=True)
+    replicas = zip(all_servers[:-1], answers[:-1], strict=True)
     return [_replica(server, answer, newest) for server, answer in replicas]
 
 

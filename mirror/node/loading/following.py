@@ -168,7 +168,7 @@ def _choice(first: int | None) -> Choice:
     if last is None and first is not None and choice.stream is Stream.BLOCK:
         raise OperatorError(
             "Blocks are found by their numbers, not by time: name the first one by "
-            f"{config.find_setting('importer.startBlockNumber').variable} instead of a time to begin at."
+            f"{config.lookup('importer.startBlockNumber').variable} instead of a time to begin at."
         )
     return choice
 
@@ -203,7 +203,7 @@ def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
     if book is None:
         raise OperatorError(
             f"No nodes of the network {config.value('network')} are known: name its first address book by "
-            f"{config.find_setting('importer.initialAddressBook').variable}."
+            f"{config.lookup('importer.initialAddressBook').variable}."
         )
     with closing(open_download(location)) as download:
         nodes = read_address_book("address book", book)

@@ -118,9 +118,9 @@ def in_thread(echo: logs.Echo, location: str = "") -> Iterator[None]:
         yield
         return
     stopping, download = threading.Event(), open_balance_download(location)
-    comparer = BalanceComparer(download, echo, stopping)
+    comparing = BalanceComparer(download, echo, stopping)
     with (
         closing(download),
-        in_background("reconciliation", comparer.run, stopping, interrupt=comparer.cancel),
+        in_background("reconciliation", comparing.run, stopping, interrupt=comparing.cancel),
     ):
         yield

@@ -74,4 +74,4 @@ def problems() -> Iterator[str]:
 
 
 def _variable(name: str) -> str:
-    return config.find_setting(name).variable
+    return config.lookup(name).variable

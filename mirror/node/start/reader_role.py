@@ -54,10 +54,10 @@ def configured() -> dict[str, Any] | None:
     if not text:
         return None
     if _URL.match(text):
-        return parse_url(text, config.find_setting(SETTING).variable)
+        return parse_url(text, config.lookup(SETTING).variable)
     if not _NAME.fullmatch(text):
         raise InvalidSetting(
-            f"{config.find_setting(SETTING).variable} is neither the name of a role such as {READER} nor an "
+            f"{config.lookup(SETTING).variable} is neither the name of a role such as {READER} nor an "
             f"address such as postgresql://{READER}:password@host:5432/name."
         )
     return {"USER": text, "PASSWORD": ""}
@@ -112,7 +112,7 @@ def check() -> None:
     changes = configured()
     if changes is None:
         return
-    variable = config.find_setting(SETTING).variable
+    variable = config.lookup(SETTING).variable
     made_by = f"`manage.py grant` makes a role that can (the role of {variable})"
     try:
         with psycopg.connect(**_parameters(changes)) as attempt:

@@ -15,14 +15,7 @@ from mirror.core.config.errors import OperatorError
 from mirror.demo import run
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.publisher import Publisher
-from mirror.operations.backup.manifest import (
-    DEMO,
-    BackupFile,
-    DamagedBackup,
-    Manifest,
-    fsync,
-    write_atomically,
-)
+from mirror.operations.backup.manifest import DEMO, BackupFile, DamagedBackup, Manifest, fsync, write_atomic
 
 
 def add(folder: Path, manifest: Manifest) -> Manifest:
@@ -35,7 +28,7 @@ def add(folder: Path, manifest: Manifest) -> Manifest:
     if config.value("network") != run.NETWORK or not Publisher(bucket, nodes()).complete:
         return manifest
     content = _packed(bucket)
-    write_atomically(folder / DEMO, content)
+    write_atomic(folder / DEMO, content)
     file = BackupFile(DEMO, "", 0, len(content), hashlib.sha256(content).hexdigest())
     return replace(manifest, demo=file)
 

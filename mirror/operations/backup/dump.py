@@ -38,7 +38,7 @@ from mirror.operations.backup.manifest import (
     Block,
     Kind,
     Manifest,
-    write_atomically,
+    write_atomic,
 )
 from mirror.operations.backup.sessions import Session, Task, check_room, exclusive, session
 
@@ -159,7 +159,7 @@ def _begin(task: Task, first: Session, name: str, tables: dict[str, list[str]]) 
             task.echo(f"The tables were changed since the {name} in {folder} was begun: it begins anew.")
         usable = {}
     # It may end in half a line.
-    write_atomically(journal, b"".join(map(_line, [header, *map(asdict, usable.values())])))
+    write_atomic(journal, b"".join(map(_line, [header, *map(asdict, usable.values())])))
     for each in files.keys() - usable.keys():
         (folder / each).unlink(missing_ok=True)
     return usable

@@ -135,7 +135,7 @@ class Manifest:
     def write(self, folder: Path) -> None:
         """Make the folder a complete one."""
         content = asdict(self) | {"sha256": self.digest}
-        write_atomically(folder / MANIFEST, json.dumps(content, indent=1).encode())
+        write_atomic(folder / MANIFEST, json.dumps(content, indent=1).encode())
         (folder / JOURNAL).unlink(missing_ok=True)
 
     @classmethod
@@ -237,7 +237,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     fsync(path.parent)
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomic(path: Path, content: bytes) -> None:
     """Write a small file as `atomic_file` does."""
     with atomic_file(path) as file:
         file.write(content)

@@ -12,7 +12,7 @@ from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import distributing
 from mirror.core.db.partitions import making
 from mirror.core.db.partitions.catalogue import (
-    month_bounds,
+    month_span,
     partitionable_tables,
     partitioned_tables,
     partitions,
@@ -160,9 +160,9 @@ def _arrange_as_here(manifest: Manifest) -> None:
     with transaction.atomic():
         if (partitioned := partitioned_tables()) and manifest.times:
             first, last = manifest.times
-            months = [month_bounds(first)]
+            months = [month_span(first)]
             while months[-1][1] <= last:
-                months.append(month_bounds(months[-1][1]))
+                months.append(month_span(months[-1][1]))
             making.create_months(partitioned, months)
     distributing.distribute_if_configured()
 

@@ -117,7 +117,7 @@ def _check_fits(folder: Path, manifest: Manifest) -> None:
     if manifest.network != config.value("network"):
         raise OperatorError(
             f"The {manifest.kind} in {folder} is of the network {manifest.network}, and "
-            f"{config.find_setting('network').variable} is {config.value('network')}: set it to "
+            f"{config.lookup('network').variable} is {config.value('network')}: set it to "
             f"{manifest.network}."
         )
     if tables.is_earlier(manifest.migrations):

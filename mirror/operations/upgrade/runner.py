@@ -186,7 +186,7 @@ def _partition_tables(name: str, show: Show, stopping: threading.Event) -> bool:
         )
         show(remaining.get(name))
         if stopping.is_set() or not partition_table(
-            table, interruptible=lambda work: _interruptible(work, stopping)
+            table, run_step=lambda work: _interruptible(work, stopping)
         ):
             return False
     return True

@@ -32,7 +32,7 @@ def is_wanted() -> bool:
 def check_port() -> None:
     """Raise OperatorError if the port can't be listened on."""
     port = config.value(PORT)
-    web.bind_port(port, f"choose another port ({config.find_setting(PORT).variable}={port + 1})").close()
+    web.bind_port(port, f"choose another port ({config.lookup(PORT).variable}={port + 1})").close()
 
 
 def address() -> str:
@@ -81,7 +81,7 @@ async def _serve() -> None:
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     server = Server()
     checks: list[repeated.Check] = [
-        partial(unresponsive.check_server, server.threads.is_at_work),
+        partial(unresponsive.probe, server.threads.is_at_work),
         *watching.checks(),
     ]
     for check in checks:

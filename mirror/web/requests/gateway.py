@@ -83,7 +83,7 @@ def start(
         Disconnections(scheduler).check,
         *(partial(scheduler.serve_slot, slot) for slot in slots),
         Minutes().record,
-        partial(unresponsive.check_server, gateway.open.older_than),
+        partial(unresponsive.probe, gateway.open.older_than),
         *watching.checks(),
     ]
     for check in alone:

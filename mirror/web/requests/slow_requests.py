@@ -45,12 +45,10 @@ class SlowRequests:
             return
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._write_repeatedly, name="slow requests", daemon=True
-                )
+                self._thread = threading.Thread(target=self._write_loop, name="slow requests", daemon=True)
                 self._thread.start()
 
-    def _write_repeatedly(self) -> None:
+    def _write_loop(self) -> None:
         while True:
             noted, keys = self._waiting.get()
             try:

@@ -138,7 +138,7 @@ def test_a_block_that_is_loaded_outlives_a_crash_at_once(database: Database, str
     assert loader.stdout.readline() == "loaded\n"
     database.signal(signal.SIGKILL)
     loader.communicate()
-    database.server.revive()
+    database.server.restart()
 
     assert loaded(database) == stream.blocks
 
@@ -155,7 +155,7 @@ def test_loader_continues_when_the_database_is_back(
     wait_until(lambda: loaded(database) > before)
     if how == "restarted":
         database.server.stop()
-        database.server.revive()
+        database.server.restart()
     else:
         # PostgreSQL ends all others too then, and repairs itself.
         database.signal(signal.SIGKILL, "mirror_node mirror_node")

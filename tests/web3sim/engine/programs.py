@@ -162,7 +162,7 @@ class Writer:
             # Known only at run time; wrong where the call has a value.
             self.emit(op.CALLVALUE, op.ADD)
 
-    def paths(self, label: int) -> None:
+    def place(self, label: int) -> None:
         self.labels[label] = len(self.out)
         self.emit(op.JUMPDEST)
 

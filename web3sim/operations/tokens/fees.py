@@ -30,7 +30,7 @@ def _fee(message: Any, kind: str, token_id: int) -> Fee:
     terms: Any = getattr(message, kind)
     fee = {
         "all_collectors_are_exempt": message.all_collectors_are_exempt,
-        "collector_account_id": entity_id.encode_account(message.fee_collector_account_id) or None,
+        "collector_account_id": entity_id.from_account(message.fee_collector_account_id) or None,
     }
     if kind == "fixed_fee":
         return fee | _fixed(terms, token_id)
@@ -52,7 +52,7 @@ def _fee(message: Any, kind: str, token_id: int) -> Fee:
 def _fixed(terms: Any, token_id: int) -> dict[str, Any]:
     denominating = None
     if terms.HasField("denominating_token_id"):
-        denominating = entity_id.encode_token(terms.denominating_token_id) or token_id
+        denominating = entity_id.from_token(terms.denominating_token_id) or token_id
     return {"amount": terms.amount, "denominating_token_id": denominating}
 
 
@@ -68,7 +68,7 @@ def collectors_of_itself(fees: CustomFees, token_id: int) -> list[int]:
 def check_collectors(ledger: Overlay, messages: Iterable[Any]) -> None:
     """Errors: Refused, if the account of a CustomFee message is unknown."""
     for message in messages:
-        if ledger.entity(entity_id.encode_account(message.fee_collector_account_id)) is None:
+        if ledger.entity(entity_id.from_account(message.fee_collector_account_id)) is None:
             raise Refused("INVALID_CUSTOM_FEE_COLLECTOR")
 
 

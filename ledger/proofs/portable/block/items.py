@@ -60,7 +60,7 @@ def transaction_of(signed: bytes, result: Any, position: int | None) -> Transact
     kind = body.WhichOneof("data")
     return Transaction(
         transaction_id=transaction_id.text(
-            entity_id.encode_account(stated.accountID), timestamp.to_ns(stated.transactionValidStart)
+            entity_id.from_account(stated.accountID), timestamp.to_ns(stated.transactionValidStart)
         ),
         nonce=stated.nonce,
         scheduled=result.HasField("schedule_ref"),

@@ -98,18 +98,14 @@ class LoginMiddleware:
             # Read before the lock is held, so that a slow sender blocks no other form.
             _ = request.POST
         except UnreadablePostError:
-            return _text_response(400, "The form did not arrive.")
-        with _exclusive() as is_exclusive:
+            return _respond(400, "The form did not arrive.")
+        with _exclusive() as exclusive:
             response = (
-                self.get_response(request)
-                if is_exclusive
-                else _text_response(429, "Try again in a moment.", retry=1)
+                self.get_response(request) if exclusive else _respond(429, "Try again in a moment.", retry=1)
             )
         if getattr(request, "axes_locked_out", False):
-            response = _text_response(
-                429, "Too many failed attempts. Try again in a minute.", retry=_WAIT_SECONDS
-            )
-        if response.status_code != 302 and (not is_exclusive or request.path_info == settings.LOGIN_URL):
+            response = _respond(429, "Too many failed attempts. Try again in a minute.", retry=_WAIT_SECONDS)
+        if response.status_code != 302 and (not exclusive or request.path_info == settings.LOGIN_URL):
             # See mirror.web.requests.gateway.
             response.pause = _PAUSE_SECONDS  # type: ignore[attr-defined]
         return response
@@ -124,7 +120,7 @@ def _exclusive() -> Iterator[bool]:
         yield try_lock(descriptor)
 
 
-def _text_response(status: int, text: str, *, retry: int = 0) -> HttpResponse:
+def _respond(status: int, text: str, *, retry: int = 0) -> HttpResponse:
     headers = {"Retry-After": str(retry)} if retry else {}
     headers["Cache-Control"] = "no-store"
     return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8", headers=headers)

@@ -55,7 +55,7 @@ def watch(opened: "psycopg.Connection[Any]") -> None:
         _connections.add(opened)
 
 
-def check_server(is_at_work: Callable[[float], object]) -> float:
+def probe(is_at_work: Callable[[float], object]) -> float:
     """Probe the server while a request is long at work, as `is_at_work` says; a repeated check."""
     _watched.set()
     was_silent = outage.silent.is_set()

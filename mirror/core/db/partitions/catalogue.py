@@ -79,7 +79,7 @@ def _month(time: int) -> str:
     return f"{datetime.fromtimestamp(time // NANOS_PER_SECOND, UTC):%Y_%m}"
 
 
-def month_bounds(time: int) -> tuple[int, int]:
+def month_span(time: int) -> tuple[int, int]:
     """Return the month of a time: its first instant, and that of the next month as far as a column goes."""
     return max(month_start(time), MIN), min(month_start(time, 1), MAX)
 

@@ -19,7 +19,7 @@ from mirror.core.db.partitions.catalogue import (
     TIME,
     Partition,
     bound_sql,
-    month_bounds,
+    month_span,
     partition_name,
     partitionable_tables,
     partitioned_tables,
@@ -63,12 +63,12 @@ def create_partitions_for(days: Callable[[], Iterable[int]]) -> None:
     announced = announcements() if len(partitioned) < len(partitionable_tables()) else {}
     if not partitioned and not announced:
         return
-    months = {month_bounds(min(max(day * NANOS_PER_DAY, MIN), MAX)) for day in days()}
+    months = {month_span(min(max(day * NANOS_PER_DAY, MIN), MAX)) for day in days()}
     for table, (lower, upper) in announced.items():
         if any(first < lower or end > upper for first, end in months):
             withdraw(table)
     if months:
-        create_months(partitioned, months | {month_bounds(min(max(end for _, end in months), MAX))})
+        create_months(partitioned, months | {month_span(min(max(end for _, end in months), MAX))})
 
 
 def create_months(tables: Iterable[str], months: Iterable[tuple[int, int]]) -> None:

@@ -54,7 +54,7 @@ _state = _EMPTY
 _lock = Lock()
 
 
-def clear() -> None:
+def forget() -> None:
     """Look again when the months are needed next."""
     global _state, _no_later_until
     _state, _no_later_until = _EMPTY, 0.0

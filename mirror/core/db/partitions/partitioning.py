@@ -20,7 +20,7 @@ from mirror.core.config.errors import OperatorError
 from mirror.core.db.partitions.catalogue import (
     TIME,
     bound_sql,
-    month_bounds,
+    month_span,
     partition_name,
     partitioned_tables,
 )
@@ -52,13 +52,13 @@ def _time_index_name(index: Index) -> str:
     return f"{index.name}_time"
 
 
-def partition_table(table: str, *, interruptible: Callable[[Callable[[], None]], bool] | None = None) -> bool:
+def partition_table(table: str, *, run_step: Callable[[Callable[[], None]], bool] | None = None) -> bool:
     """Partition a table, unless it is partitioned; outside of transactions.
 
-    `interruptible` runs the long steps; where it interrupts one, both return False.
+    `run_step` runs the long steps; where it interrupts one, both return False.
     Errors: OperatorError.
     """
-    interruptible = interruptible or _run_to_end
+    run_step = run_step or _run_to_end
     if partitioned_tables([table]):
         return True
     # They would go on reading what is then only its first partition.
@@ -69,7 +69,7 @@ def partition_table(table: str, *, interruptible: Callable[[Callable[[], None]],
         )
     if table not in announcements():
         change_table(connection, table, lambda: _announce(table))
-    if not interruptible(lambda: _complete_indexes(table)) or not interruptible(lambda: _validate(table)):
+    if not run_step(lambda: _complete_indexes(table)) or not run_step(lambda: _validate(table)):
         return False
     change_table(connection, table, lambda: _replace_table(table))
     return True
@@ -95,9 +95,9 @@ def _times(table: str) -> tuple[int, int]:
     now = time.time_ns()
     first, last = row(_ENDS.format(time=TIME, table=quoted(table)))
     if first is None:
-        return month_bounds(now)
-    _, end = month_bounds(max(last, now))
-    return month_bounds(first)[0], month_bounds(end)[1]
+        return month_span(now)
+    _, end = month_span(max(last, now))
+    return month_span(first)[0], month_span(end)[1]
 
 
 # 2. ITS ROWS
@@ -151,7 +151,7 @@ def _replace_table(table: str) -> None:
     )
     withdraw(first)
     if upper < MAX:
-        create_months([table], [month_bounds(upper)])
+        create_months([table], [month_span(upper)])
 
 
 def _rename_indexes(first: str, indexes: list[Index]) -> None:

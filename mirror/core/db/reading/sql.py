@@ -167,7 +167,7 @@ def fetch_local(statement: str, values: Values, timeout: str) -> list[Row]:
     """Return all rows of a statement by this thread's own connection. Errors: psycopg.Error."""
     own = request_scheduler.own_connection()
     lease: ConnectionLease | None = own.lease
-    if lease is not None and lease.is_interrupted:
+    if lease is not None and lease.interrupted:
         request_scheduler.resume(lease)
         return fetch_local(statement, values, timeout)
     if own.connection is None:
@@ -176,7 +176,7 @@ def fetch_local(statement: str, values: Values, timeout: str) -> list[Row]:
         return read(own, own, statement, values, timeout)
     except psycopg.OperationalError:
         is_closed = own.connection.closed
-        if lease is not None and lease.is_interrupted and not (own.in_atomic_block or is_closed):
+        if lease is not None and lease.interrupted and not (own.in_atomic_block or is_closed):
             request_scheduler.resume(lease)
             return fetch_local(statement, values, timeout)
         own.errors_occurred = True
@@ -234,7 +234,7 @@ def _read(
     try:
         if not own.in_atomic_block and (lease is not None or session is not own):
             # Whoever has interrupted it just before has seen nothing to cancel.
-            if lease is not None and lease.is_interrupted:
+            if lease is not None and lease.interrupted:
                 raise psycopg.errors.QueryCanceled
             if session.prepared is None:
                 session.prepared = PreparedStatements(cursor, session.is_gone, session.first)

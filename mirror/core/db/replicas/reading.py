@@ -48,9 +48,9 @@ class _ServerUnavailable(Exception):
 class Reader:
     """Reads for the requests of a process. The last server is the primary."""
 
-    def __init__(self, database_servers: list[Server], scoreboard: Scoreboard) -> None:
-        self.servers, self.scoreboard = database_servers, scoreboard
-        self._replicas, self._primary = database_servers[:-1], database_servers[-1]
+    def __init__(self, all_servers: list[Server], scoreboard: Scoreboard) -> None:
+        self.servers, self.scoreboard = all_servers, scoreboard
+        self._replicas, self._primary = all_servers[:-1], all_servers[-1]
         self._newest_read = NO_BLOCK
         self._no_pause_until = 0.0
         # Each connection of this process prefers another replica, and those of other processes again others.
@@ -161,7 +161,7 @@ class Reader:
         while True:
             own = request_scheduler.own_connection()
             lease = own.lease
-            if lease is not None and lease.is_interrupted:
+            if lease is not None and lease.interrupted:
                 request_scheduler.resume(lease)
                 continue
             session: DatabaseWrapper | None = None
@@ -173,7 +173,7 @@ class Reader:
                 return (latest[0][0] if latest else NO_BLOCK), rows
             except (psycopg.OperationalError, psycopg.InterfaceError, DjangoError) as error:
                 is_open = session is not None and session.connection and not session.connection.closed
-                if lease is not None and lease.is_interrupted and is_open:
+                if lease is not None and lease.interrupted and is_open:
                     continue
                 has_conflict = isinstance(error, _CONFLICTS) or isinstance(error.__cause__, _CONFLICTS)
                 if session is not None and not is_open:
@@ -219,11 +219,11 @@ def use_replicas(file: int | None) -> None:
     """Have this process read from replicas if there are any, with the memory of `create_scoreboard`."""
     if file is None:
         return
-    database_servers = servers.configured()
-    if not database_servers:
+    all_servers = servers.configured()
+    if not all_servers:
         watermark.scoreboard = Scoreboard(file, 0)
         return
-    block_requirement.reader = reader = Reader(database_servers, Scoreboard(file, len(database_servers)))
+    block_requirement.reader = reader = Reader(all_servers, Scoreboard(file, len(all_servers)))
     sql.set_fetcher(reader.fetch)
 
 

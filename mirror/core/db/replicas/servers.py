@@ -37,7 +37,7 @@ def configured() -> list[Server]:
     if not are_configured():
         return []
     primary = connections.settings[DEFAULT_DB_ALIAS]
-    replicas = parse_replicas(config.value(SETTING), config.find_setting(SETTING).variable, primary)
+    replicas = parse_replicas(config.value(SETTING), config.lookup(SETTING).variable, primary)
     servers = [Server(number, _name(each), each, False) for number, each in enumerate(replicas)]
     return [*servers, Server(len(servers), "primary", primary, True)]
 

@@ -13,7 +13,7 @@ import time
 from enum import IntEnum
 from typing import NamedTuple
 
-_CELL_BYTES = 8
+_CELL = 8
 # Of the node: the newest block answered from, when the servers were last looked at, and when an answer was
 # last computed.
 _ANSWERED, _CHECKED, _COMPUTED = range(3)
@@ -48,7 +48,7 @@ class ServerStatus(NamedTuple):
 def create(servers: int) -> int:
     """Make the memory for so many servers, in the process that starts the others; return its file."""
     file = os.memfd_create("replicas")
-    os.ftruncate(file, (_NODE_CELLS + _SERVER_CELLS * servers) * _CELL_BYTES)
+    os.ftruncate(file, (_NODE_CELLS + _SERVER_CELLS * servers) * _CELL)
     scoreboard = Scoreboard(file, servers)
     scoreboard.reset_answered(NO_BLOCK)
     for server in range(servers):
@@ -61,9 +61,7 @@ class Scoreboard:
 
     def __init__(self, file: int, servers: int) -> None:
         self.file = file
-        self._cells = memoryview(mmap.mmap(file, (_NODE_CELLS + _SERVER_CELLS * servers) * _CELL_BYTES)).cast(
-            "q"
-        )
+        self._cells = memoryview(mmap.mmap(file, (_NODE_CELLS + _SERVER_CELLS * servers) * _CELL)).cast("q")
         self._lock = threading.Lock()
 
     # ANSWERS

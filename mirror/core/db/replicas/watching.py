@@ -28,7 +28,7 @@ log = logs.logger("mirror.db")
 MAX_LAG = "db.readMaxLag"
 
 _PROBE_SECONDS, _ELECTION_SECONDS = 0.5, 1.0
-# A server that answers no probe for so long is unavailable.
+# A server that answers no probe for so long is away.
 _SILENT_SECONDS = 3.0
 # After so long without a server that has the newest answered block, the node falls back to an older one.
 _RESET_SECONDS = 10.0
@@ -114,8 +114,8 @@ class _Probe:
 class Watcher:
     """Judges the servers, in the one process that watches them."""
 
-    def __init__(self, database_servers: Sequence[Server], scoreboard: Scoreboard) -> None:
-        self._servers, self._scoreboard = database_servers, scoreboard
+    def __init__(self, all_servers: Sequence[Server], scoreboard: Scoreboard) -> None:
+        self._servers, self._scoreboard = all_servers, scoreboard
         self._lags = Lags()
         self._reported: dict[int, State] = {}
         self._lost: tuple[int, float] | None = None

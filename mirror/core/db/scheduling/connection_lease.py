@@ -51,7 +51,7 @@ class ConnectionLease:
         self.work: Work | None = None
         self.began = 0.0
         # Set by others: the work has to call `go_on` before its next statement.
-        self.is_interrupted = self.is_abandoned = self.is_rejected = False
+        self.interrupted = self.abandoned = self.rejected = False
         #: The connection to a replica that it has read with, if any.
         self.replica: DatabaseWrapper | None = None
         #: Whether a statement of `mirror.core.db.reading.sql` runs, which may be cancelled.
@@ -63,8 +63,8 @@ class ConnectionLease:
         self.lock = threading.Lock()
 
     def use_for(self, queued: QueuedWork) -> None:
-        self.is_interrupted = self.is_rejected = queued.is_rejected
-        self.is_abandoned = self.is_reading = False
+        self.interrupted = self.rejected = queued.is_rejected
+        self.abandoned = self.is_reading = False
         # Others look at the work first, and then at these.
         self.began = time.monotonic()
         self.work = queued.work
@@ -77,7 +77,7 @@ class ConnectionLease:
 
     def interrupt(self) -> None:
         """Cancel the statement that runs; the caller holds the lock."""
-        self.is_interrupted = True
+        self.interrupted = True
         own = self.connection
         # The thread that works may be replacing one that is broken.
         session = None if own is None or own.in_atomic_block else self.session
@@ -91,7 +91,7 @@ class ConnectionLease:
 
     def terminate(self) -> None:
         """End the work though its server may not even accept a cancellation; the caller holds the lock."""
-        self.is_abandoned = self.is_interrupted = self.is_unusable = True
+        self.abandoned = self.interrupted = self.is_unusable = True
         for wrapper in (self.connection, self.replica):
             if wrapper is not None and wrapper.connection is not None:
                 bounded_query.shut_down(wrapper.connection)

@@ -112,7 +112,7 @@ class RequestScheduler:
         """End work whose client has disconnected, if it still runs."""
         with lease.lock:
             if lease.work is work:
-                lease.is_abandoned = True
+                lease.abandoned = True
                 lease.interrupt()
 
     def terminate(self, work: Work) -> None:
@@ -128,7 +128,7 @@ class RequestScheduler:
         """Make requests that take long slow ones, so that they hold up no quick ones; a repeated check."""
         cpu_limit = self._slow_after * CPU_SHARE
         for lease, work in self.leases_in_use_for(cpu_limit):
-            if lease.slot is None and not lease.is_interrupted and self._is_slow(lease):
+            if lease.slot is None and not lease.interrupted and self._is_slow(lease):
                 self._make_slow(lease, work)
         if self._slow_waiting:
             self._reject_late()
@@ -292,12 +292,7 @@ class RequestScheduler:
         if lease is None:
             return
         seconds = lease.meter.lap(lease.session)
-        if (
-            self._ended
-            and lease.work
-            and seconds is not None
-            and not (lease.is_rejected or lease.is_abandoned)
-        ):
+        if self._ended and lease.work and seconds is not None and not (lease.rejected or lease.abandoned):
             self._ended(lease.work, seconds)
 
     def _attach(self, lease: ConnectionLease) -> None:
@@ -349,7 +344,7 @@ class RequestScheduler:
         self._grant_or_queue(QueuedWork(work, handoff), slow=slow)
         lease = handoff.get()
         self._attach(lease)
-        if lease.is_rejected:
+        if lease.rejected:
             raise TooManySlowRequests
 
 
@@ -398,12 +393,12 @@ def resume(lease: ConnectionLease) -> None:
     with lease.lock:
         # Whoever interrupts has done so.
         pass
-    if lease.is_abandoned:
+    if lease.abandoned:
         raise ClientDisconnected
-    if lease.is_rejected:
+    if lease.rejected:
         raise TooManySlowRequests
     if lease.slot is not None or (lease.connection is not None and lease.connection.in_atomic_block):
-        lease.is_interrupted = False
+        lease.interrupted = False
         return
     began = time.monotonic()
     scheduler = _local.scheduler

@@ -11,22 +11,22 @@ from typing import NamedTuple
 from mirror.core.processes.file_lock import try_lock
 
 
-class SlotFiles(NamedTuple):
+class Files(NamedTuple):
     """The files of a slot, made by the process that starts the others."""
 
     next: int
     used: int
 
 
-def create_files() -> SlotFiles:
+def create_files() -> Files:
     """Make the files of a slot."""
-    return SlotFiles(os.memfd_create("next-slow-request"), os.memfd_create("slow-request"))
+    return Files(os.memfd_create("next-slow-request"), os.memfd_create("slow-request"))
 
 
 class SlowRequestSlot:
     """A slot, for the threads of one process; it is for them to agree which one of them asks for it."""
 
-    def __init__(self, shared: SlotFiles) -> None:
+    def __init__(self, shared: Files) -> None:
         # Locks belong to an open file: processes that have it from the same parent would hold them together.
         self._next, self._used = (os.open(f"/proc/self/fd/{file}", os.O_RDWR) for file in shared)
 

@@ -32,7 +32,7 @@ def usable_indexes(indexes: Collection[str]) -> set[str]:
     return _usable.intersection(indexes)
 
 
-def clear() -> None:
+def forget() -> None:
     """Look for every index again."""
     _usable.clear()
     _missing.clear()

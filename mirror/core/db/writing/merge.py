@@ -61,8 +61,8 @@ class MergeRule:
     required: a column without which nothing is stored: a change of an object never seen whole is dropped.
     present: a column that is true if the object exists; `create_if_absent` then does nothing.
     carried: columns whose silent changes count for the version that creates the object, if they precede it in
-    its file; each with its name in `staging_columns`.
-    staging_columns: columns of the staging table alone, with types, that
+    its file; each with its name in `staged_only`.
+    staged_only: columns of the staging table alone, with types, that
     `fold` or `carried` fill for `expressions`.
     history: whether there are versions; if not, every change is silent and creates what is not stored.
     is_associative: whether silent changes may be folded into each other before into those before them.
@@ -80,7 +80,7 @@ class MergeRule:
     required: str = ""
     present: str = ""
     carried: Mapping[str, str] = field(default_factory=dict)
-    staging_columns: Mapping[str, str] = field(default_factory=dict)
+    staged_only: Mapping[str, str] = field(default_factory=dict)
     history: bool = True
     is_associative: bool = True
     running_sum: tuple[str, str] = ("", "")
@@ -136,22 +136,22 @@ RunningSum = list[int]
 
 
 class RunningSums:
-    """Silent changes of the columns `running_sum`, summed up until another change of the object."""
+    """Silent changes of the columns `sums`, summed up until something else happens to the object."""
 
-    __slots__ = ("_rule", "key", "running_sums")
+    __slots__ = ("_rule", "key", "sums")
 
     def __init__(self, rule: MergeRule) -> None:
         self._rule = rule
         # Returns the key in a change's columns: one value, or a tuple of several.
         self.key: Callable[[Mapping[str, Any]], Any] = itemgetter(*rule.key)
-        self.running_sums: dict[Any, RunningSum] = {}
+        self.sums: dict[Any, RunningSum] = {}
 
     def add(self, columns: dict[str, Any], since: int | None) -> None:
         raise NotImplementedError
 
     def add_amounts(self, amounts: Iterable[tuple[int, int]], at: int) -> None:
         """Add each amount to what the object of its key has; the key 0 is that of none."""
-        sums = self.running_sums
+        sums = self.sums
         for key, amount in amounts:
             total = sums.get(key)
             if total is not None:
@@ -162,8 +162,8 @@ class RunningSums:
 
     def _flush_sum(self, key: Any) -> None:
         """Make the sum of an object a change like any other."""
-        if key in self.running_sums:
-            self.add(self._sum_columns(key, self.running_sums.pop(key)), None)
+        if key in self.sums:
+            self.add(self._sum_columns(key, self.sums.pop(key)), None)
 
     def _sum_columns(self, key: Any, total: RunningSum) -> dict[str, Any]:
         amount, time = self._rule.running_sum
@@ -207,7 +207,7 @@ class Pending(RunningSums):
 
     def __len__(self) -> int:
         own = len(self._file_changes) if self._rule.carried else 0
-        moved = len(self.running_sums) + len(self._earlier_sums)
+        moved = len(self.sums) + len(self._earlier_sums)
         return len(self.silent) + own + len(self.versions) + moved
 
     def add_sums(self, moves: Mapping[int, RunningSum]) -> None:
@@ -223,12 +223,12 @@ class Pending(RunningSums):
 
     def flush_sums(self) -> None:
         """Make all sums changes like any other, after the last file."""
-        for key in [*self._earlier_sums, *self.running_sums]:
+        for key in [*self._earlier_sums, *self.sums]:
             self._flush_sum(key)
 
     def add(self, columns: dict[str, Any], since: int | None) -> None:
         key = self.key(columns)
-        if key in self.running_sums or key in self._earlier_sums:
+        if key in self.sums or key in self._earlier_sums:
             self._flush_sum(key)
         if self.conditional and key in self.conditional:
             self.conditional[key].append((columns, since, False))
@@ -265,7 +265,7 @@ class Pending(RunningSums):
         """Return a copy of `file_change` for all objects; empty where the rule carries nothing."""
         if not self._rule.carried:
             return {}
-        for key in list(self.running_sums):
+        for key in list(self.sums):
             self._flush_sum(key)
         changes = {key: self.file_change(key) for key in self._earlier.keys() | self._file_changes.keys()}
         return {key: Change(dict(change.columns)) for key, change in changes.items() if change}
@@ -281,12 +281,12 @@ class Pending(RunningSums):
                 else:
                     self._rule.fold(before, change.columns)
             self._file_changes = {}
-        for key, total in self.running_sums.items():
+        for key, total in self.sums.items():
             earlier = self._earlier_sums.setdefault(key, total)
             if earlier is not total:
                 earlier[0] += total[0]
                 earlier[1] = total[1]
-        self.running_sums = {}
+        self.sums = {}
 
     def _add_earlier(self, key: Any, columns: dict[str, Any]) -> None:
         """Add a silent change of earlier files."""
@@ -306,7 +306,7 @@ class Pending(RunningSums):
         elif not present:
             self.add(columns, since)
 
-    def resolve_conditional(self, stored: Mapping[Any, bool | None]) -> None:
+    def resolve(self, stored: Mapping[Any, bool | None]) -> None:
         """Add the conditional changes; `stored` maps each stored object to whether it exists."""
         conditional, self.conditional = self.conditional, {}
         for key, changes in conditional.items():
@@ -334,16 +334,14 @@ class Merge:
         self.staging = f"{self.table}_staging"
         self.stored = [c for c in table_columns(model) if c.name != "timestamp_range"]
         self.staged = [Column(c.name, c.type, None, c.length) for c in self.stored]
-        self.staged += [Column(name, kind, None) for name, kind in rule.staging_columns.items()]
+        self.staged += [Column(name, kind, None) for name, kind in rule.staged_only.items()]
         self.times = [Column("since", "int8", None), Column("until", "int8", None)]
 
     @cached_property
     def create_staging(self) -> str:
         """Creates an empty staging table that only this session sees."""
         columns = ", ".join(_quoted(c.name) for c in self.stored)
-        noted = "".join(
-            f", null::{kind} as {_quoted(name)}" for name, kind in self.rule.staging_columns.items()
-        )
+        noted = "".join(f", null::{kind} as {_quoted(name)}" for name, kind in self.rule.staged_only.items())
         return (
             f"create temporary table if not exists {self.staging} as "
             f"select {columns}{noted}, 0::bigint as since, 0::bigint as until "
@@ -359,7 +357,7 @@ class Merge:
     @cached_property
     def inline_changes(self) -> str:
         """Precedes a statement whose changes are in its values, those of `inline_values`."""
-        extra = [*self.times, *(Column(name, kind, None) for name, kind in self.rule.staging_columns.items())]
+        extra = [*self.times, *(Column(name, kind, None) for name, kind in self.rule.staged_only.items())]
         types = ", ".join(f"{_quoted(column.name)} {column.type}" for column in extra)
         return (
             "with changes as materialized (select * from rows from ("

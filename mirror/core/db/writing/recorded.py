@@ -38,7 +38,7 @@ class Changes(RunningSums):
             self._add_version(columns, since)
             return
         key = self.key(columns)
-        if key in self.running_sums:
+        if key in self.sums:
             self._flush_sum(key)
         silent = self._silent.get(key)
         if silent is None:
@@ -53,7 +53,7 @@ class Changes(RunningSums):
 
     def _add_version(self, columns: dict[str, Any], since: int, *, establishes: bool = False) -> None:
         key = self.key(columns)
-        if key in self.running_sums:
+        if key in self.sums:
             self._flush_sum(key)
         self._silent.pop(key, None)
         given = {name for name, value in columns.items() if value is not None}
@@ -85,11 +85,7 @@ class RecordedRows(Rows):
             Part(
                 {model: _encoded(model, rows) for model, rows in segment.inserted.items() if rows},
                 {model: _recorded(changes) for model, changes in segment.pending.items() if len(changes)},
-                {
-                    model: changes.running_sums
-                    for model, changes in segment.pending.items()
-                    if changes.running_sums
-                },
+                {model: changes.sums for model, changes in segment.pending.items() if changes.sums},
                 segment.deferred,
                 segment.barrier,
             )

@@ -44,7 +44,7 @@ class Part:
     rows: dict[type[models.Model], EncodedRows] = field(default_factory=dict)
     changes: dict[type[models.Model], list[Recorded]] = field(default_factory=dict)
     # The sums after these changes.
-    running_sums: dict[type[models.Model], Mapping[Any, RunningSum]] = field(default_factory=dict)
+    sums: dict[type[models.Model], Mapping[Any, RunningSum]] = field(default_factory=dict)
     deferred: dict[Work, list[Any]] = field(default_factory=dict)
     barrier: Callable[[CursorWrapper], None] | None = None
 
@@ -69,7 +69,7 @@ class _Segment:
         }
         for merge, changes in pending.items():
             ingest.ROWS.add(merge.table, by=len(changes))
-            _resolve_conditional(cursor, merge, changes)
+            _resolve(cursor, merge, changes)
         if pending and not self._write_inline(cursor, pending):
             for merge, changes in pending.items():
                 _write_changes(cursor, merge, changes)
@@ -152,7 +152,7 @@ class Rows:
                     pending.create_if_absent(columns, since)
                 else:
                     pending.add(columns, since)
-        for model, moves in part.running_sums.items():
+        for model, moves in part.sums.items():
             self.changes_for(model).add_sums(moves)
         for model, rows in part.rows.items():
             self._inserted.setdefault(model, []).append(rows)
@@ -318,13 +318,13 @@ def _merge(model: type[models.Model]) -> Merge:
     return Merge(model, _rule(model))
 
 
-def _resolve_conditional(cursor: CursorWrapper, merge: Merge, pending: Pending) -> None:
+def _resolve(cursor: CursorWrapper, merge: Merge, pending: Pending) -> None:
     pending.end_file()
     if pending.conditional:
         cursor.execute(
             merge.select_present, [list(column) for column in zip(*pending.conditional, strict=True)]
         )
-        pending.resolve_conditional({tuple(row[:-1]): row[-1] for row in cursor.fetchall()})
+        pending.resolve({tuple(row[:-1]): row[-1] for row in cursor.fetchall()})
         pending.end_file()
     pending.flush_sums()
 

@@ -237,14 +237,14 @@ def pay_by_ethereum(network: Network) -> None:
 
 
 def send_wrong_nonce(network: Network) -> None:
-    found = network.world.contracts.by_kind("Coin")
+    found = network.world.contracts.all("Coin")
     sender, coin = pair(sending.find_ethereum_sender(network), network.find(found))
     data = call_data("transfer(address,uint256)", sender.address, COIN_UNIT)
     sending.submit_wrong_nonce(network, sender, network.world.accounts[coin.number], data)
 
 
 def overdraw_by_ethereum(network: Network) -> None:
-    sending.submit_insufficient_balance(
+    sending.submit_unfunded(
         network, *pair(sending.find_ethereum_sender(network), sending.find_payee(network))
     )
 
@@ -253,7 +253,7 @@ def overdraw_by_ethereum(network: Network) -> None:
 def delegate(network: Network) -> None:
     """Let an account delegate to a counter, or end its delegation."""
     delegating = [holder for holder in network.world.living() if holder.delegation]
-    counters = network.world.contracts.by_kind("Counter")
+    counters = network.world.contracts.all("Counter")
     if len(delegating) >= _MAX_DELEGATING or (delegating and network.choose.random() < _ENDING):
         holder = network.choose.choice(delegating)
         holder.delegation, delegated = None, NO_DELEGATION
@@ -270,7 +270,7 @@ def delegate_by_ethereum(network: Network) -> None:
 
     Record files have no state of accounts, so a child transaction has the delegation.
     """
-    found = network.world.contracts.by_kind("Counter")
+    found = network.world.contracts.all("Counter")
     sender, counter = pair(sending.find_ethereum_sender(network), network.find(found))
     called, gas = network.world.accounts[counter.number], 120_000
     require(sending.can_pay(sender, gas))

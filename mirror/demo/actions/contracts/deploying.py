@@ -150,7 +150,7 @@ def _arguments(network: Network, kind: str) -> tuple[object, ...]:
         case "Counter":
             return (choose.randrange(100),)
         case "Exchange":
-            return (choose.choice(contracts.by_kind("Coin")).address,)
+            return (choose.choice(contracts.all("Coin")).address,)
     return ()
 
 

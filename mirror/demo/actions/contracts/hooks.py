@@ -205,7 +205,7 @@ def _living(network: Network) -> list[Hook]:
 
 def _may_attach(network: Network) -> bool:
     """Return whether there is a hook contract, and room for one more hook."""
-    return bool(network.world.contracts.by_kind("AllowanceHook")) and len(_living(network)) < _MAX_HOOKS
+    return bool(network.world.contracts.all("AllowanceHook")) and len(_living(network)) < _MAX_HOOKS
 
 
 def _find(network: Network) -> tuple[Hook, Account] | None:

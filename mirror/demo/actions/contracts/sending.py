@@ -136,7 +136,7 @@ def submit_wrong_nonce(network: Network, sender: Account, called: Account, data:
     network.world.contracts.results.append(replace(failed, parameters=data, ethereum=signed.raw))
 
 
-def submit_insufficient_balance(network: Network, sender: Account, called: Account) -> None:
+def submit_unfunded(network: Network, sender: Account, called: Account) -> None:
     """Send an Ethereum transaction of more hbars than the sender has. It is not run, but has a result."""
     value, result = sender.balance + HBAR, "INSUFFICIENT_PAYER_BALANCE"
     signed = _signed(network, ContractCall(sender, called, b"", _GAS, value))
@@ -207,7 +207,7 @@ def uses(weight: int, kind: str, use: Use, ways: Mapping[str, int]) -> Action:
 
 
 def _use(network: Network, kind: str, use: Use, ways: Mapping[str, int]) -> None:
-    contract = network.find(network.world.contracts.by_kind(kind))
+    contract = network.find(network.world.contracts.all(kind))
     (way,) = network.choose.choices(list(ways), list(ways.values()))
     use(network, required(contract), way)
 
@@ -247,7 +247,7 @@ def find_changeable(
     able = [
         (contract, accounts[contract.admin])
         for of_kind in ([kind] if kind else list(contracts.living))
-        for contract in contracts.by_kind(of_kind)
+        for contract in contracts.all(of_kind)
         if contract.admin is not None
         and not accounts[contract.admin].deleted
         and not (unhooked and contracts.hooks_of(contract.number))

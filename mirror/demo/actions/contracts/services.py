@@ -14,7 +14,7 @@ from mirror.demo.actions import schedules
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.sending import call, uses
 from mirror.demo.evm import system_contracts
-from mirror.demo.evm.run import place
+from mirror.demo.evm.run import block_context
 from mirror.demo.network import Network, pair, require, required, weighted
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import can_associate
@@ -36,7 +36,7 @@ _NAMES = (("Steward's Mark", "MARK"), ("Pantry Voucher", "PNTR"), ("Cellar Share
 def use_till(network: Network) -> None:
     """Take units or hbars of an owner by a till, which is granted an allowance first if it has none."""
     till, recipient = pair(
-        network.find(network.world.contracts.by_kind("Till")), network.find_person(settled=True)
+        network.find(network.world.contracts.all("Till")), network.find_person(settled=True)
     )
     require(sending.can_pay(recipient, _GAS))
     if network.choose.random() < _HBARS_SHARE:
@@ -129,7 +129,7 @@ def _issue(network: Network, contract: Contract) -> None:
     tokens = network.world.tokens.issued.values()
     issued = [token for token in tokens if token.treasury == contract.number]
     require(len(issued) < _MAX_ISSUED)
-    here = place(network)
+    here = block_context(network)
     fee = system_contracts.creation_fee(here.rate, here.gas_price) + _MARGIN
     sender = _sender(network, _DEAR_GAS, fee)
     token = (*_NAMES[len(issued) % len(_NAMES)], network.choose.randrange(10, 900) * 100_000)

@@ -7,12 +7,12 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, two_of
 from mirror.demo.network import FailingTransaction, Network, Submission, require, weighted
 from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.recipes import TEMPLATES, TokenTemplate
+from mirror.demo.tokens.recipes import SPECS, TokenSpec
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
 from mirror.demo.world.messages import association, serials, token_creation, units
 from mirror.demo.world.tokens import Relationship, Serial, Token
 
-FIRST_TOKENS = len(TEMPLATES)
+FIRST_TOKENS = len(SPECS)
 YEAR = 31_536_000  # seconds
 _MAX_LIVING, _MAX_LASTING = 48, 16
 _MAX_SERIALS = 250
@@ -44,26 +44,22 @@ def create(network: Network) -> None:
 
 def _new_token(network: Network, number: int, treasury: int) -> Token:
     choose, at, made = network.choose, network.now, network.world.tokens.made
-    kind = made.total() % len(TEMPLATES)
-    if _lasts(TEMPLATES[kind]) and not may_last(network):
-        kind = choose.choice([index for index, template in enumerate(TEMPLATES) if not _lasts(template)])
-    template = TEMPLATES[kind]
-    name, symbol = recipes.name(template, made[kind])
+    kind = made.total() % len(SPECS)
+    if _lasts(SPECS[kind]) and not may_last(network):
+        kind = choose.choice([index for index, spec in enumerate(SPECS) if not _lasts(spec)])
+    spec = SPECS[kind]
+    name, symbol = recipes.name(spec, made[kind])
     made[kind] += 1
-    created = Token(number, at, at, name, symbol, template.fungible, treasury, template.decimals)
-    created.finite, created.memo, created.freeze_default = (
-        template.finite,
-        template.memo,
-        template.freeze_default,
-    )
-    created.paused = False if "pause_key" in template.keys else None
-    created.fees_since, created.is_currency = at, template.is_currency
-    for key in template.keys:
+    created = Token(number, at, at, name, symbol, spec.fungible, treasury, spec.decimals)
+    created.finite, created.memo, created.freeze_default = spec.finite, spec.memo, spec.freeze_default
+    created.paused = False if "pause_key" in spec.keys else None
+    created.fees_since, created.is_currency = at, spec.is_currency
+    for key in spec.keys:
         setattr(created, key, key_for(network, created, key))
-    if template.fungible:
-        supply = choose.randrange(20, 5_000) * 1_000 * 10**template.decimals
+    if spec.fungible:
+        supply = choose.randrange(20, 5_000) * 1_000 * 10**spec.decimals
         created.initial_supply = created.supply = supply
-    if template.finite:
+    if spec.finite:
         headroom = choose.randrange(1, 4) if created.supply_key else 1
         created.max_supply = created.initial_supply * headroom or choose.randrange(4, 30) * 10
     if choose.random() < 0.6:
@@ -72,12 +68,12 @@ def _new_token(network: Network, number: int, treasury: int) -> Token:
         created.auto_renew_account, created.auto_renew_period = treasury, AUTO_RENEW_PERIOD
     else:
         created.expiration = (at // NANOS_PER_SECOND + YEAR) * NANOS_PER_SECOND
-    created.fees = recipes.chosen_fees(network, created, template.fees)
+    created.fees = recipes.chosen_fees(network, created, spec.fees)
     return created
 
 
-def _lasts(template: TokenTemplate) -> bool:
-    return "admin_key" not in template.keys or template.is_currency
+def _lasts(spec: TokenSpec) -> bool:
+    return "admin_key" not in spec.keys or spec.is_currency
 
 
 def may_last(network: Network) -> bool:

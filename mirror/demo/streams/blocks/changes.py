@@ -175,5 +175,5 @@ def _stored(touched: Any, announced: AnnouncedTransaction) -> Iterator[Any]:
 
 def hook_id(hook: HookCall) -> dict[str, Any]:
     """Return the HookId of a called hook, as plain values."""
-    owner = account(entity_id.encode_account(hook.owner))
+    owner = account(entity_id.from_account(hook.owner))
     return {"entity_id": {"account_id": owner}, "hook_id": hook.hook_id}

@@ -4,6 +4,6 @@ from mirror.core.db import loaded_ranges
 
 
 def test_nobody_waits_for_somebody_who_reads_what_is_loaded() -> None:
-    loaded_ranges.clear()
+    loaded_ranges.forget()
     with loaded_ranges._lock:
         assert loaded_ranges.loaded() is loaded_ranges.UNKNOWN

@@ -69,7 +69,7 @@ def test_a_contract_spends_its_own_allowance() -> None:
     network = begun()
     use(network, services.use_till, SPENDINGS)
 
-    (till,) = network.world.contracts.by_kind("Till")
+    (till,) = network.world.contracts.all("Till")
     tokens = network.world.tokens
     allowed = [one for (_, spender), one in tokens.hbar_allowances.items() if spender == till.number]
     allowed += [one for (_, spender, _), one in tokens.token_allowances.items() if spender == till.number]
@@ -81,14 +81,14 @@ def test_a_contract_spends_its_own_allowance() -> None:
 def used() -> tuple[Network, Block]:
     """A network in which a steward was used often, and the block of it."""
     network = begun()
-    while not network.world.contracts.by_kind("Steward"):
+    while not network.world.contracts.all("Steward"):
         network.act(10)
     return network, use(network, services.use_steward, USES)
 
 
 def test_each_request_of_a_steward_is_a_transaction() -> None:
     network, block = used()
-    (steward,) = network.world.contracts.by_kind("Steward")
+    (steward,) = network.world.contracts.all("Steward")
     parents = {one.consensus_timestamp: one for one in block.transactions}
     kinds: Counter[str] = Counter()
     for one in block.transactions:
@@ -132,7 +132,7 @@ def test_schedule_of_a_steward_is_only_signed_in_vain() -> None:
 
 def test_what_a_steward_holds_adds_up() -> None:
     network, _ = used()
-    (steward,) = network.world.contracts.by_kind("Steward")
+    (steward,) = network.world.contracts.all("Steward")
     tokens = list(network.world.tokens.living())
     assert any(token.treasury == steward.number for token in tokens)
     assert any(token.balance(steward.number) for token in tokens if token.treasury != steward.number)
@@ -144,7 +144,7 @@ def test_what_a_steward_holds_adds_up() -> None:
 def test_tokens_are_issued_whoever_collects_the_fees_of_transactions() -> None:
     network = begun()
     upgraded(network)
-    while not (living := network.world.contracts.by_kind("Steward")):
+    while not (living := network.world.contracts.all("Steward")):
         network.act(10)
     for _ in range(50):
         with suppress(NotPossible):

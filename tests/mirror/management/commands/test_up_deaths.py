@@ -65,7 +65,7 @@ def test_outage_of_the_database_is_logged_once_and_counted(node: LiveNode) -> No
             for path in ("/api/v1/accounts", "/api/v1/transactions", "/api/v1/topics/1")
             for _ in range(10)
         ]
-        server.revive()
+        server.restart()
         node.wait_for(lambda: " database_back" in node.said)
 
         assert set(refused) == {503}

@@ -170,7 +170,7 @@ CASES = {
         "Stuck at a.rcd_sig: no consensus: signed by node 1, 1 of the 2 stake needed (of 4); node 0: no "
         "signature file. More nodes may sign it soon. The node tries again by itself. {last}.",
         {"problem": PROBLEM},
-        needs_help=True,
+        needs_operator=True,
     ),
     "failed": Case(
         "failed",
@@ -179,7 +179,7 @@ CASES = {
         {"problem": FAILED},
         seconds_ago=120,
         holds_lock=False,
-        needs_help=True,
+        needs_operator=True,
     ),
     "stopped": Case(
         "stopped",
@@ -191,7 +191,9 @@ CASES = {
     ),
     "starting": Case("starting", None, f"Starting to load from s3://streams. {NO_BLOCK}", seconds_ago=20),
     **{
-        f"killed, {activity}": Case(activity, None, KILLED, seconds_ago=90, holds_lock=False, needs_help=True)
+        f"killed, {activity}": Case(
+            activity, None, KILLED, seconds_ago=90, holds_lock=False, needs_operator=True
+        )
         for activity in ("starting", "loading", "waiting", "stuck")
     },
     "hanging": Case(
@@ -200,7 +202,7 @@ CASES = {
         "The loader (process 77 on ada) has not said anything for 10 minutes: its output may tell why; if "
         f"not, stop it and start it again. {NO_BLOCK}",
         seconds_ago=600,
-        needs_help=True,
+        needs_operator=True,
     ),
 }
 

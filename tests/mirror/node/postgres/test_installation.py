@@ -22,7 +22,7 @@ NOBODY = Account("nobody", 65534, 65534, ())
 def test_server_lives_in_the_data_folder(data_folder):
     at = server_paths(data_folder)
     assert (at.home, at.data) == (data_folder / "postgres", data_folder / "postgres" / "data")
-    assert (at.socket, at.note) == (data_folder / "postgres" / "socket", None)
+    assert (at.socket, at.marker) == (data_folder / "postgres" / "socket", None)
 
 
 def test_long_socket_path_is_replaced_by_a_short_one(data_folder):

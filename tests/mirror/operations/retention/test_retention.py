@@ -67,7 +67,7 @@ def test_only_whole_expired_months_are_dropped(four_months: None, capsys: pytest
     july, june = (parse_iso(f"2024-0{month}-01") for month in (7, 6))
     dropped = dict(DroppedRows.objects.values_list("table_name", "before"))
     assert (dropped["transaction"], dropped["crypto_transfer"]) == (july, june)
-    months.clear()
+    months.forget()
     (first,) = Api().get("/api/v1/topics/7000/messages?order=asc&limit=1").json()["messages"]
     assert first["sequence_number"] == 2
     assert RecordFile.objects.count() == len(DAYS)

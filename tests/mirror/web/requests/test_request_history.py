@@ -24,7 +24,7 @@ def counting(settings, tmp_path, db):
     """Count as another process of a new node."""
     settings.DATA_DIR = tmp_path
     for metric in METRICS.values():
-        metric.forget()
+        metric.reset()
     return files.Writer("web worker")
 
 

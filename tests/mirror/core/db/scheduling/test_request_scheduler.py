@@ -128,7 +128,7 @@ def test_a_statement_is_not_begun_that_was_interrupted_before_it_could_be_cancel
             (lease,) = turns._used
             wrapper = lease.connection
             assert wrapper is not None
-            lease.is_abandoned = lease.is_interrupted = True
+            lease.abandoned = lease.interrupted = True
             with suppress(psycopg.errors.QueryCanceled):
                 sql.read(wrapper, wrapper, "select 1", (), sql.TIMEOUT)
                 found.append("answered")

@@ -16,7 +16,7 @@ from mirror.core.db.scheduling import repeated, slow_slot
 from mirror.core.db.scheduling import request_scheduler as turns
 from mirror.core.db.scheduling.cpu_time import CpuMeter
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler, TooManySlowRequests
-from mirror.core.db.scheduling.slow_slot import SlotFiles, SlowRequestSlot
+from mirror.core.db.scheduling.slow_slot import Files, SlowRequestSlot
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -25,7 +25,7 @@ _COUNT = "select count(*) from generate_series(1, %s)"
 
 
 @pytest.fixture
-def files() -> SlotFiles:
+def files() -> Files:
     return slow_slot.create_files()
 
 
@@ -43,7 +43,7 @@ class _Held:
         self.ended.set()
 
 
-def _process(quick: int, *files: SlotFiles, slow_after: float = 3600.0) -> RequestScheduler:
+def _process(quick: int, *files: Files, slow_after: float = 3600.0) -> RequestScheduler:
     """Turns as a process has them that shares slots with others."""
     shared = [SlowRequestSlot(each) for each in files]
     made = RequestScheduler(quick, shared, slow_after)

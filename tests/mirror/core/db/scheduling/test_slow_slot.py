@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from mirror.core.db.scheduling import slow_slot
-from mirror.core.db.scheduling.slow_slot import SlotFiles, SlowRequestSlot
+from mirror.core.db.scheduling.slow_slot import Files, SlowRequestSlot
 from mirror.core.processes.file_lock import try_lock
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 _HOLDER = """
 import sys
-from mirror.core.db.scheduling.slow_slot import SlotFiles, SlowRequestSlot
-assert SlowRequestSlot(SlotFiles(int(sys.argv[1]), int(sys.argv[2]))).try_acquire()
+from mirror.core.db.scheduling.slow_slot import Files, SlowRequestSlot
+assert SlowRequestSlot(Files(int(sys.argv[1]), int(sys.argv[2]))).try_acquire()
 print("taken", flush=True)
 sys.stdin.read()
 """
 
 
 @pytest.fixture
-def files() -> SlotFiles:
+def files() -> Files:
     return slow_slot.create_files()
 
 
@@ -36,7 +36,7 @@ def _taking(slot: SlowRequestSlot, then: Callable[[], None]) -> threading.Thread
     return thread
 
 
-def _is_waited_for(files: SlotFiles) -> bool:
+def _is_waited_for(files: Files) -> bool:
     """Return whether a process waits for a slot that another one has."""
     watcher = SlowRequestSlot(files)
     if try_lock(watcher._next):
@@ -46,7 +46,7 @@ def _is_waited_for(files: SlotFiles) -> bool:
 
 
 @pytest.fixture
-def holder(files: SlotFiles) -> Iterator[subprocess.Popen[bytes]]:
+def holder(files: Files) -> Iterator[subprocess.Popen[bytes]]:
     """A process that has taken the slot."""
     process = subprocess.Popen(
         [sys.executable, "-c", _HOLDER, *map(str, files)],

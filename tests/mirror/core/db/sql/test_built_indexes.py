@@ -13,9 +13,9 @@ INDEXES = [f"contract_log__topic{place}_timestamp" for place in range(4)]
 
 @pytest.fixture
 def _forgotten():
-    module.clear()
+    module.forget()
     yield
-    module.clear()
+    module.forget()
 
 
 @pytest.mark.django_db
@@ -42,7 +42,7 @@ def test_logs_are_found_by_topics_while_their_indexes_are_missing(api, topics, c
     url += f"&timestamp=lt:{seconds(START + 5)}&{topics}"
     expected = api.get(url).json()
     assert len(expected["logs"]) == 1
-    module.clear()
+    module.forget()
     with connection.cursor() as cursor:
         cursor.execute(f"drop index {', '.join(INDEXES)}")
 
