@@ -300,7 +300,6 @@ class Network:
         return compose(TransactionBody, {**envelope, kind: body})
 
     def transaction_id(self, payer: int) -> Any:
-        """Return an id for the next transaction."""
         valid_start = timestamp(self.now - self.choose.randrange(*_DELAY))
         return TransactionID(accountID=account(payer), transactionValidStart=valid_start)
 
@@ -355,7 +354,6 @@ class Network:
         return not account.deleted and account.balance >= at_least
 
     def new_number(self) -> int:
-        """Return the number of the next new entity."""
         number = self.world.next_number
         self.world.next_number += 1
         return number

@@ -183,7 +183,6 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             yield "Entity", link_html(columns.ENTITY, row.pk, True)
 
     def sections(self, row: Any) -> Iterator[Section | None]:
-        """Yield the sections of the page of a row."""
         for related in self.related:
             yield section(related, row, self.admin_site)
 

@@ -42,7 +42,6 @@ class Metric:
         self._values = {}
 
     def accepts(self, labels: Sequence[str], value: Any) -> bool:
-        """Return whether labels and a value have the form of this metric's."""
         return len(labels) == len(self.labels) and isinstance(value, int | float)
 
     @staticmethod

@@ -83,12 +83,10 @@ def parse(text: str, shard: int = 0, realm: int = 0) -> int:
 
 
 def long_zero(encoded: int) -> bytes:
-    """Return the 20-byte long-zero EVM address of an entity."""
     return (encoded & MAX_NUM).to_bytes(20, "big")
 
 
 def long_zero_sql(column: str) -> str:
-    """Return SQL of the same for the entity in a column."""
     return f"decode(lpad(to_hex({column} & {MAX_NUM}), 40, '0'), 'hex')"
 
 

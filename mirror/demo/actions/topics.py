@@ -68,7 +68,6 @@ def create(network: Network) -> None:
 
 
 def submit(network: Network) -> None:
-    """Submit a message to a topic."""
     topic, payer = _writable(network)
     write(network, topic, payer, text(network, topic.subject, topic.sequence_number + 1))
 
@@ -136,7 +135,6 @@ def write(
 
 
 def receipt(message: Message) -> dict[str, Any]:
-    """Return the fields of the receipt of a message."""
     return {
         "topicSequenceNumber": message.sequence_number,
         "topicRunningHash": message.running_hash,
@@ -246,7 +244,6 @@ def _set_fee(network: Network, topic: Topic) -> None:
 
 
 def _fees(topic: Topic) -> list[dict[str, Any]]:
-    """Return the FixedCustomFee of a topic, if it has one."""
     fixed = {"amount": topic.fee, "denominating_token_id": topic.fee_token}
     return [{"fixed_fee": fixed, "fee_collector_account_id": topic.owner}] if topic.fee else []
 

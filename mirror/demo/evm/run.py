@@ -199,7 +199,6 @@ class Run:
     # EFFECTS
 
     def _create(self) -> list[Contract]:
-        """Create the new contracts and their accounts."""
         world, done = self.network.world, self.execution
         creations = {frame.recipient: frame for frame in done.frames if frame.creates}
         own = [self.request.created] if self.request.created and done.successful else []

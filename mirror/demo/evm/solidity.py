@@ -31,7 +31,6 @@ class CompiledContract:
     selectors: dict[str, str]
 
     def arguments(self, *values: object) -> bytes:
-        """Encode constructor arguments."""
         parameters = [
             parameter for entry in self.abi if entry["type"] == "constructor" for parameter in entry["inputs"]
         ]

@@ -48,7 +48,6 @@ class Ledger:
         return 0
 
     def units(self, token: bytes, holder: bytes) -> int:
-        """Return what an account had of a token."""
         return 0
 
     def is_associated(self, token: bytes, holder: bytes) -> bool:
@@ -66,7 +65,6 @@ class WorldLedger(Ledger):
             self._accounts[collector.address] = collector
 
     def account(self, address: bytes) -> Account | None:
-        """Return the account or contract at an address."""
         account = self._accounts.get(address)
         if account is None:
             number = self._world.contracts.by_address.get(address)
@@ -74,7 +72,6 @@ class WorldLedger(Ledger):
         return account
 
     def number_at(self, address: bytes) -> int | None:
-        """Return the number of the account or contract at an address."""
         account = self.account(address)
         return account.number if account else None
 
@@ -245,7 +242,6 @@ class State(CancunState):
     # TOKENS
 
     def note(self, request: SystemCallRequest) -> None:
-        """Note a request to a system contract."""
         self._set(self.requests, len(self.requests), request)
 
     # ACCOUNTS

@@ -106,7 +106,6 @@ def _airdrop(state: Any, caller: bytes, _: Any, drops: Any) -> Answer:
 
 
 def _transfer_hbars(state: Any, caller: bytes, token: Any, hbars: Any, units: Any) -> Answer:
-    """Transfer tinybars by an allowance."""
     (((owner, _, _), (receiver, amount, _)),) = hbars
     return Answer(_SUCCEEDED, (owner, receiver, amount))
 

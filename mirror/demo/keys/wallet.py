@@ -23,7 +23,6 @@ class Wallet(ABC):
 
     @property
     def key(self) -> bytes:
-        """Return the serialized Key."""
         return serialized(Key, {self.kind: self.public})
 
     @abstractmethod
@@ -31,7 +30,6 @@ class Wallet(ABC):
         """Sign a message."""
 
     def signatures(self, message: bytes) -> SignatureMap:
-        """Sign a message and return the SignatureMap."""
         return SignatureMap(sigPair=[{"pubKeyPrefix": self.public, self.kind: self.signature(message)}])
 
 

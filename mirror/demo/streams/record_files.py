@@ -332,7 +332,6 @@ def _hash_object(digest: bytes) -> Any:
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files by their paths below a folder."""
     for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -137,7 +137,6 @@ def kinds_of_fees(token: Token) -> tuple[str, ...]:
 
 
 def own_collectors(token: Token) -> list[int]:
-    """Return the collectors of fees in the token itself."""
     return [
         fee.collector
         for fee in token.fees

@@ -33,7 +33,6 @@ class FractionalFee:
     all_collectors_are_exempt: bool = False
 
     def compute(self, amount: int) -> int:
-        """Return the fee for moving an amount."""
         owed = max(amount * self.numerator // self.denominator, self.minimum)
         return min(owed, self.maximum) if self.maximum else owed
 

@@ -25,7 +25,6 @@ class Process(NamedTuple):
 
 
 def node_processes(counting: Iterable[files.Process], postgres_data: Path) -> list[Process]:
-    """Return the processes of the node on this machine."""
     # Only a process that shows metrics needs it.
     import psutil
 

@@ -184,7 +184,6 @@ def _check_may_only_read(name: str) -> None:
 
 
 def _parameters(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a connection with changed settings."""
     other = connections.create_connection(DEFAULT_DB_ALIAS)
     other.settings_dict = {**connections.settings[DEFAULT_DB_ALIAS], **changes}
     parameters: dict[str, Any] = other.get_connection_params()

@@ -166,7 +166,6 @@ def _begin(task: Task, first: Session, name: str, tables: dict[str, list[str]]) 
 
 
 def _migrations(first: Session) -> list[tuple[str, str]]:
-    """Return the applied migrations, as of the snapshot."""
     return [(app, name) for app, name in first.execute(_MIGRATIONS)]
 
 

@@ -36,7 +36,6 @@ def check_port() -> None:
 
 
 def address() -> str:
-    """Return host and port."""
     host, _ = web.address()
     return f"[{host}]:{config.value(PORT)}" if ":" in host else f"{host}:{config.value(PORT)}"
 

@@ -66,7 +66,6 @@ def render(text: str) -> Page:
 
 
 def groups(index: str) -> list[Group]:
-    """Return the groups of pages that the index lists."""
     return [
         Group(title, re.findall(r"^- \[(.+?)\]\(([\w-]+)\.md\)", pages, re.M))
         for title, pages in re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", index, re.M | re.S)

@@ -26,7 +26,6 @@ _NUMBERS = re.compile(r"[0-9][\w.-]*")
 
 
 def names(path: str, query: str) -> Names:
-    """Return the names of a request."""
     own = f"{path}?{query}"
     return own, _NUMBERS.sub("#", own)
 
@@ -42,7 +41,6 @@ class ExpectedCost:
         self._lock = threading.Lock()
 
     def is_slow(self, request: Names) -> bool:
-        """Return whether a request is expected to be slow."""
         own, like = request
         seconds = self._seconds.get(own)
         if seconds is None:
@@ -50,7 +48,6 @@ class ExpectedCost:
         return seconds is not None and seconds > self._limit()
 
     def note(self, request: Names, seconds: float) -> None:
-        """Note the time that a request has taken."""
         self._usual *= _DOWN if seconds < self._usual else _UP
         limit = self._limit()
         for name in request:

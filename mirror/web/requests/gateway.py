@@ -244,7 +244,6 @@ class Exchange:
 
     @property
     def deadline_seconds(self) -> float:
-        """The seconds after which it is overdue."""
         if self.environment["PATH_INFO"].endswith(_CALLS):
             # A call may wait as long for the start of its process.
             return float(2 * config.value("web3.requestTimeout") + _MARGIN_SECONDS)
@@ -362,7 +361,6 @@ class OpenExchanges(dict[Exchange, None]):
         return [each for each in list(self) if each.arrived <= arrived]
 
     def last_arrival(self, client: str) -> float | None:
-        """Return when the last one of a client arrived."""
         return max((each.arrived for each in list(self) if each.client == client), default=None)
 
     def check(self) -> float:

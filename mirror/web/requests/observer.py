@@ -147,7 +147,6 @@ class Observer:
 
 
 def _request_target(environment: Mapping[str, Any]) -> str:
-    """Return the path, and the query if there is one."""
     path: str = environment["PATH_INFO"]
     query: str = environment.get("QUERY_STRING", "")
     return f"{path}?{query}" if query else path

@@ -71,7 +71,6 @@ class RateLimits:
         return Verdict(True, int((self._most - ahead) / self._each + 1e-6), math.ceil(ahead), 0)
 
     def headers(self, verdict: Verdict) -> list[tuple[str, str]]:
-        """Return the headers of an answer."""
         left = f'"client";r={verdict.left};t={verdict.whole_seconds}'
         return [("ratelimit-policy", self.policy), ("ratelimit", left)]
 
@@ -95,7 +94,6 @@ def create_memory() -> int | None:
 
 
 def shared_memory() -> int:
-    """Make the memory of limits."""
     file = os.memfd_create("rate-limits")
     os.ftruncate(file, _SIZE)
     return file

@@ -57,7 +57,6 @@ class SlowRequests:
                 log.exception("unexpected_error")
 
     def write(self, noted: Sequence[Noted], request_id: str, **keys: Any) -> None:
-        """Write the line of a request."""
         logs.REQUEST_ID.set(request_id)
         statements = sorted((Statement(*each) for each in noted), key=lambda each: -each.seconds)
         log.warning(

@@ -63,5 +63,4 @@ COPIED = ("account_balance_file",)
 
 
 def distribution_column(table: str) -> str | None:
-    """Return the distribution column of a table; None for one that is not distributed."""
     return BY_ENTITY.get(table) or BY_HASH.get(table)

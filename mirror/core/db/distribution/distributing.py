@@ -34,7 +34,6 @@ _IS_DOMAIN = """
 
 
 def undistributed_tables() -> list[str]:
-    """Return the tables that exist and are still to be distributed or copied."""
     present = set(connection.introspection.table_names())
     done = cluster.distributed_tables()
     return [table for table in (*BY_ENTITY, *BY_HASH, *COPIED) if table in present and table not in done]

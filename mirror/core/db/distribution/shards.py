@@ -46,7 +46,6 @@ class Shards:
 
     @cached_property
     def rows(self) -> Mapping[str, int]:
-        """The rows of each table."""
         rows = Counter[str]()
         for part in self.parts:
             rows[part.table] += part.rows

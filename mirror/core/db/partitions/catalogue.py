@@ -85,5 +85,4 @@ def month_span(time: int) -> tuple[int, int]:
 
 
 def bound_sql(bound: int) -> str:
-    """Return a bound of a partition in SQL."""
     return {MIN: "minvalue", MAX: "maxvalue"}.get(bound, str(bound))

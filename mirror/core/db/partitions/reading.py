@@ -24,7 +24,6 @@ def is_partitioned() -> bool:
 
 
 def time_bounds(times: Iterable[int]) -> Bounds:
-    """Return the bounds from the first to the last of the times."""
     ordered = sorted(times)
     return Bounds(ordered[0], ordered[-1]) if ordered else ALL_TIMES
 

@@ -43,7 +43,6 @@ def _plan(text: str, values: "Values", milliseconds: str) -> str:
 
 
 def literals(values: "Values") -> list[str]:
-    """Return values as SQL has them."""
     if isinstance(values, Mapping):
         return [f"{name} = {_literal(value)}" for name, value in values.items()]
     return [_literal(value) for value in values]

@@ -125,7 +125,6 @@ def _months(column: str, comparisons: Iterable[Comparison]) -> tuple[str, ...]:
 
 
 def _is_out_of_range(value: Any) -> bool:
-    """Return whether no column can hold the value."""
     return value is None or (isinstance(value, int) and not MIN_INT64 <= value <= MAX_INT64)
 
 
@@ -144,7 +143,6 @@ def set_fetcher(fetcher: "Callable[[str, Values, str], list[Row]] | None") -> No
 
 
 def reads_replicas() -> bool:
-    """Return whether `fetch` reads from replicas."""
     return _fetcher is not None
 
 

@@ -97,7 +97,6 @@ def resume(since: int) -> None:
 
 
 def end() -> None:
-    """End the request of this thread."""
     _local.requirement = None
 
 

@@ -143,7 +143,6 @@ class Reader:
         yield from sorted(self.servers, key=lambda each: scoreboard.state(each.number))
 
     def _query_block(self, server: Server) -> int:
-        """Return the newest block of a server that answers."""
         try:
             block, _ = self._query(server, "select 1", (), sql.TIMEOUT)
         except _ServerUnavailable:

@@ -68,11 +68,9 @@ class Scoreboard:
 
     @property
     def newest_answered(self) -> int:
-        """The newest block that any process has answered from."""
         return self._cells[_ANSWERED]
 
     def record_answered(self, block: int) -> None:
-        """Note that an answer rests on a block."""
         if block <= self._cells[_ANSWERED]:
             return
         with self._lock:
@@ -88,7 +86,6 @@ class Scoreboard:
         self._cells[_ANSWERED] = block
 
     def record_computed(self) -> None:
-        """Note that an answer has been computed."""
         self._cells[_COMPUTED] = time.monotonic_ns()
 
     @property
@@ -103,7 +100,6 @@ class Scoreboard:
     # SERVERS
 
     def status(self, server: int) -> ServerStatus:
-        """Return what is known of a server."""
         first = _NODE_CELLS + server * _SERVER_CELLS
         state, block, lag, _ = self._cells[first : first + _SERVER_CELLS]
         return ServerStatus(State(state), block, lag / 1000)
@@ -115,7 +111,6 @@ class Scoreboard:
         return self._cells[_NODE_CELLS + server * _SERVER_CELLS + _BLOCK]
 
     def set_block(self, server: int, block: int) -> None:
-        """Note the newest block of a server."""
         self._cells[_NODE_CELLS + server * _SERVER_CELLS + _BLOCK] = block
 
     def set_state(self, server: int, state: State, lag: float = 0.0) -> None:

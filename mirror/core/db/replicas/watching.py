@@ -73,7 +73,6 @@ class Lags:
         return self._known[-1][1] if self._known else NO_BLOCK
 
     def note(self, block: int) -> None:
-        """Note a block of any server."""
         if block > self.newest:
             self._known.append((self._clock(), block))
 

@@ -25,7 +25,6 @@ class CpuMeter:
         self._start: tuple[int, int, float] | None = None
 
     def begin(self, connection: psycopg.Connection[Any] | None) -> None:
-        """Begin to measure the time of this thread."""
         if connection is not self._connection:
             self._clock = None if connection is None else _clock(connection)
             self._connection = connection

@@ -96,7 +96,6 @@ class RequestScheduler:
 
     @property
     def slow_waiting(self) -> int:
-        """The number of slow requests that wait for others."""
         return len(self._slow_waiting)
 
     def in_use(self, *, slow: bool) -> int:

@@ -19,7 +19,6 @@ class Files(NamedTuple):
 
 
 def create_files() -> Files:
-    """Make the files of a slot."""
     return Files(os.memfd_create("next-slow-request"), os.memfd_create("slow-request"))
 
 

@@ -85,7 +85,6 @@ class Index(NamedTuple):
 
 
 def schema_exists(schema: str) -> bool:
-    """Return whether there is a schema of this name."""
     return bool(value("select to_regnamespace(%s) is not null", [schema]))
 
 

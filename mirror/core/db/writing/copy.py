@@ -72,7 +72,6 @@ AddedRow = dict[str, Any] | Row
 
 @cache
 def column_names(model: type[models.Model]) -> tuple[str, ...]:
-    """Return the names of these columns."""
     return tuple(column.name for column in table_columns(model))
 
 

@@ -211,7 +211,6 @@ class Pending(RunningSums):
         return len(self.silent) + own + len(self.versions) + moved
 
     def add_sums(self, moves: Mapping[int, RunningSum]) -> None:
-        """Add all these amounts."""
         for key, (amount, at) in moves.items():
             self.add_amounts([(key, amount)], at)
 

@@ -224,7 +224,6 @@ class Rows:
         return counts
 
     def deferred_items(self) -> Iterator[Any]:
-        """Yield all items of deferred work."""
         for segment in self._segments:
             for items in segment.deferred.values():
                 yield from items
@@ -286,7 +285,6 @@ def _time(model: type[models.Model], row: dict[str, Any] | Sequence[Any]) -> int
 
 @cache
 def time_position(model: type[models.Model]) -> int:
-    """Return where the values of a row have its time."""
     return column_names(model).index(TIME)
 
 

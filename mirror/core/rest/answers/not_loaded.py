@@ -47,7 +47,6 @@ def transaction(valid_start: int, table: str = "transaction") -> str | None:
 
 
 def block(number: int) -> str | None:
-    """Return why the block of this number is missing."""
     if (loaded := _part()) is None:
         return None
     before = after = None

@@ -188,7 +188,6 @@ def spend_serial(network: Network) -> None:
 
 
 def spend_invalid(network: Network) -> None:
-    """Spend hbars without an allowance."""
     owner = traders.trader(network)
     spender = traders.trader(network, other_than=(owner,))
     require((owner, spender) not in network.world.tokens.hbar_allowances)

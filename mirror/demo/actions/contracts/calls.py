@@ -210,7 +210,6 @@ def _use_factory(network: Network, factory: Contract, way: str) -> None:
 
 # FAILURES
 def _fail(network: Network, faults: Contract, way: str) -> None:
-    """Call a function that fails on purpose."""
     sender, choose = network.person(), network.choose
     signature, arguments = choose.choice(
         (

@@ -85,7 +85,6 @@ def _approve(network: Network, parties: tuple[int, int], kind: str, allowance: d
 
 # STEWARDS
 def use_steward(network: Network) -> None:
-    """Use a steward in one of several ways."""
     _STEWARD.perform(network)
 
 

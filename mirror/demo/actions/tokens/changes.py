@@ -181,7 +181,6 @@ def associate(network: Network) -> None:
 
 
 def dissociate(network: Network) -> None:
-    """Dissociate an account from a token."""
     token = traders.token(network, lambda token: len(token.relationships) > 1)
     empty = [
         number

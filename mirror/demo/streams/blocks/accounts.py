@@ -33,7 +33,6 @@ class KnownAccounts:
     def add(
         self, number: int, alias: bytes, *, ethereum_nonce: int = 0, smart_contract: bool = False
     ) -> None:
-        """Note an account or contract (encoded)."""
         self._by_number[number] = _Known(alias, ethereum_nonce, smart_contract)
         if alias and not smart_contract:
             self._by_alias[alias] = number
