@@ -1,6 +1,6 @@
 """The search of all tables at once: rows, tables and lists that a text may stand for.
 
-Each table says which of its columns take part (`ReadOnlyAdmin.everywhere`). Every condition uses an index,
+The columns are `global_search_fields` of each `ReadOnlyAdmin`. Every condition uses an index,
 and reads a few rows.
 """
 
@@ -33,7 +33,7 @@ def find(site: AdminSite, text: str) -> list[SearchMatch]:
     text = text.strip()[:MAX_CHARACTERS]
     if not text:
         return []
-    pages: list[Any] = [page for page in site._registry.values() if hasattr(page, "search_everywhere")]
+    pages: list[Any] = [page for page in site._registry.values() if hasattr(page, "global_search")]
     matches = [line for page in pages for line in _rows(page, text)]
     return [*dict.fromkeys(matches), *_tables(site, text)]
 

@@ -132,10 +132,10 @@ def _make_tables(folder: Path, shape: Shape, partitions: bool) -> None:
 import django
 django.setup()
 from django.db import transaction
-from mirror.core.db.partitions.making import make_room
+from mirror.core.db.partitions.making import create_partitions_for
 from mirror.node.start.tables import make_tables
 make_tables(lambda text: None)
 with transaction.atomic():
-    make_room(lambda: {days})
+    create_partitions_for(lambda: {days})
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)

@@ -50,7 +50,7 @@ class ConnectionLease:
         self.slot = slot
         self.work: Work | None = None
         self.began = 0.0
-        # Set by others: the work has to call `go_on` before its next statement.
+        # Set by others: the work has to call `resume` before its next statement.
         self.interrupted = self.abandoned = self.rejected = False
         #: The connection to a replica that it has read with, if any.
         self.replica: DatabaseWrapper | None = None

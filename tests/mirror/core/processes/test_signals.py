@@ -123,7 +123,7 @@ def test_a_stop_while_a_dataclass_is_made_leaves_the_exit_code_alone() -> None:
     program = (
         "import signal\n"
         "from mirror.core.processes import signals\n"
-        "signals.stop_in_order()\n"
+        "signals.raise_on_stop()\n"
         "try:\n"
         "    exec('signal.raise_signal(signal.SIGINT)')\n"
         "except signals.Stop:\n"

@@ -167,7 +167,7 @@ def test_frozen_accounts_missing_kyc_paused_and_deleted_tokens_are_refused(netwo
 
 
 @pytest.mark.parametrize(
-    ("limit", "used", "refusal"),
+    ("limit", "used", "failure"),
     [
         (0, 0, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
         (2, 2, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"),

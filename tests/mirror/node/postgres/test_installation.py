@@ -96,7 +96,7 @@ def test_user_without_a_name_learns_why_postgresql_does_not_run():
          "from mirror.node.postgres import installation\n"
          "os.setuid(54321)\n"
          "try: installation.server_account()\n"
-         "except installation.PlaceError as error: print(error)"],
+         "except installation.InstallationError as error: print(error)"],
         capture_output=True,
         text=True,
     )  # fmt: skip

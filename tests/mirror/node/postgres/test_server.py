@@ -24,8 +24,8 @@ USER_OF_THE_SERVER = """
 import sys
 from pathlib import Path
 from mirror.node.postgres.server import Server
-from mirror.node.postgres.installation import place
-with Server(place(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use() as server:
+from mirror.node.postgres.installation import server_paths
+with Server(server_paths(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use() as server:
     print(server.pid(), flush=True)
     sys.stdin.read()
 """
@@ -36,7 +36,7 @@ INTERRUPTED_USER = """
 import os, signal, sys
 from pathlib import Path
 from mirror.node.postgres import server
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 
 def interrupt(frame, event, called):
     if event == "c_return" and called.__name__ == "fork_exec":
@@ -50,7 +50,7 @@ def interrupt(frame, event, called):
         os.kill(os.getpid(), signal.SIGINT)
 
 sys.setprofile(interrupt)
-with server.Server(place(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use():
+with server.Server(server_paths(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use():
     sys.stdin.read()
 """
 
