@@ -86,7 +86,7 @@ class RowList:
     @property
     def shown_filters(self) -> list[dict[str, Any]]:
         """The filters that have a value or something to choose from, each with the list without it."""
-        shown = (each for each in self.filters if each.value or each.offered or each.is_input)
+        shown = (each for each in self.filters if each.value or each.choices or each.is_input)
         return [{"spec": each, "without": self.url(**{each.name: None})} for each in shown]
 
     @property

@@ -82,7 +82,7 @@ def section(related: Related, row: models.Model, site: AdminSite) -> Section | N
     if not rows:
         return None
     # All these rows have the same values in the columns of `where`, which the page shows already.
-    cells = [cell for cell in page.cells if cell.leads_to_row or cell.__name__ not in where]
+    cells = [cell for cell in page.cells if cell.links_to_row or cell.__name__ not in where]
     return Section(
         title=related.title or page.label,
         headers=[cell.short_description for cell in cells],
