@@ -27,7 +27,7 @@ _FAILED = ~Q(result__in=sorted(result_codes.SUCCESS))
 class ResultFilter(ColumnFilter):
     """The filter by the result of a transaction, or by whether it failed."""
 
-    offered = ("FAILED", "SUCCEEDED")
+    choices = ("FAILED", "SUCCEEDED")
 
     def condition(self, text: str) -> Q:
         if text.upper() == "SUCCEEDED":
