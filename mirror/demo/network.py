@@ -162,10 +162,10 @@ class Network:
 
     # WHAT HAPPENS
 
-    def act(self, transactions: int, within: int = 0) -> None:
-        """Let people act until at least this many transactions are submitted, spread over `within` ns."""
+    def act(self, transactions: int, duration: int = 0) -> None:
+        """Let people act until at least this many transactions are submitted, spread over `duration` ns."""
         submitted, choose = self.counts.total(), self.choose
-        target, end = submitted + transactions, self.now + within
+        target, end = submitted + transactions, self.now + duration
         for _ in range(_ATTEMPTS * transactions):
             self.run_due_events()
             if choose.randrange(_RARE if submitted > _FIRST else _RARE_AT_FIRST) == 0:

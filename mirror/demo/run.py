@@ -104,11 +104,11 @@ def load(echo: Echo, producer: HistoryProducer | None = None) -> None:
             echo(f"Making a demo network with hours of history in {folder()} and loading it.")
         files: Iterable[StreamFile] = making.files() if making else publisher.all_published()
         with FileDisplay("Loading", config.value("demo.blocks"), echo) as display:
-            done = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
+            progress = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
     # Threshold signatures don't name their signers.
-    signers = f"{len(done.signed_by)} nodes" if done.signed_by else "a quorum"
+    signers = f"{len(progress.signed_by)} nodes" if progress.signed_by else "a quorum"
     echo(
-        f"Loaded {done.transactions:,} transactions in {done.files:,} blocks, signed by {signers}, "
+        f"Loaded {progress.transactions:,} transactions in {progress.files:,} blocks, signed by {signers}, "
         f"in {time.monotonic() - began:.1f} s."
     )
 

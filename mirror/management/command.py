@@ -56,13 +56,13 @@ SPAN = (
 )
 
 
-def integer(least: int, most: float = inf, what: str = "") -> Callable[[str], int]:
-    """Return a type of arguments: whole numbers, or `what` in words."""
+def integer(low: int, high: float = inf, description: str = "") -> Callable[[str], int]:
+    """Return a type of arguments: whole numbers, or `description` in words."""
 
     def number(text: str) -> int:
         # Python reads no longer numbers.
-        if not (text.isdecimal() and len(text) < 4_000 and least <= int(text) <= most):
-            raise ArgumentTypeError(f"{text!r} is not {what or f'a whole number of at least {least}'}")
+        if not (text.isdecimal() and len(text) < 4_000 and low <= int(text) <= high):
+            raise ArgumentTypeError(f"{text!r} is not {description or f'a whole number of at least {low}'}")
         return int(text)
 
     return number

@@ -94,13 +94,13 @@ def bind_port(port: int, cure: str) -> socket.socket:
     """
     host, _ = address()
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, sockaddr = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         opened = socket.socket(family, kind, protocol)
     except OSError as error:
         raise _bind_error(host, error) from None
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind(place)
+        opened.bind(sockaddr)
     except OSError as error:
         opened.close()
         if error.errno == errno.EADDRINUSE:

@@ -32,8 +32,8 @@ class Cell:
         self._show = show
 
     def __call__(self, row: models.Model) -> str:
-        shown = self._show(row)
-        return format_html('<a href="{}">{}</a>', row_url(row), shown) if self.links_to_row else shown
+        html = self._show(row)
+        return format_html('<a href="{}">{}</a>', row_url(row), html) if self.links_to_row else html
 
 
 def cells(model: type[models.Model], names: Sequence[str]) -> list[Cell]:

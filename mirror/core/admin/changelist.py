@@ -53,8 +53,8 @@ class RowList:
 
     def _ordering(self) -> list[str]:
         """Return the order that an index delivers, forwards or backwards."""
-        ordering, wanted = list(self.model_admin.ordering), self.parameters.get(_ORDER, "")
-        if ordering and wanted and wanted.startswith("-") != ordering[0].startswith("-"):
+        ordering, requested = list(self.model_admin.ordering), self.parameters.get(_ORDER, "")
+        if ordering and requested and requested.startswith("-") != ordering[0].startswith("-"):
             ordering = [name[1:] if name.startswith("-") else f"-{name}" for name in ordering]
         return ordering
 
@@ -75,8 +75,8 @@ class RowList:
             return "" if self.page_num > 1 or not read else f"{read:,} {'row' if read == 1 else 'rows'}"
         narrowed = bool(self.query or self.has_active_filters)
         estimate = (estimates.query_rows(page) if narrowed else estimates.table_rows(page.model)) or 0
-        shown = (self.page_num - 1) * self.model_admin.list_per_page + read - 1
-        return f"about {estimate:,} rows" if estimate > shown else f"more than {shown:,} rows"
+        shown_rows = (self.page_num - 1) * self.model_admin.list_per_page + read - 1
+        return f"about {estimate:,} rows" if estimate > shown_rows else f"more than {shown_rows:,} rows"
 
     def url(self, **changes: object) -> str:
         """Return the query of this list, on its first page, with other parameters; None drops one."""
@@ -86,8 +86,8 @@ class RowList:
     @property
     def shown_filters(self) -> list[dict[str, Any]]:
         """The filters that have a value or something to choose from, each with the list without it."""
-        shown = (each for each in self.filters if each.value or each.choices or each.is_input)
-        return [{"spec": each, "without": self.url(**{each.name: None})} for each in shown]
+        filters = (each for each in self.filters if each.value or each.choices or each.is_input)
+        return [{"spec": each, "without": self.url(**{each.name: None})} for each in filters]
 
     @property
     def exports(self) -> list[tuple[str, str]]:

@@ -42,10 +42,10 @@ class TooManyExports(Exception):
     """Other exports run already."""
 
 
-def response(rows: QuerySet[Any], shown: Sequence[str], form: str) -> StreamingHttpResponse:
+def response(rows: QuerySet[Any], columns: Sequence[str], form: str) -> StreamingHttpResponse:
     """Return the file of a list. Errors: TooManyExports; DatabaseError where the first rows fail."""
     model = rows.model
-    content = _content(rows, [model._meta.get_field(name) for name in names(model, shown)], form)
+    content = _content(rows, [model._meta.get_field(name) for name in names(model, columns)], form)
     # Read at once, so that an error is still a page.
     first = next(content, b"")
     answer = StreamingHttpResponse(_joined(first, content), content_type=FORMS[form])
@@ -54,14 +54,14 @@ def response(rows: QuerySet[Any], shown: Sequence[str], form: str) -> StreamingH
     return answer
 
 
-def names(model: Any, shown: Sequence[str]) -> list[str]:
+def names(model: Any, columns: Sequence[str]) -> list[str]:
     """Return the columns of an export: those of the list first."""
     others = [
         field.name
         for field in model._meta.concrete_fields
-        if field.column is not None and field.name not in shown and type(field) is not BytesField
+        if field.column is not None and field.name not in columns and type(field) is not BytesField
     ]
-    return [*shown, *others]
+    return [*columns, *others]
 
 
 def _joined(first: bytes, rest: _Chunks) -> Iterator[bytes]:

@@ -126,9 +126,9 @@ class Loaded:
 
     def neighbours(self, at: int) -> tuple[Interval | None, Interval | None]:
         """Return the interval that begins at or before a time, and the one after."""
-        place = bisect_right(self.intervals, at, key=lambda each: each.start)
-        before = self.intervals[place - 1] if place else None
-        return before, self.intervals[place] if place < len(self.intervals) else None
+        index = bisect_right(self.intervals, at, key=lambda each: each.start)
+        before = self.intervals[index - 1] if index else None
+        return before, self.intervals[index] if index < len(self.intervals) else None
 
     def has_time(self, at: int) -> bool:
         before, _ = self.neighbours(at)

@@ -81,8 +81,8 @@ def _text_of(seconds: float) -> str:
 
 
 def _text(answered: str, values: tuple[Any, ...]) -> bytes:
-    shown = [value(each) if isinstance(each, str) else each for each in values]
-    return (_TEXT % (answered, *shown, LOGGER)).encode(errors="backslashreplace")
+    texts = [value(each) if isinstance(each, str) else each for each in values]
+    return (_TEXT % (answered, *texts, LOGGER)).encode(errors="backslashreplace")
 
 
 def _object(answered: str, values: tuple[Any, ...]) -> bytes:

@@ -109,14 +109,14 @@ class Histogram(Metric):
 
         Within a bucket, amounts count as evenly spread; nothing is known above the last bound.
         """
-        wanted = share * sum(value[1:])
-        if not wanted:
+        rank = share * sum(value[1:])
+        if not rank:
             return None
         lower = 0.0
         for upper, count in zip(self.bounds, value[1:], strict=False):
-            if wanted <= count:
-                return lower + (upper - lower) * wanted / count
-            wanted, lower = wanted - count, upper
+            if rank <= count:
+                return lower + (upper - lower) * rank / count
+            rank, lower = rank - count, upper
         return lower
 
     def accepts(self, labels: Sequence[str], value: Any) -> bool:

@@ -29,9 +29,9 @@ class Death:
     why: str
 
 
-def record(process: str, why: str) -> None:
+def record(process: str, reason: str) -> None:
     """Record a death; where the file can't be written, or not soon, only the log has it."""
-    line = json.dumps(asdict(Death(time.time(), process, why)))
+    line = json.dumps(asdict(Death(time.time(), process, reason)))
     with suppress(OSError), _file().open("a+") as file:
         if not try_lock(file, _LOCK_SECONDS):
             return

@@ -115,13 +115,13 @@ class FileDisplay(Display):
             _TimeLeft(),
         )
 
-    def show(self, done: Done) -> None:
-        files, seconds = done.files + done.skipped, self._pace.seconds
-        rate = done.transactions / seconds
+    def show(self, progress: Done) -> None:
+        files, seconds = progress.files + progress.skipped, self._pace.seconds
+        rate = progress.transactions / seconds
         self._update(
             files,
             lambda: (
-                f"{files:,} of {self._total:,} files, {done.transactions:,} transactions, "
+                f"{files:,} of {self._total:,} files, {progress.transactions:,} transactions, "
                 f"{rate:,.0f} per second{time_left(files, self._total, seconds)}"
             ),
             rate=rate,

@@ -47,8 +47,8 @@ def create(network: Network) -> None:
     numbers = list(dict.fromkeys(sender.number for sender in senders if sender))
     require(numbers and receiver.number not in numbers)
     # Sometimes it is more than the sender has: then it fails when it is executed.
-    most = 60 if network.choose.random() < 0.9 else 10_000_000
-    transfers = {number: -network.choose.randrange(1, most) * HBAR for number in numbers}
+    max_amount = 60 if network.choose.random() < 0.9 else 10_000_000
+    transfers = {number: -network.choose.randrange(1, max_amount) * HBAR for number in numbers}
     transfers[receiver.number] = -sum(transfers.values())
     payer = network.choose.choice((creator.number, numbers[0]))
     body = {"cryptoTransfer": {"transfers": transfer_list(transfers)}}

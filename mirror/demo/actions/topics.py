@@ -86,10 +86,10 @@ def submit_long(network: Network) -> None:
     contents = _long_text(network, topic.subject)
     chunks = [contents[start : start + _CHUNK] for start in range(0, len(contents), _CHUNK)]
     initial = network.transaction_id(payer.number)
-    for place, chunk in enumerate(chunks, start=1):
+    for number, chunk in enumerate(chunks, start=1):
         if not _affords(network, topic, payer):
             break
-        write(network, topic, payer, chunk, chunk=(place, len(chunks)), initial=initial)
+        write(network, topic, payer, chunk, chunk=(number, len(chunks)), initial=initial)
 
 
 def write(

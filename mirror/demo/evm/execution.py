@@ -129,10 +129,10 @@ def execute(request: Request, block_context: BlockContext, ledger: Ledger) -> Ex
     state = State(ledger, block_context, request.gas)
     ran = _run(state, request, gas, block_context)
     error = ran._error
-    left = ran.get_gas_remaining() + (ran.get_gas_refund() if error is None else 0)
+    gas_left = ran.get_gas_remaining() + (ran.get_gas_refund() if error is None else 0)
     frames: list[Frame] = []
     _add_frames(frames, ran, creates)
-    outcome = (ran.output, request.gas - left, tuple(frames), state.slots())
+    outcome = (ran.output, request.gas - gas_left, tuple(frames), state.slots())
     if error is not None:
         return Execution(_named(error, _RESULTS), *outcome)
     logs = tuple(

@@ -229,15 +229,15 @@ class State(CancunState):
 
     def revert(self, snapshot: Any) -> None:
         while len(self._undo) > snapshot:
-            held, key, before = self._undo.pop()
+            values, key, before = self._undo.pop()
             if before is _MISSING:
-                del held[key]
+                del values[key]
             else:
-                held[key] = before
+                values[key] = before
 
-    def _set(self, held: dict[Any, Any], key: Any, value: Any) -> None:
-        self._undo.append((held, key, held.get(key, _MISSING)))
-        held[key] = value
+    def _set(self, values: dict[Any, Any], key: Any, value: Any) -> None:
+        self._undo.append((values, key, values.get(key, _MISSING)))
+        values[key] = value
 
     # TOKENS
 

@@ -50,12 +50,12 @@ class Rate(NamedTuple):
 class Answer(NamedTuple):
     """`arguments` are those of what was requested; None if nothing is to be recorded.
 
-    `made` is the number of a new entity, `moved` the units that went from one account to another.
+    `created` is the number of a new entity, `moved` the units that went from one account to another.
     """
 
     output: bytes
     arguments: tuple[Any, ...] | None = None
-    made: int | None = None
+    created: int | None = None
     moved: UnitTransfer | None = None
 
 
@@ -94,8 +94,8 @@ def _transfer_units(state: Any, caller: bytes, token: Any, *moved: Any) -> Answe
 
 def _make(state: Any, caller: bytes, token: Any, *arguments: Any) -> Answer:
     """Answer with the address of a new entity: a token or a schedule."""
-    made = state.block_context.next_number
-    return Answer(_SUCCEEDED + entity_id.long_zero(made).rjust(32, b"\0"), arguments, made)
+    created = state.block_context.next_number
+    return Answer(_SUCCEEDED + entity_id.long_zero(created).rjust(32, b"\0"), arguments, created)
 
 
 def _airdrop(state: Any, caller: bytes, _: Any, drops: Any) -> Answer:

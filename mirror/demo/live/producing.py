@@ -70,7 +70,7 @@ def prune(world: "World") -> None:
     for file in world.files.values():
         # The changes before the contents were last replaced.
         changes = enumerate(file.changes)
-        starts = (place for place, change in changes if change.kind != APPEND and change.contents)
+        starts = (index for index, change in changes if change.kind != APPEND and change.contents)
         del file.changes[: max(starts, default=0)]
     _retain_last(world.schedules, lambda schedule: not schedule.is_open)
     _retain_last(world.nodes.by_id, lambda node: node.deleted)
@@ -84,10 +84,10 @@ def prune(world: "World") -> None:
     _retain(world.staking.stakes, lambda number, stake: number in world.accounts)
 
 
-def _retain_last(known: dict[_Key, _Value], is_over: Callable[[_Value], bool]) -> None:
+def _retain_last(known: dict[_Key, _Value], is_finished: Callable[[_Value], bool]) -> None:
     """Retain what is not over, and the last of what is."""
-    over = [key for key, value in known.items() if is_over(value)]
-    for key in over[:-_RETAINED]:
+    finished = [key for key, value in known.items() if is_finished(value)]
+    for key in finished[:-_RETAINED]:
         del known[key]
 
 

@@ -89,7 +89,7 @@ def wait(network: Network, until: int) -> Iterator[Block]:
 def next_block(network: Network, tps: float) -> Block:
     """Let people act for the time of a block, at least once: there are no empty blocks."""
     usual = tps * BLOCK_SECONDS
-    network.act(max(1, round(network.choose.gauss(usual, usual / 5))), within=_ACTIVE)
+    network.act(max(1, round(network.choose.gauss(usual, usual / 5))), duration=_ACTIVE)
     return network.close()
 
 

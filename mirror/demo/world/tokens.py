@@ -131,7 +131,7 @@ class Token:
         return relationship.balance if relationship else 0
 
     def holders(self) -> list[int]:
-        return [account for account, held in self.relationships.items() if held.balance]
+        return [account for account, relationship in self.relationships.items() if relationship.balance]
 
     def owned(self, account: int) -> list[int]:
         return [number for number, serial in self.serials.items() if serial.owner == account]

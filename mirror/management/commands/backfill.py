@@ -97,7 +97,7 @@ class Command(NodeCommand):
                 readers,
             )
             is_done = backfill.run(work, server)
-        loaded = f"{work.done.files:,} files with {work.done.transactions:,} transactions"
+        loaded = f"{work.progress.files:,} files with {work.progress.transactions:,} transactions"
         seconds = time.monotonic() - began
         if is_done:
             self.echo(f"Backfilled in {seconds:.1f} s: {loaded}. The history is in place.")

@@ -44,18 +44,18 @@ class Command(NodeCommand):
         folder: Path = options["folder"]
         stopping = signals.stop_event()
         if options["check"]:
-            done = restore.check(folder, self.echo, stopping, jobs=options["jobs"])
-            self.echo(f"The backup is intact: {described(done)}.")
+            manifest = restore.check(folder, self.echo, stopping, jobs=options["jobs"])
+            self.echo(f"The backup is intact: {described(manifest)}.")
             return
         check_single("backup", "back up each machine by PostgreSQL's own means, such as pg_basebackup")
         check_current()
-        done = dump.backup(folder, self.echo, stopping, jobs=options["jobs"])
-        self.echo(f"Done: {described(done)}.")
+        manifest = dump.backup(folder, self.echo, stopping, jobs=options["jobs"])
+        self.echo(f"Done: {described(manifest)}.")
 
 
-def described(done: Manifest) -> str:
-    block = f"up to block {done.block.number:,}" if done.block else "without any block"
+def described(manifest: Manifest) -> str:
+    block = f"up to block {manifest.block.number:,}" if manifest.block else "without any block"
     return (
-        f"{done.rows:,} rows of the network {done.network} {block}, in {len(done.all_files):,} files of "
-        f"{byte_size(done.bytes)}, made at {done.made} by release {done.release}"
+        f"{manifest.rows:,} rows of the network {manifest.network} {block}, in "
+        f"{len(manifest.all_files):,} files of {byte_size(manifest.bytes)}, made at {manifest.made} by release {manifest.release}"
     )

@@ -37,14 +37,14 @@ class DemoProgress:
     transactions: int = 0
 
 
-def _integer_up_to(most: int) -> Callable[[str], float]:
+def _integer_up_to(high: int) -> Callable[[str], float]:
     def number(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = 0
-        if not 0 < value <= most:
-            raise ArgumentTypeError(f"{text!r} is not a number above 0, of at most {most:,}")
+        if not 0 < value <= high:
+            raise ArgumentTypeError(f"{text!r} is not a number above 0, of at most {high:,}")
         return value
 
     return number
@@ -112,7 +112,7 @@ class Command(NodeCommand):
             ) from error
 
     def _make(self, history: History, folder: Path, minutes: float) -> None:
-        began, made = time.monotonic(), DemoProgress()
+        began, progress = time.monotonic(), DemoProgress()
         balances = BalanceWriter(folder, nodes(), minutes) if minutes else None
         write = _writer(folder, history.blocks_from)
         with FileDisplay("Making", history.blocks, self.echo) as display:
@@ -120,14 +120,14 @@ class Command(NodeCommand):
                 write(block)
                 if balances:
                     balances.after(network.world, block)
-                made.files, made.transactions = block.number + 1, network.counts.total()
-                display.show(made)
+                progress.files, progress.transactions = block.number + 1, network.counts.total()
+                display.show(progress)
         (folder / run.ADDRESS_BOOK_FILE).write_bytes(run.first_book())
         for kind, count in network.counts.most_common():
             self.echo(f"{count:10,} {transaction_types.name(_FIELDS[kind].number)}")
         with_balances = f" and {balances.files:,} balance files" if balances else ""
         self.echo(
-            f"Made {made.transactions:,} transactions in {made.files:,} blocks{with_balances} below "
+            f"Made {progress.transactions:,} transactions in {progress.files:,} blocks{with_balances} below "
             f"{folder}, in {time.monotonic() - began:.1f} s. To load them into an empty node of their own:\n"
             f"{_SETTINGS} {_INGEST} {shlex.quote(str(folder))}"
         )

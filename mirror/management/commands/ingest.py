@@ -121,8 +121,8 @@ class Command(NodeCommand):
                 stack.enter_context(config.overridden(since))
             source = " and ".join(options["paths"])
             load = FileLoad(chosen, source, trust, options["allow_gap"], balances, readers)
-            done = import_files(load, display.show, signals.stop_event(), server)
-        self.echo(_summary(done, len(chosen), time.monotonic() - began))
+            progress = import_files(load, display.show, signals.stop_event(), server)
+        self.echo(_summary(progress, len(chosen), time.monotonic() - began))
 
     def _estimate(self, expected: Estimate, *, paid: bool = False) -> None:
         for line in estimates.lines(expected, paid=paid):
@@ -143,38 +143,38 @@ class Command(NodeCommand):
             remaining.report_pending(self.echo)
             with pruning.in_thread(self.echo):
                 span = {"start": options["start"], "until": options["until"]}
-                done = following.follow(self.echo, signals.stop_event(), location, **span, server=server)
-        total = done.files + done.skipped
+                progress = following.follow(self.echo, signals.stop_event(), location, **span, server=server)
+        total = progress.files + progress.skipped
         self.echo(
-            _summary(done, total, time.monotonic() - began) if total else "Stopped: nothing was loaded."
+            _summary(progress, total, time.monotonic() - began) if total else "Stopped: nothing was loaded."
         )
 
 
-def _summary(done: pipeline.Progress, total: int, seconds: float) -> str:
-    if not done.files:
-        return f"Nothing new: all {done.skipped:,} files were loaded before."
-    rate = done.transactions / seconds if seconds else 0
+def _summary(progress: pipeline.Progress, total: int, seconds: float) -> str:
+    if not progress.files:
+        return f"Nothing new: all {progress.skipped:,} files were loaded before."
+    rate = progress.transactions / seconds if seconds else 0
     sentence = (
-        f"Loaded {done.files:,} files with {done.transactions:,} transactions "
+        f"Loaded {progress.files:,} files with {progress.transactions:,} transactions "
         f"in {seconds:.1f} s ({rate:,.0f} transactions per second)"
     )
-    if done.skipped:
-        sentence += f"; {done.skipped:,} were loaded before"
-    if done.files + done.skipped < total:
-        sentence += f"; stopped as asked, {total - done.files - done.skipped:,} files are left"
-    return f"{sentence}. {_proof(done)}"
+    if progress.skipped:
+        sentence += f"; {progress.skipped:,} were loaded before"
+    if progress.files + progress.skipped < total:
+        sentence += f"; stopped as asked, {total - progress.files - progress.skipped:,} files are left"
+    return f"{sentence}. {_proof(progress)}"
 
 
-def _proof(done: pipeline.Progress) -> str:
-    by_nodes, nodes = done.verified - done.proved, len(done.signed_by)
-    verified = f"{done.proved:,} blocks were verified by threshold signatures"
+def _proof(progress: pipeline.Progress) -> str:
+    by_nodes, nodes = progress.verified - progress.proved, len(progress.signed_by)
+    verified = f"{progress.proved:,} blocks were verified by threshold signatures"
     if by_nodes:
         verified = f"{by_nodes:,} files were verified by signatures of {nodes} nodes"
-    if by_nodes and done.proved:
-        verified += f" and {done.proved:,} by threshold signatures"
+    if by_nodes and progress.proved:
+        verified += f" and {progress.proved:,} by threshold signatures"
     unsigned = "held together by the chain of hashes alone"
-    if not done.verified:
+    if not progress.verified:
         return f"No signature was checked: they are {unsigned}."
-    if done.verified == done.files:
-        return f"All files: {verified}." if by_nodes and done.proved else f"All {verified}."
-    return f"{verified}; {done.files - done.verified:,} were not, and are {unsigned}."
+    if progress.verified == progress.files:
+        return f"All files: {verified}." if by_nodes and progress.proved else f"All {verified}."
+    return f"{verified}; {progress.files - progress.verified:,} were not, and are {unsigned}."

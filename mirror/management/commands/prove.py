@@ -58,7 +58,7 @@ class Command(NodeCommand):
         location = _find(options["id"], options["nonce"], options["scheduled"])
         at = timestamp.text(location.consensus_timestamp)
         try:
-            made = _document(location)
+            document = _document(location)
         except NoProof as error:
             details = f": {error.details}" if isinstance(error, NotFetched) and error.details else ""
             raise CommandError(f"{str(error).rstrip('.')}{details}.") from error
@@ -67,9 +67,9 @@ class Command(NodeCommand):
         expected = _expected(options["id"], options["nonce"], options["scheduled"])
         try:
             # What the database says has to be what the files say.
-            found = verify(_written({**made, "consensus_timestamp": at}), trusted, expected)
+            found = verify(_written({**document, "consensus_timestamp": at}), trusted, expected)
             named = {"transaction_id": found.transaction.transaction_id}
-            written = _written({**made, "consensus_timestamp": at, **named})
+            written = _written({**document, "consensus_timestamp": at, **named})
             verdict = verify(written, trusted)
         except NotProved as error:
             raise CommandError(f"The files of the transaction do not prove it. {error}") from error

@@ -55,15 +55,16 @@ class Command(NodeCommand):
         if options["entities"] and action != "save":
             raise UsageError("--entities goes with `snapshot save`.")
         if action == "check":
-            done = restore.check(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
-            echo(f"The snapshot is intact: {described(done)}.")
+            manifest = restore.check(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
+            echo(f"The snapshot is intact: {described(manifest)}.")
             return
         if action == "save":
             check_current()
-            done = dump.save(folder, echo, stopping, jobs=jobs, entities=options["entities"])
-            echo(f"Done: {described(done)}.")
+            manifest = dump.save(folder, echo, stopping, jobs=jobs, entities=options["entities"])
+            echo(f"Done: {described(manifest)}.")
             return
-        done = restore.restore(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
+        manifest = restore.restore(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
         echo(
-            f"Done: {described(done)}. `manage.py ingest --follow` and `manage.py up` go on with the stream."
+            f"Done: {described(manifest)}. `manage.py ingest --follow` and "
+            "`manage.py up` go on with the stream."
         )

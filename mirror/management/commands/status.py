@@ -52,17 +52,17 @@ class Command(NodeCommand):
         with time_limit(_PATIENCE_SECONDS):
             check_current()
             now = status.read()
-            held = inventory.read(now)
+            stock = inventory.read(now)
             backfill = state.read()
         answer = probe.probe()
         if options["json"]:
-            facts = now.json | held.json(now) | {"web_server": answer.json, "grpc_server": grpc.state()}
+            facts = now.json | stock.json(now) | {"web_server": answer.json, "grpc_server": grpc.state()}
             self._write_json(facts | {"backfill": backfill and backfill.json})
         else:
             last = [("Backfill", backfill.sentence)] if backfill else []
             if state_of_grpc := grpc.state():
                 last.insert(0, ("gRPC server", state_of_grpc["text"]))
-            self._show(now, [*held.lines(now), ("Web server", answer.text), *last])
+            self._show(now, [*stock.lines(now), ("Web server", answer.text), *last])
         if now.needs_operator:
             sys.exit(1)
 

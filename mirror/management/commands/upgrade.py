@@ -30,9 +30,9 @@ class Command(NodeCommand):
                 return
             files.start_writing("upgrade")
             with shown(self.echo) as show:
-                done = runner.run(show, signals.stop_event(), server.ensure_up if server else None)
+                is_done = runner.run(show, signals.stop_event(), server.ensure_up if server else None)
         self.echo(
             "Done: all rows are as this release writes them."
-            if done
+            if is_done
             else "Stopped as asked: `manage.py upgrade` goes on from here."
         )

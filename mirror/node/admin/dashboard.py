@@ -135,13 +135,13 @@ def _transaction_chart() -> Iterator[Chart]:
     if not rows:
         return
     total, failed = sum(count for _, count, _ in rows), sum(failures for *_, failures in rows)
-    shown = rows[:_MAX_TYPES]
+    top_rows = rows[:_MAX_TYPES]
     yield Chart(
         "Types of transactions, and failures",
         f"Of the latest {_counted(total, 'transaction')}, {failed:,} failed ({failed / total:.1%}).",
         "bar",
-        [transaction_types.name(number) for number, *_ in shown],
-        [("All", [count for _, count, _ in shown]), ("Failed", [failures for *_, failures in shown])],
+        [transaction_types.name(number) for number, *_ in top_rows],
+        [("All", [count for _, count, _ in top_rows]), ("Failed", [failures for *_, failures in top_rows])],
     )
 
 

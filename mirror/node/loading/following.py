@@ -214,15 +214,15 @@ class _Lines:
     def __init__(self, echo: logs.Echo, report: Reporting) -> None:
         self._echo, self._report, self._pace = echo, report, Pace()
 
-    def show(self, done: Progress) -> None:
-        self._report.loading(done)
-        if not done.last or not self._pace.is_due():
+    def show(self, progress: Progress) -> None:
+        self._report.loading(progress)
+        if not progress.last or not self._pace.is_due():
             return
-        block = Block(done.last.index, done.last.consensus_end, done.last.name)
+        block = Block(progress.last.index, progress.last.consensus_end, progress.last.name)
         behind = max(0, (clock.now_ns() - block.consensus_end) // NANOS_PER_SECOND)
         self._echo(
-            f"{done.files:,} files with {done.transactions:,} transactions loaded; block {block.number:,} "
-            f"of {block.time}, {duration(behind)} old"
+            f"{progress.files:,} files with {progress.transactions:,} transactions loaded; block "
+            f"{block.number:,} of {block.time}, {duration(behind)} old"
         )
 
 

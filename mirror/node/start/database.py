@@ -100,8 +100,8 @@ def _describe_server(echo: Echo, seconds: float) -> tuple[str, str]:
             if not _is_transient(error) or now + interval > began + seconds:
                 raise OperatorError(f"The database of DATABASE_URL can't be used: {reason}") from error
         if reason != last_reason or now - said_at > _REMIND_SECONDS:
-            left = duration(round(began + seconds - now))
-            echo(f"Waiting for the database of DATABASE_URL, for up to {left}: {reason}")
+            remaining = duration(round(began + seconds - now))
+            echo(f"Waiting for the database of DATABASE_URL, for up to {remaining}: {reason}")
             last_reason, said_at = reason, now
         time.sleep(interval)
 

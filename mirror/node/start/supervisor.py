@@ -42,14 +42,14 @@ class _Supervised:
         """Start the part if it is due, or report its death."""
         raise NotImplementedError
 
-    def _died(self, process: str, why: str) -> None:
+    def _died(self, process: str, reason: str) -> None:
         pause = self._pauses.after(time.monotonic() - self._began)
         self._due = time.monotonic() + pause
         when = f"in {pause:.0f} s" if pause else "now"
-        exits.record(process, why)
+        exits.record(process, reason)
         # The sentence is for people who look on, the line for what reads the log.
-        log.error("process_died", process=process, reason=why, pause_s=round(pause))
-        self._echo(f"{process[0].upper()}{process[1:]} {why}. It is started again {when}.")
+        log.error("process_died", process=process, reason=reason, pause_s=round(pause))
+        self._echo(f"{process[0].upper()}{process[1:]} {reason}. It is started again {when}.")
 
 
 class Part(_Supervised):
@@ -130,9 +130,9 @@ class Database(_Supervised):
                 self._revive()
         elif not self._server.alive():
             self._away = True
-            why = exits.reason(self._server.exit_code)
+            reason = exits.reason(self._server.exit_code)
             self._died(
-                f"{self.name} (process {self._pid})", f"{why}, and its log is {self._server.paths.log}"
+                f"{self.name} (process {self._pid})", f"{reason}, and its log is {self._server.paths.log}"
             )
         elif time.monotonic() >= self._log_read_at + _LOG_READ_SECONDS:
             self._log_read_at = time.monotonic()
@@ -165,10 +165,10 @@ class Database(_Supervised):
         self._read = size
         for kind, pid, number in _KILLED.findall(text):
             process = f"PostgreSQL's {kind} (process {pid})"
-            why = exits.reason(-int(number))
-            exits.record(process, why)
-            log.error("process_died", process=process, reason=why)
-            self._echo(f"{process} {why}; PostgreSQL ends all its sessions and repairs itself.")
+            reason = exits.reason(-int(number))
+            exits.record(process, reason)
+            log.error("process_died", process=process, reason=reason)
+            self._echo(f"{process} {reason}; PostgreSQL ends all its sessions and repairs itself.")
 
     def _log_size(self) -> int:
         log = self._server.paths.log

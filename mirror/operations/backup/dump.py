@@ -91,8 +91,8 @@ def write(task: Task, content: Content) -> Manifest:
         with _consistent(task, first, content):
             tables = content.tables(first)
             begun = _begin(task, first, name, tables)
-            wanted = content.chunks(first, tables)
-            total = sum(chunk.bytes for chunk in wanted)
+            needed = content.chunks(first, tables)
+            total = sum(chunk.bytes for chunk in needed)
             expected = _COMPRESSED * total
             check_room(folder, expected - sum(file.bytes for file in begun.values()), f"The {name}")
             snapshot = first.execute(_SNAPSHOT).fetchone() if content.shares_snapshot else None
@@ -101,7 +101,7 @@ def write(task: Task, content: Content) -> Manifest:
             task.echo(
                 f"{byte_size(total)} of tables are read; the {name} will have about {byte_size(expected)}."
             )
-            done = _write_files(task, wanted, begun, snapshot or ("", 0))
+            done = _write_files(task, needed, begun, snapshot or ("", 0))
             # Still within the PostgreSQL snapshot, so all figures are of the same time as the files.
             manifest = content.finish(first, _manifest(first, name, tables, done))
         for stale in begun.keys() - {file.name for file in manifest.files}:
@@ -131,9 +131,9 @@ def _begin(task: Task, first: Session, name: str, tables: dict[str, list[str]]) 
     """Return the finished files of an unfinished folder, or begin a new one. Errors: OperatorError."""
     folder = task.folder
     cluster, database = first.execute(_WHERE).fetchone() or ("", "")
-    place = {"cluster": cluster, "database": database, "network": config.value("network")}
+    origin = {"cluster": cluster, "database": database, "network": config.value("network")}
     # Rows look unchanged where a column was added or dropped, but their files are of the columns before.
-    header = place | {"columns": tables, "migrations": [list(each) for each in _migrations(first)]}
+    header = origin | {"columns": tables, "migrations": [list(each) for each in _migrations(first)]}
     journal = folder / JOURNAL
     if not journal.exists():
         _note(folder, header)
@@ -147,7 +147,7 @@ def _begin(task: Task, first: Session, name: str, tables: dict[str, list[str]]) 
             if stored:
                 files[content["name"]] = BackupFile(**content)
             stored = stored or content
-    if stored and {each: stored.get(each) for each in place} != place:
+    if stored and {each: stored.get(each) for each in origin} != origin:
         raise OperatorError(
             f"The unfinished {name} in {folder} is of another database: name another folder, or remove it."
         )
@@ -223,7 +223,7 @@ def _locked(first: Session, content: Content) -> bool:
 
 
 def _write_files(
-    task: Task, wanted: list[Chunk], begun: dict[str, BackupFile], snapshot: Sequence[Any]
+    task: Task, needed: list[Chunk], begun: dict[str, BackupFile], snapshot: Sequence[Any]
 ) -> list[BackupFile]:
     """Write the files of all pieces, except unchanged ones of an earlier attempt.
 
@@ -248,8 +248,8 @@ def _write_files(
             done.append(file)
         display.add(chunk.bytes)
 
-    with ByteDisplay("Writing", sum(chunk.bytes for chunk in wanted), task.echo) as display:
-        task.run_all(wanted, write)
+    with ByteDisplay("Writing", sum(chunk.bytes for chunk in needed), task.echo) as display:
+        task.run_all(needed, write)
     return sorted(done, key=lambda file: (file.table, file.leaf, file.number))
 
 

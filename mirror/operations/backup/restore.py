@@ -137,19 +137,19 @@ def _check_fits(folder: Path, manifest: Manifest) -> None:
 
 
 def _load(task: Task, first: Session, manifest: Manifest) -> None:
-    done = preparation.done_files(first)
+    loaded = preparation.done_files(first)
     with ByteDisplay("Loading", sum(file.bytes for file in manifest.files), task.echo) as display:
-        display.add(sum(file.bytes for file in manifest.files if file.name in done))
+        display.add(sum(file.bytes for file in manifest.files if file.name in loaded))
         # Tables that refer to each other are loaded together, in any order of their rows.
         linked = preparation.linked_tables(first)
-        if together := [file for file in manifest.files if file.name not in done and file.table in linked]:
+        if together := [file for file in manifest.files if file.name not in loaded and file.table in linked]:
             with first.transaction():
                 for file in together:
                     copy_rows(task, first, manifest, file)
                     preparation.note_file(first, file.name)
                     display.add(file.bytes)
 
-        at_once, one_by_one = _by_table(first, manifest, linked, done)
+        at_once, one_by_one = _by_table(first, manifest, linked, loaded)
 
         def load(own: Session, files: list[BackupFile]) -> None:
             is_whole = files[0].table in at_once
@@ -166,7 +166,7 @@ def _load(task: Task, first: Session, manifest: Manifest) -> None:
 
 
 def _by_table(
-    first: Session, manifest: Manifest, linked: set[str], done: set[str]
+    first: Session, manifest: Manifest, linked: set[str], loaded: set[str]
 ) -> tuple[dict[str, list[BackupFile]], list[BackupFile]]:
     """Return the files of tables that are loaded at once, the largest table first, and all other files.
 
@@ -177,21 +177,21 @@ def _by_table(
     for file in manifest.files:
         if file.table not in linked:
             files.setdefault(file.table, []).append(file)
-    begun = {file.table for file in manifest.files if file.name in done}
-    plain = set() if is_distributed() else {name for (name,) in first.execute(_PLAIN)} - begun
+    begun = {file.table for file in manifest.files if file.name in loaded}
+    plain_tables = set() if is_distributed() else {name for (name,) in first.execute(_PLAIN)} - begun
     bytes_of = {table: sum(file.bytes for file in parts) for table, parts in files.items()}
-    small = (table for table in files if table in plain and bytes_of[table] <= _AT_ONCE_BYTES)
+    small = (table for table in files if table in plain_tables and bytes_of[table] <= _AT_ONCE_BYTES)
     at_once = {table: files.pop(table) for table in sorted(small, key=lambda table: -bytes_of[table])}
-    return at_once, [file for parts in files.values() for file in parts if file.name not in done]
+    return at_once, [file for parts in files.values() for file in parts if file.name not in loaded]
 
 
 # INDEXES
 
 
 def _build_indexes(task: Task, first: Session) -> None:
-    left = preparation.indexes_left(first)
-    if left:
-        task.echo(f"All rows are there. Building {sum(map(len, left))} indexes.")
+    missing = preparation.indexes_left(first)
+    if missing:
+        task.echo(f"All rows are there. Building {sum(map(len, missing))} indexes.")
 
     # Those of one table are built one after another: their partitions would get the same names otherwise.
     def build(own: Session, indexes: list[tuple[str, str]]) -> None:
@@ -199,7 +199,7 @@ def _build_indexes(task: Task, first: Session) -> None:
             preparation.build_index(own, name, definition)
             task.check_stop()
 
-    task.run_all(left, build, lambda own: _set(own, _MEMORY, _FAST))
+    task.run_all(missing, build, lambda own: _set(own, _MEMORY, _FAST))
 
 
 # THE END

@@ -71,7 +71,7 @@ class Run:
     display: Display
     stopping: threading.Event
     readers: Readers | None = None
-    done: Progress = field(default_factory=Progress)
+    progress: Progress = field(default_factory=Progress)
 
 
 def check() -> None:
@@ -201,16 +201,16 @@ def _swap_in(work: Run, show: Show) -> bool:
 
 def _load(work: Run, show: Show) -> int:
     """Load what is left, and return the number of files."""
-    before = work.done.files
+    before = work.progress.files
     work.source.refresh()
-    wanted = plans.intervals(work.plan)
-    wanted[0], balances = _start(work, wanted[0])
-    start = start_point.date_text(wanted[0].start) if wanted[0].start else ""
+    intervals = plans.intervals(work.plan)
+    intervals[0], balances = _start(work, intervals[0])
+    start = start_point.date_text(intervals[0].start) if intervals[0].start else ""
     with config.overridden({"importer.startDate": start}):
-        for interval in wanted:
+        for interval in intervals:
             _load_interval(work, show, interval, balances)
             balances = None
-    return work.done.files - before
+    return work.progress.files - before
 
 
 def _start(work: Run, earliest: Interval) -> tuple[Interval, Start | None]:
@@ -236,14 +236,14 @@ def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | 
             ),
             trust=work.source.trust,
             report=show,
-            progress=replace(work.done),
+            progress=replace(work.progress),
             stopping=work.stopping,
             readers=work.readers,
         )
         try:
             pipeline.run(work.source.files(interval, work.stopping))
         finally:
-            work.done = pipeline.committed
+            work.progress = pipeline.committed
 
 
 def _check_shapes() -> None:

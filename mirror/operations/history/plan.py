@@ -241,22 +241,22 @@ def intervals(plan: Plan) -> list[Interval]:
     """Return the intervals to load, in order: those of the plan, and those that the node has loaded."""
     present = loaded()
     head = max((interval.end for interval in present), default=0)
-    wanted = Interval(plan.start, min(plan.end or MAX, head), plan.start)
-    return _merge([*present, *([wanted] if wanted.start < wanted.end else [])])
+    requested = Interval(plan.start, min(plan.end or MAX, head), plan.start)
+    return _merge([*present, *([requested] if requested.start < requested.end else [])])
 
 
 def is_loaded(plan: Plan) -> bool:
     """Return whether all of the plan is loaded already, without a gap."""
-    reached = None
+    loaded_until = None
     for loaded_range in LoadedRange.objects.order_by("consensus_start"):
         follows = loaded_range.rests_on == LoadedRange.RestsOn.RANGE
         from_genesis = loaded_range.rests_on == LoadedRange.RestsOn.GENESIS
         begins = loaded_range.consensus_start <= plan.start or (from_genesis and not plan.start)
-        is_continued = reached is not None and follows
-        reached = loaded_range.consensus_end if is_continued or begins else None
-        if reached is not None and plan.end is not None and reached >= plan.end:
+        is_continued = loaded_until is not None and follows
+        loaded_until = loaded_range.consensus_end if is_continued or begins else None
+        if loaded_until is not None and plan.end is not None and loaded_until >= plan.end:
             return True
-    return reached is not None and plan.end is None
+    return loaded_until is not None and plan.end is None
 
 
 def _merge(intervals: Iterable[Interval]) -> list[Interval]:

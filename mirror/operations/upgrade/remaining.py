@@ -80,8 +80,8 @@ PENDING = f"Rows of an older release are still to be changed, which {COMMAND} do
 
 def read() -> Upgrade:
     """Return the backfills that are left. Errors: DatabaseError, also while the tables are not made yet."""
-    left = names()
-    return Upgrade([get(name) for name in left], bool(left) and statements.is_locked(UPGRADE_LOCK))
+    pending = names()
+    return Upgrade([get(name) for name in pending], bool(pending) and statements.is_locked(UPGRADE_LOCK))
 
 
 def report_pending(echo: Echo) -> None:
@@ -93,8 +93,8 @@ def report_pending(echo: Echo) -> None:
 
 def names() -> list[str]:
     """Return the names of the backfills that are left, in the order in which they run."""
-    left = {name for (name,) in statements.rows("select name from backfill where finished is null")}
-    return [name for name in TITLES if name in left]
+    pending = {name for (name,) in statements.rows("select name from backfill where finished is null")}
+    return [name for name in TITLES if name in pending]
 
 
 def get(name: str) -> Remaining:

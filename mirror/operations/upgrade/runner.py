@@ -108,11 +108,11 @@ def _begin(cursor: CursorWrapper, backfill: Backfill) -> None:
     (oldest,) = cursor.fetchone()
     if oldest is not None:
         oldest = max(oldest, backfill.oldest(cursor) or oldest)
-    done = newest is None or oldest is None or newest <= oldest or not backfill.is_needed(cursor)
+    is_done = newest is None or oldest is None or newest <= oldest or not backfill.is_needed(cursor)
     cursor.execute(
         "update backfill set newest = %s, position = %s, oldest = %s, started = now(), "
         "finished = case when %s then now() end where name = %s",
-        [newest or 0, newest or 0, oldest or 0, done, backfill.name],
+        [newest or 0, newest or 0, oldest or 0, is_done, backfill.name],
     )
 
 
@@ -195,10 +195,10 @@ def _partition_tables(name: str, show: Show, stopping: threading.Event) -> bool:
 def _interruptible(work: Callable[[], None], stopping: threading.Event) -> bool:
     """Work, and cancel the running statement when `stopping` is set; return False if it was."""
     session: psycopg.Connection[object] = connection.connection
-    over = threading.Event()
+    finished = threading.Event()
 
     def watch() -> None:
-        while not over.wait(_SECONDS_BETWEEN_CHECKS):
+        while not finished.wait(_SECONDS_BETWEEN_CHECKS):
             if stopping.is_set():
                 session.cancel()
 
@@ -210,6 +210,6 @@ def _interruptible(work: Callable[[], None], stopping: threading.Event) -> bool:
         if not (stopping.is_set() and isinstance(error.__cause__, errors.QueryCanceled)):
             raise
     finally:
-        over.set()
+        finished.set()
         watcher.join()
     return not stopping.is_set()

@@ -161,15 +161,15 @@ class Server:
         return grpc.unary_stream_rpc_method_handler(answer)
 
     async def _subscribe(self, call: "_Call", request: bytes) -> None:
-        wanted = topic_filter(request, clock.now_ns())
+        requested = topic_filter(request, clock.now_ns())
         if len(self._subscriptions) >= self._most:
             text = f"This node has {self._most} subscriptions already. Please retry later"
             raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
-        subscription = Subscription(wanted, self._threads, self._follower, call.write)
+        subscription = Subscription(requested, self._threads, self._follower, call.write)
         self._subscriptions.add(subscription)
         try:
-            await self._check_topic(wanted.topic_id)
-            call.log_start(wanted)
+            await self._check_topic(requested.topic_id)
+            call.log_start(requested)
             await subscription.run()
         finally:
             self._subscriptions.discard(subscription)
@@ -180,10 +180,10 @@ class Server:
             self._known[topic_id] = True
 
     async def _send_nodes(self, call: "_Call", request: bytes) -> None:
-        wanted: NodeFilter = node_filter(request)
-        nodes = await self._threads.run(partial(encoded_nodes, wanted.file_id))
+        requested: NodeFilter = node_filter(request)
+        nodes = await self._threads.run(partial(encoded_nodes, requested.file_id))
         size, pause = config.value("grpc.addressbook.pageSize"), config.value("grpc.addressbook.pageDelay")
-        for number, node in enumerate(nodes[: wanted.limit]):
+        for number, node in enumerate(nodes[: requested.limit]):
             if number and number % size == 0:
                 await asyncio.sleep(pause)
             await call.write(node)
@@ -208,16 +208,16 @@ class _Call:
         await self._send(data)
         self._sent += 1
 
-    def log_start(self, wanted: TopicFilter) -> None:
+    def log_start(self, requested: TopicFilter) -> None:
         self._subscriber = secrets.token_hex(4)
         log.info(
             "subscription_started",
             subscriber=self._subscriber,
             client=self.client,
-            topic=entity_id.bound(wanted.topic_id),
-            start=wanted.start,
-            end=wanted.end,
-            limit=wanted.limit,
+            topic=entity_id.bound(requested.topic_id),
+            start=requested.start,
+            end=requested.end,
+            limit=requested.limit,
         )
 
     def count(self) -> None:

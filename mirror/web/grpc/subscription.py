@@ -143,10 +143,10 @@ class Subscription:
 
     def _read(self) -> _Page:
         """Read a page, in a thread; before the last one, join the follower, which hands over what follows."""
-        left = _PAGES[-1] if self._left is None else self._left
-        limit = next(size for size in _PAGES if size >= min(left, self._most_rows))
+        remaining = _PAGES[-1] if self._left is None else self._left
+        limit = next(size for size in _PAGES if size >= min(remaining, self._most_rows))
         rows = self._rows(limit)
-        if len(rows) < min(limit, left) and not self._has_joined:
+        if len(rows) < min(limit, remaining) and not self._has_joined:
             self._follower.join(self, rows[-1].consensus_timestamp if rows else self._position - 1)
             self._has_joined = True
             rows = self._rows(limit)

@@ -151,12 +151,12 @@ class Disconnections:
             exchange: Any = work
             if not _is_only_request(exchange.environment):
                 continue
-            left = [each for each in opened if each.client == exchange.client]
+            candidates = [each for each in opened if each.client == exchange.client]
             if (before := self._ports.get(work)) is None:
                 # Without any, it is unknown.
-                ports[work] = candidate_ports(left, exchange.arrived)
+                ports[work] = candidate_ports(candidates, exchange.arrived)
             else:
-                ports[work] = before & {each.port for each in left}
+                ports[work] = before & {each.port for each in candidates}
                 if before and not ports[work]:
                     self._scheduler.abandon(lease, work)
         self._ports = ports

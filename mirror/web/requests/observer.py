@@ -60,9 +60,9 @@ class Observer:
 
     def begin(self, environment: dict[str, Any]) -> str:
         """Return the id of a request, and note it in its environment."""
-        given = environment.get(_GIVEN)
-        if given is not None and _USABLE.fullmatch(given):
-            name: str = given
+        supplied = environment.get(_GIVEN)
+        if supplied is not None and _USABLE.fullmatch(supplied):
+            name: str = supplied
         else:
             name = f"{self._prefix}-{next(self._numbers):x}"
         environment[ENVIRONMENT_ID] = name

@@ -38,7 +38,7 @@ class Verdict(NamedTuple):
     """Whether a request is admitted; how many more are at once, and when the limit is whole again."""
 
     admitted: bool
-    left: int
+    remaining: int
     whole_seconds: int
     #: When the next request is admitted, of a client that has used up its limit.
     retry_seconds: int
@@ -64,15 +64,15 @@ class RateLimits:
         after = until + self._each
         ahead = after - now
         # A part of a request that rounding takes is not missed.
-        over = ahead - self._most - 1e-9
-        if over > 0:
-            return Verdict(False, 0, math.ceil(until - now), max(math.ceil(over), 1))
+        excess = ahead - self._most - 1e-9
+        if excess > 0:
+            return Verdict(False, 0, math.ceil(until - now), max(math.ceil(excess), 1))
         _RECORD.pack_into(self._memory, at, key, after)
         return Verdict(True, int((self._most - ahead) / self._each + 1e-6), math.ceil(ahead), 0)
 
     def headers(self, verdict: Verdict) -> list[tuple[str, str]]:
-        left = f'"client";r={verdict.left};t={verdict.whole_seconds}'
-        return [("ratelimit-policy", self.policy), ("ratelimit", left)]
+        value = f'"client";r={verdict.remaining};t={verdict.whole_seconds}'
+        return [("ratelimit-policy", self.policy), ("ratelimit", value)]
 
     def _slot(self, key: int, now: float) -> tuple[int, float]:
         """Return where the record of a client is or is to be, and its time."""

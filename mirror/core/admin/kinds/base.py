@@ -107,8 +107,8 @@ def link_html(kind: Kind, value: Any, full: bool) -> str:
     """Return the HTML of a value, as a link where it leads somewhere."""
     if value is None:
         return SafeString('<span class="none">–</span>')
-    shown, href = kind.html(value, full), kind.href(value)
-    return format_html('<a href="{}">{}</a>', href, shown) if href else format_html("{}", shown)
+    html, href = kind.html(value, full), kind.href(value)
+    return format_html('<a href="{}">{}</a>', href, html) if href else format_html("{}", html)
 
 
 def page_url(table: str, key: str) -> str:

@@ -35,8 +35,10 @@ _IS_DOMAIN = """
 
 def undistributed_tables() -> list[str]:
     present = set(connection.introspection.table_names())
-    done = cluster.distributed_tables()
-    return [table for table in (*BY_ENTITY, *BY_HASH, *COPIED) if table in present and table not in done]
+    distributed = cluster.distributed_tables()
+    return [
+        table for table in (*BY_ENTITY, *BY_HASH, *COPIED) if table in present and table not in distributed
+    ]
 
 
 def check_setting() -> None:

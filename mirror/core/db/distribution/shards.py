@@ -73,9 +73,9 @@ def query() -> Shards:
             of_shards[shard] = max(known[0], rows), known[1] + size, known[2] or filled
     parts: dict[tuple[str, str], tuple[int, int, bool]] = {}
     for shard, (rows, size, filled) in of_shards.items():
-        if place := tables.get(shard):
-            known = parts.get(place, (0, 0, False))
-            parts[place] = known[0] + rows, known[1] + size, known[2] or filled
+        if key := tables.get(shard):
+            known = parts.get(key, (0, 0, False))
+            parts[key] = known[0] + rows, known[1] + size, known[2] or filled
     return Shards(
         len(answers),
         tuple(Part(table, name, rows, size, filled) for (table, name), (rows, size, filled) in parts.items()),

@@ -46,10 +46,10 @@ reader: ReplicaReader | None = None
 class BlockNotAvailable(Exception):
     """No server of the database has the block that a client has seen elsewhere."""
 
-    def __init__(self, wanted: int, newest: int) -> None:
-        self.wanted, self.newest = wanted, newest
+    def __init__(self, block: int, newest: int) -> None:
+        self.block, self.newest = block, newest
         last = f"the last one is {newest}" if newest > NO_BLOCK else "there is none yet"
-        super().__init__(f"Block {wanted} is not loaded here yet: {last}. Ask again soon")
+        super().__init__(f"Block {block} is not loaded here yet: {last}. Ask again soon")
 
 
 class BlockRequirement:

@@ -103,7 +103,7 @@ class MergeRule:
 
     def carry(self, columns: dict[str, Any], before: Mapping[str, Any]) -> None:
         """Note the silent changes before it in a version's columns."""
-        columns |= {noted: before.get(name) for name, noted in self.carried.items()}
+        columns |= {staged: before.get(name) for name, staged in self.carried.items()}
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
         """Return the version after `previous`; None when both start at once and became one."""
@@ -340,10 +340,10 @@ class Merge:
     def create_staging(self) -> str:
         """Creates an empty staging table that only this session sees."""
         columns = ", ".join(_quoted(c.name) for c in self.stored)
-        noted = "".join(f", null::{kind} as {_quoted(name)}" for name, kind in self.rule.staged_only.items())
+        extra = "".join(f", null::{kind} as {_quoted(name)}" for name, kind in self.rule.staged_only.items())
         return (
             f"create temporary table if not exists {self.staging} as "
-            f"select {columns}{noted}, 0::bigint as since, 0::bigint as until "
+            f"select {columns}{extra}, 0::bigint as since, 0::bigint as until "
             f"from {self.table} with no data; "
             f"truncate {self.staging}"
         )

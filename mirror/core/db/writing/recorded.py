@@ -56,9 +56,9 @@ class Changes(RunningSums):
         if key in self.sums:
             self._flush_sum(key)
         self._silent.pop(key, None)
-        given = {name for name, value in columns.items() if value is not None}
+        names = {name for name, value in columns.items() if value is not None}
         at, before = self._versions.get(key, (since, set()))
-        self._versions[key] = since, (given | before if at == since else given)
+        self._versions[key] = since, (names | before if at == since else names)
         self.recorded.append((since, columns, establishes))
 
     def columns_set_at(self, key: Any, at: int) -> Collection[str]:

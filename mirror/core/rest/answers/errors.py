@@ -145,8 +145,8 @@ class TooLarge(Failure):
 
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
-    def __init__(self, most: int) -> None:
-        super().__init__(f"The request body is too large: at most {most} bytes are taken")
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(f"The request body is too large: at most {max_bytes} bytes are taken")
 
 
 class UnsupportedMediaType(Failure):

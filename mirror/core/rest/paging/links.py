@@ -94,11 +94,11 @@ def spring_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | No
         _, parameter = parameters.by_name[name]
         if parameter.pages_equal:
             if (
-                left := _left(parameter, query.get(name, ()), values[name], parameters.descending)
+                remaining := _left(parameter, query.get(name, ()), values[name], parameters.descending)
             ) is not None:
-                if not left:
+                if not remaining:
                     return None
-                query[name] = left
+                query[name] = remaining
                 continue
         elif _has_equality(query.get(name, ())):
             continue
@@ -131,8 +131,8 @@ def _leaves_no_page(parameters: ParameterSet, query: Mapping[str, Sequence[str]]
     for name, texts in query.items():
         _, parameter = parameters.by_name[name]
         comparisons = [parameter.comparison(text, spring.split_first) for text in texts if text.strip()]
-        if parameter.least is not None:
-            comparisons.append(Comparison("gte", parameter.least))
+        if parameter.minimum is not None:
+            comparisons.append(Comparison("gte", parameter.minimum))
         bounds = Bounds.combine(comparisons)
         if bounds.equal:
             if len(bounds.equal) > 1:

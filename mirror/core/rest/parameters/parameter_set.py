@@ -54,7 +54,7 @@ class Parameter(Filter, Generic[T]):
     #: Whether the request may narrow by several values; otherwise the last one counts.
     many: ClassVar[bool] = True
     #: The least number there is, if a request for less is an error; then no link asks for less either.
-    least: ClassVar[int | None] = None
+    minimum: ClassVar[int | None] = None
     #: Whether a link leaves out the values named by eq that have been listed; otherwise it repeats them.
     pages_equal: ClassVar[bool] = False
 

@@ -273,4 +273,4 @@ class StrictId(Number):
 
 def id_bounds(comparisons: Iterable[Comparison]) -> Bounds:
     """Return the range and the values that comparisons of such ids leave."""
-    return Bounds.combine([*comparisons, Comparison("gte", StrictId.least)])
+    return Bounds.combine([*comparisons, Comparison("gte", StrictId.minimum)])

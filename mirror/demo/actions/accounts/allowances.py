@@ -140,8 +140,8 @@ def spend_hbars(network: Network) -> None:
     owner, spender = network.pick([key for key, allowance in allowances.items() if allowance.amount])
     require(traders.able(network, spender) and traders.able(network, owner))
     allowance = allowances[owner, spender]
-    most = min(allowance.amount, network.world.accounts[owner].balance // 4)
-    amount, failure = network.choose.randint(1, most), None
+    max_amount = min(allowance.amount, network.world.accounts[owner].balance // 4)
+    amount, failure = network.choose.randint(1, max_amount), None
     if network.choose.random() < _MISTAKEN:
         amount, failure = allowance.amount + HBAR, "AMOUNT_EXCEEDS_ALLOWANCE"
     else:
@@ -155,11 +155,11 @@ def spend_units(network: Network) -> None:
     usable = [key for key, allowance in tokens.token_allowances.items() if allowance.amount]
     owner, spender, number = network.pick(usable)
     token, allowance = tokens.issued[number], tokens.token_allowances[owner, spender, number]
-    most = min(allowance.amount, token.balance(owner))
+    max_amount = min(allowance.amount, token.balance(owner))
     # Custom fees would be taken from the allowance as well, which is not simulated.
-    require(most and traders.able(network, spender) and (not token.fees or owner == token.treasury))
+    require(max_amount and traders.able(network, spender) and (not token.fees or owner == token.treasury))
     receiver = spender if network.choose.random() < 0.7 else find_receiver(network, token, owner)
-    transfers, amount = Transfers(network), network.choose.randint(1, most)
+    transfers, amount = Transfers(network), network.choose.randint(1, max_amount)
     fails_by = None
     if network.choose.random() < _MISTAKEN:
         amount, fails_by = allowance.amount + 1, "AMOUNT_EXCEEDS_ALLOWANCE"

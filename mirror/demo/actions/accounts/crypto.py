@@ -32,11 +32,11 @@ def pay(network: Network) -> None:
     network.pay(transfers, payer.number, envelope={"memo": memo})
 
 
-def _amount(network: Network, most: int) -> int:
+def _amount(network: Network, max_amount: int) -> int:
     """Return a plausible amount: mostly small, sometimes large, and mostly a round one."""
-    amount = int(most * network.choose.random() ** 4)
+    amount = int(max_amount * network.choose.random() ** 4)
     unit = network.choose.choice((1, _CENT, 10 * _CENT, HBAR, HBAR, 5 * HBAR))
-    return max(amount - amount % unit, min(unit, most), 1)
+    return max(amount - amount % unit, min(unit, max_amount), 1)
 
 
 def overdraw(network: Network) -> None:

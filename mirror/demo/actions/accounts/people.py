@@ -34,11 +34,11 @@ _CREATION_FEE = 60_000_000
 
 def next_name(network: Network) -> str:
     """Return the next name: of a person, or of a business when all persons have an account."""
-    place = network.world.named
+    index = network.world.named
     network.world.named += 1
-    if place < len(_NAMES):
-        return _NAMES[place]
-    times, owner = divmod(place - len(_NAMES), len(_NAMES))
+    if index < len(_NAMES):
+        return _NAMES[index]
+    times, owner = divmod(index - len(_NAMES), len(_NAMES))
     trade = _TRADES[(owner + times) % len(_TRADES)]
     return numbered(f"{_NAMES[owner]}'s {trade}", times // len(_TRADES))
 

@@ -103,13 +103,13 @@ def delete(network: Network) -> None:
     itself.deleted = True
     contract.obtainer = obtainer.number
     contracts.retire(contract)
-    held = itself.balance
+    balance = itself.balance
     network.submit(
         "contractDeleteInstance",
         {"contractID": contract.number, "transferAccountID": obtainer.number},
         payer=admin.number,
         receipt={"contractID": contract.number},
-        transfers={contract.number: -held, obtainer.number: held} if held else None,
+        transfers={contract.number: -balance, obtainer.number: balance} if balance else None,
     )
 
 

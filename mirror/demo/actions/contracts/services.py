@@ -117,8 +117,8 @@ def _withdraw(network: Network, contract: Contract) -> None:
     recipient = network.world.accounts[traders.one_of(network, holders)]
     require(not recipient.is_contract and not recipient.receiver_signature_required)
     require(sending.can_pay(recipient, _GAS))
-    held = token.balance(contract.number)
-    amount = held + 1 if network.choose.random() < 0.1 else 1 + held // 3
+    balance = token.balance(contract.number)
+    amount = balance + 1 if network.choose.random() < 0.1 else 1 + balance // 3
     withdrawn = (entity_id.long_zero(token.number), amount)
     call(network, recipient, contract, "withdraw(address,uint256)", *withdrawn, gas=_GAS)
 

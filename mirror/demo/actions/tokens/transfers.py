@@ -55,8 +55,8 @@ def sell(network: Network) -> None:
     if currency and owner in currency.relationships and network.choose.random() < 0.5:
         transfers.move(currency, buyer, owner, currency.balance(buyer) // network.choose.randrange(4, 50))
     else:
-        most = network.world.accounts[buyer].balance // (20 * HBAR)
-        transfers.pay(buyer, owner, network.choose.randrange(1, max(2, most)) * HBAR)
+        max_price = network.world.accounts[buyer].balance // (20 * HBAR)
+        transfers.pay(buyer, owner, network.choose.randrange(1, max(2, max_price)) * HBAR)
     transfer(network, transfers, payer=buyer, memo=f"{token.name} for sale")
 
 
@@ -130,8 +130,8 @@ def find_receiver(network: Network, token: Token, sender: int) -> int | None:
 def _amount_of(network: Network, token: Token, sender: int) -> int:
     """Return a plausible part of what an account holds; an issuer gives a smaller part."""
     parts = 200 if sender == token.treasury else 3
-    least = 2 if any(isinstance(fee, FractionalFee) for fee in token.fees) else 1
-    return max(least, int(token.balance(sender) * network.choose.random() ** 2) // parts)
+    minimum = 2 if any(isinstance(fee, FractionalFee) for fee in token.fees) else 1
+    return max(minimum, int(token.balance(sender) * network.choose.random() ** 2) // parts)
 
 
 def change_metadata(network: Network) -> None:
