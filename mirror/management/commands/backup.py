@@ -57,5 +57,6 @@ def described(manifest: Manifest) -> str:
     block = f"up to block {manifest.block.number:,}" if manifest.block else "without any block"
     return (
         f"{manifest.rows:,} rows of the network {manifest.network} {block}, in "
-        f"{len(manifest.all_files):,} files of {byte_size(manifest.bytes)}, made at {manifest.made} by release {manifest.release}"
+        f"{len(manifest.all_files):,} files of {byte_size(manifest.bytes)}, "
+        f"made at {manifest.made} by release {manifest.release}"
     )
