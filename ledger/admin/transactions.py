@@ -38,7 +38,7 @@ class ResultFilter(ColumnFilter):
 
 
 def _of_result(text: str) -> Q:
-    """Return the condition that finds transactions of a result. Errors: Unreadable."""
+    """Return the condition that finds transactions of a result. Errors: InvalidText."""
     result = columns.kind_of(tables.Transaction, "result").lookup(text)["exact"]
     # Index: transaction__failed (consensus_timestamp), or transaction__failed_type with a type.
     return Q(result=result) if result in result_codes.SUCCESS else Q(result=result) & _FAILED

@@ -88,7 +88,7 @@ class WorkerProcess:
         channel.send(self._connection, message)
 
     def answer(self, deadline: float) -> Any:
-        """Errors: OSError, TimeoutError of them; ServerSilent."""
+        """Errors: OSError, TimeoutError of them; ServerUnresponsive."""
         return pickle.loads(self.piece(deadline))
 
     def piece(self, last: float) -> bytes:

@@ -13,7 +13,7 @@ from mirror.core.admin.kinds.numbers import EnumKind
 
 
 def matching(column: str, kind: Kind, text: str) -> Q:
-    """Return the condition that a column has the value that `text` stands for. Errors: Unreadable."""
+    """Return the condition that a column has the value that `text` stands for. Errors: InvalidText."""
     if "\0" in text:
         raise InvalidText(text)
     return Q(*((f"{column}__{operator}", value) for operator, value in kind.lookup(text).items()))
@@ -51,7 +51,7 @@ class ColumnFilter:
             return rows.none()
 
     def condition(self, text: str) -> Q:
-        """Return the condition that the text stands for. Errors: Unreadable."""
+        """Return the condition that the text stands for. Errors: InvalidText."""
         return matching(self.name, self._kind, text)
 
     def _choices(self) -> Sequence[str]:

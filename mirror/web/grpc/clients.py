@@ -33,7 +33,7 @@ class Limiter:
         self._exempt: tuple[str, ...] = config.value(EXEMPT)
 
     def check(self, client: str) -> None:
-        """Count a call. Errors: Refusal."""
+        """Count a call. Errors: CallError."""
         if self._exempt and reverse_proxies.is_within(client, self._exempt):
             return
         if not self._limits.take(client).admitted:

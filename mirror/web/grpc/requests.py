@@ -1,6 +1,6 @@
 """The requests of the gRPC API and their rules, with the texts of the original.
 
-Times are nanoseconds since the epoch. Errors: Refusal.
+Times are nanoseconds since the epoch. Errors: CallError.
 """
 
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ class TopicFilter(NamedTuple):
 
 
 def topic_filter(request: bytes, now: int) -> TopicFilter:
-    """Return what a ConsensusTopicQuery asks for. Errors: Refusal."""
+    """Return what a ConsensusTopicQuery asks for. Errors: CallError."""
     query = _parsed(hapi.ConsensusTopicQuery, request)
     problems = []
     topic_id = 0
@@ -78,7 +78,7 @@ class NodeFilter(NamedTuple):
 
 
 def node_filter(request: bytes) -> NodeFilter:
-    """Return what an AddressBookQuery asks for. Errors: Refusal."""
+    """Return what an AddressBookQuery asks for. Errors: CallError."""
     query = _parsed(hapi.AddressBookQuery, request)
     problems = []
     file_id = 0

@@ -237,7 +237,7 @@ class _Call:
 
 
 def _is_topic(topic_id: int) -> bool:
-    """Return whether a topic exists, as it must unless the setting says otherwise. Errors: Refusal."""
+    """Return whether a topic exists, as it must unless the setting says otherwise. Errors: CallError."""
     kind = entities.type_of(topic_id)
     if kind is None:
         if config.value("grpc.checkTopicExists"):

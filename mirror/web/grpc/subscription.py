@@ -74,7 +74,7 @@ class Subscription:
         self._wakeup = asyncio.Event()
 
     async def run(self) -> None:
-        """Send until the limit or the end time. Errors: Refusal."""
+        """Send until the limit or the end time. Errors: CallError."""
         timer = None
         if self._end is not None:
             seconds = (self._end + self._grace - clock.now_ns()) / NANOS_PER_SECOND
@@ -105,7 +105,7 @@ class Subscription:
     # STORED MESSAGES
 
     async def _send_stored(self) -> bool:
-        """Send what the database has; return whether that is all the client wants. Errors: Refusal."""
+        """Send what the database has; return whether that is all the client wants. Errors: CallError."""
         missing_since: float | None = None
         while True:
             self._clear_queue()
@@ -168,7 +168,7 @@ class Subscription:
     async def _send_new(self) -> bool:
         """Send what the follower hands over; return whether that is all the client wants.
 
-        It is not if the next message has to be read from the database. Errors: Refusal.
+        It is not if the next message has to be read from the database. Errors: CallError.
         """
         while True:
             await self._wakeup.wait()

@@ -49,7 +49,7 @@ class Kind:
         return None
 
     def lookup(self, text: str) -> Lookup:
-        """Errors: Unreadable."""
+        """Errors: InvalidText."""
         raise InvalidText(text)
 
 

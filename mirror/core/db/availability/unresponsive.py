@@ -39,7 +39,7 @@ class ServerUnresponsive(psycopg.OperationalError):
 
 
 def check() -> None:
-    """Raise ServerSilent instead of waiting for a silent server."""
+    """Raise ServerUnresponsive instead of waiting for a silent server."""
     if outage.silent.is_set():
         raise ServerUnresponsive
 

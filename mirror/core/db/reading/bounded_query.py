@@ -32,7 +32,7 @@ def run_query(
 ) -> Result:
     """Return what `query` reads by Django's connection; `settings` are those of another database.
 
-    Errors: NoAnswer, those of the question.
+    Errors: QueryTimeout, those of the question.
     """
     wrapper = new_connection(settings)
     answer: Future[Result] = Future()

@@ -21,7 +21,7 @@ _NAME = "explained"
 def plan(text: str, values: "Values", *, seconds: float) -> str:
     """Return the plan of a statement, read by a connection of its own within so many seconds.
 
-    It is that of the prepared statement, which does not depend on the values. Errors: NoAnswer,
+    It is that of the prepared statement, which does not depend on the values. Errors: QueryTimeout,
     psycopg.Error, and Django's if there is no connection.
     """
     return bounded_query.run_query(lambda: _plan(text, values, str(round(seconds * 1000))), seconds)

@@ -155,7 +155,7 @@ class Reader:
     def _query(
         self, server: Server, statement: str, values: "Values", timeout: str
     ) -> "tuple[int, list[Row]]":
-        """Return the newest block that a server has, and the rows; try twice. Errors: _NoAnswer."""
+        """Return the newest block that a server has, and the rows; try twice. Errors: _ServerUnavailable."""
         is_last = False
         while True:
             own = request_scheduler.own_connection()
