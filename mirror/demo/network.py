@@ -287,7 +287,7 @@ class Network:
         self.submit("cryptoTransfer", {"transfers": transfer_list(amounts)}, payer=payer, **options)
 
     def avoid_failure(self, failure: str | None) -> None:
-        """Mostly give up what would fail with the result code `failure`. Errors: NotPossible."""
+        """Mostly skip an action that would fail with the result code `failure`. Errors: NotPossible."""
         require(failure is None or self.choose.random() < _MISTAKE_SHARE)
 
     def submit_failing(self, failing: Sequence[FailingTransaction], *, payer: int) -> None:

@@ -197,7 +197,7 @@ class Pool:
             self._waiting[0].notify()
 
     def _wait(self, deadline: float) -> float:
-        """Wait for a process; return the seconds of `_acquire`. Errors: CallUnavailable, ServerUnresponsive."""
+        """Wait for a process; return `_acquire`'s seconds. Errors: CallUnavailable, ServerUnresponsive."""
         lease = threading.Condition(self._lock)
         self._waiting.append(lease)
         late = 0.0
@@ -216,7 +216,7 @@ class Pool:
         return late
 
     def _patience(self, lease: threading.Condition, deadline: float) -> float:
-        """Return how many seconds to wait until the next check. Errors: CallUnavailable, ServerUnresponsive."""
+        """Return the seconds until the next check. Errors: CallUnavailable, ServerUnresponsive."""
         if not sql.reads_replicas():
             unresponsive.check()
         if self._failure and not (self._idle or self._busy):

@@ -165,8 +165,8 @@ def loaded() -> Loaded:
 
 def _refresh() -> Loaded:
     global _cached
-    # Others go on with what is known, even if that is nothing: whoever reads may have left its turn and wait
-    # for that of a thread that would wait here.
+    # Others use the cached ranges, even if there are none: the thread that reads may wait for the lease of a
+    # thread that would wait here.
     if not _lock.acquire(blocking=False):
         return _cached.loaded
     try:
@@ -176,7 +176,7 @@ def _refresh() -> Loaded:
         try:
             found = _loaded(_row())
         except (psycopg.Error, DatabaseError):
-            # The request's own statements meet the same, and tell it.
+            # The request's own statements fail as well, and report it.
             found = cached.loaded
         # The same object has the same cached header.
         found = cached.loaded if found == cached.loaded else found

@@ -37,7 +37,7 @@ class Metric:
             return dict(self._values)
 
     def reset(self) -> None:
-        """Begin anew, in a process that a fork has made."""
+        """Reset the values after a fork."""
         self._lock = threading.Lock()
         self._values = {}
 

@@ -1,4 +1,4 @@
-"""Signals that ask a node's processes to stop, and the end of a process with its parent."""
+"""Signals that stop a node's processes, and the end of a process with its parent."""
 
 import ctypes
 import multiprocessing

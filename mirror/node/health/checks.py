@@ -38,7 +38,7 @@ _BOOK = "select exists (select from address_book)"
 
 @dataclass(frozen=True)
 class Health:
-    """The result of a check; `reasons` are sentences that say why the node is not ready."""
+    """The result of a check; `reasons` are sentences: why the node is not ready."""
 
     reasons: tuple[str, ...]
     #: Whether the database answers: the primary, if there are replicas.

@@ -163,7 +163,7 @@ def configure(paths: ServerPaths, changes: Mapping[str, str]) -> list[str]:
 
 
 def explain(paths: ServerPaths, output: str, what: str) -> str:
-    """Return why PostgreSQL gave up, in one sentence if that is known, else the last lines of its output."""
+    """Return why PostgreSQL failed, in one sentence if that is known, else the last lines of its output."""
     if library := re.search(r"loading shared libraries: (\S+?):", output):
         package = _LIBRARY_PACKAGES.get(library[1])
         cure = f"install it (on Debian: apt-get install {package})" if package else "install its package"

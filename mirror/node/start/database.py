@@ -107,7 +107,7 @@ def _describe_server(echo: Echo, seconds: float) -> tuple[str, str]:
 
 
 def _is_transient(error: psycopg.Error) -> bool:
-    """Return whether the database may answer later: it does not listen yet, starts, or is too busy."""
+    """Return whether an error is transient: the database does not listen yet, starts, or is too busy."""
     is_slow = isinstance(error, psycopg.errors.QueryCanceled)
     return is_slow or (outage.is_outage(error) and _LASTING.search(str(error)) is None)
 

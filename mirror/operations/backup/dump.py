@@ -75,13 +75,13 @@ class Content:
 
 
 def backup(folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int) -> Manifest:
-    """Write a backup, or go on with one; return its manifest. Errors: OperatorError; Stopped."""
+    """Write a backup, or resume one; return its manifest. Errors: OperatorError; Stopped."""
     content = Content(BACKUP, backed_up_tables, chunks, lambda _, manifest: demo.add(folder, manifest))
     return write(Task(folder, echo, stopping, jobs), content)
 
 
 def write(task: Task, content: Content) -> Manifest:
-    """Write the content into a folder, or go on with that; return its manifest.
+    """Write the content into a folder, or resume that; return its manifest.
 
     Errors: OperatorError; Stopped.
     """

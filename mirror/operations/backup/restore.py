@@ -63,7 +63,7 @@ def check(folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int, kin
 def restore(
     folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP
 ) -> Manifest:
-    """Load a backup, or go on with that; return its manifest. Errors: OperatorError; Stopped."""
+    """Load a backup, or resume that; return its manifest. Errors: OperatorError; Stopped."""
     task, manifest = Task(folder, echo, stopping, jobs), Manifest.read(folder, kind)
     _check_fits(folder, manifest)
     manifest.check_sizes(folder)

@@ -86,14 +86,14 @@ def loaded_files() -> int:
 
 
 def check_room() -> None:
-    """Raise OperatorError if the disk has no room for another copy of what the node has loaded."""
+    """Raise OperatorError if the disk has no space for another copy of what the node has loaded."""
     if not config.value("db.url"):
         needed = statements.value(_BYTES, [table_copies.PUBLIC]) - statements.value(_BYTES, [SCHEMA])
         sessions.check_room(settings.DATA_DIR, needed, "Loading once more what the node has")
 
 
 def sentence(plan: Plan, source: Source) -> str:
-    """Return in words what is to be loaded, and how much room it needs and has."""
+    """Return a sentence: what is to be loaded, and the disk space that it needs and has."""
     files, done = expected_files(plan, source), loaded_files()
     loaded = statements.value(_LOADED.format(table_copies.PUBLIC))
     bytes_per_file = statements.value(_BYTES, [table_copies.PUBLIC]) / max(loaded, 1)

@@ -48,7 +48,7 @@ def save(
     jobs: int,
     entities: frozenset[int] = frozenset(),
 ) -> Manifest:
-    """Write a snapshot into a folder, or go on with one; return its manifest.
+    """Write a snapshot into a folder, or resume one; return its manifest.
 
     With `entities`, it has what these took part in and their state, and of the rest what a reader needs to
     understand that. Errors: OperatorError; Stopped.

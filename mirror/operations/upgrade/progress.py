@@ -31,7 +31,7 @@ def shown(echo: Echo) -> Iterator[Callable[[Remaining], None]]:
 
 
 def lines(echo: Echo) -> Callable[[Remaining], None]:
-    """Return a function that says the progress of a backfill: at its start, now and then, and at its end."""
+    """Return a function that prints the progress of a backfill: at its start and end, and periodically."""
     paces: dict[str, Pace] = {}
 
     def show(state: Remaining) -> None:

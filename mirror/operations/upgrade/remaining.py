@@ -85,7 +85,7 @@ def read() -> Upgrade:
 
 
 def report_pending(echo: Echo) -> None:
-    """Say that backfills are left, if no process runs them."""
+    """Print that backfills remain, if no process runs them."""
     upgrade = read()
     if upgrade.remaining and not upgrade.running:
         echo(upgrade.sentence)

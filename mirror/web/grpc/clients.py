@@ -25,7 +25,7 @@ def address(context: Any) -> str:
 
 
 class Limiter:
-    """Refuses the calls of clients that make too many."""
+    """Rejects the calls of clients that make too many."""
 
     def __init__(self, rate: int) -> None:
         file = rate_limits.shared_memory()

@@ -39,7 +39,7 @@ class ReadingThreads:
         self._began: dict[int, float] = {}
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Return what `work` reads. Errors: DatabaseUnavailable; CallError for a statement that takes too long."""
+        """Return what `work` reads. Errors: DatabaseUnavailable; CallError after a timeout."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, self.call, work)
 
     def call(self, work: Callable[[], Result]) -> Result:

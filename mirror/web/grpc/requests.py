@@ -47,7 +47,7 @@ class TopicFilter(NamedTuple):
 
 
 def topic_filter(request: bytes, now: int) -> TopicFilter:
-    """Return what a ConsensusTopicQuery asks for. Errors: CallError."""
+    """Return the filter of a ConsensusTopicQuery. Errors: CallError."""
     query = _parsed(hapi.ConsensusTopicQuery, request)
     problems = []
     topic_id = 0
@@ -78,7 +78,7 @@ class NodeFilter(NamedTuple):
 
 
 def node_filter(request: bytes) -> NodeFilter:
-    """Return what an AddressBookQuery asks for. Errors: CallError."""
+    """Return the filter of an AddressBookQuery. Errors: CallError."""
     query = _parsed(hapi.AddressBookQuery, request)
     problems = []
     file_id = 0

@@ -128,7 +128,7 @@ class Server:
         }
 
     def _note_health(self, is_healthy: bool) -> None:
-        """Have the health service say whether the database answers."""
+        """Set the status of the health service: whether the database answers."""
         status = health_pb2.HealthCheckResponse
         for name in ("", TOPICS, NETWORK):
             setting = self._health.set(name, status.SERVING if is_healthy else status.NOT_SERVING)
@@ -175,7 +175,7 @@ class Server:
             self._subscriptions.discard(subscription)
 
     async def _check_topic(self, topic_id: int) -> None:
-        """Refuse what is no topic; one that need not exist may become something else."""
+        """Reject an id that is no topic; one that need not exist may become something else."""
         if topic_id not in self._known and await self._threads.run(partial(_is_topic, topic_id)):
             self._known[topic_id] = True
 

@@ -48,7 +48,7 @@ def lag(request: HttpRequest) -> HttpResponse:
 
 
 def _loaded(now: checks.Health) -> dict[str, Any]:
-    """Return what is loaded, if anybody knows: a gap is no reason not to be ready."""
+    """Return what is loaded, if that is known: a gap is no reason not to be ready."""
     intervals = now.status.loaded.intervals if now.status else ()
     if not intervals:
         return {}

@@ -1,6 +1,6 @@
 """GET /: what this node is and holds, for people.
 
-Anybody may look at it, so of the status it has only what strangers may know.
+It is public, so it shows only the public part of the status.
 Source: the status of the node, the first and the last block, PostgreSQL's estimates of rows. The page asks
 for itself again every two seconds, so that its script says nothing that is not said here. All clients of a
 process get the same page for a second, so that the database does not notice how many look at it.

@@ -143,7 +143,7 @@ class Disconnections:
         self._ports: dict[Work, set[int]] = {}
 
     def check(self) -> float:
-        """End the work of clients that have disconnected; a repeated check."""
+        """End the work for clients that have disconnected; a repeated check."""
         long = self._scheduler.leases_in_use_for(_LONG_SECONDS)
         opened = [each for _, each in connections() if each.state != _CLOSE_WAIT] if long else []
         ports: dict[Work, set[int]] = {}

@@ -109,7 +109,7 @@ class Observer:
         size: int,
         noted: Sequence[Noted] = (),
     ) -> None:
-        """Log an answer whose body of so many bytes has been given to the client."""
+        """Log an answer whose body of `size` bytes has been sent."""
         if self._log_access is None:
             return
         self._log_access(

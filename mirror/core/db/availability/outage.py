@@ -147,7 +147,7 @@ def reason(error: BaseException) -> str:
 def retry_during_outage(
     work: Callable[[], Result], stopping: threading.Event, start_again: Callable[[], None] | None = None
 ) -> Result | None:
-    """Do some work, again after each outage that interrupts it; None when stopped during an outage.
+    """Do some work, and again after each outage; None when stopped during an outage.
 
     `start_again` starts a server that has died. Errors: those of the work, except outages.
     """

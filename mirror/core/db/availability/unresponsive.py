@@ -1,4 +1,4 @@
-"""Silence of the database: its server accepts statements and answers none, as when it is stopped.
+"""An unresponsive database: its server accepts statements and answers none, as when it is stopped.
 
 PostgreSQL's own timeouts end nothing then. While a request takes long, each web worker probes the server on
 new connections. Unless one of two probes is answered, the worker shuts its connections, which ends their
@@ -39,7 +39,7 @@ class ServerUnresponsive(psycopg.OperationalError):
 
 
 def check() -> None:
-    """Raise ServerUnresponsive instead of waiting for a silent server."""
+    """Raise ServerUnresponsive instead of waiting."""
     if outage.silent.is_set():
         raise ServerUnresponsive
 

@@ -110,7 +110,7 @@ def _read() -> tuple[Month, ...]:
         try:
             rows = session().execute(PARTITIONS, (list(partitionable_tables()),)).fetchall()
         except (psycopg.OperationalError, OperationalError):
-            # The statement of the request meets the same, and tries again on a new connection.
+            # The statement of the request fails as well, and is retried on a new connection.
             return ()
         found = [_Row(*row) for row in rows]
         if is_distributed():

@@ -4,7 +4,7 @@ The table as it is becomes the first partition of a new table of its name: of th
 empty, else of all months from its first row to the next month. No row is moved. The steps are
 
 1. a check of the times in the table is added, which locks the table briefly;
-2. the stored rows are checked, which reads the table once and lets everybody work;
+2. the stored rows are validated, which reads the table once and blocks nothing;
 3. where a unique index does not contain the time, one with it is built concurrently, in the same way;
 4. the table is renamed and attached, which takes the table for some milliseconds.
 
@@ -48,7 +48,7 @@ def _lacks_time(index: Index) -> bool:
 
 
 def _time_index_name(index: Index) -> str:
-    """Return the name of the index that takes its place."""
+    """Return the name of the index that replaces it."""
     return f"{index.name}_time"
 
 

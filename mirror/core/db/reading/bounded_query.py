@@ -1,4 +1,4 @@
-"""Questions to the database whose answers are not waited for longer than the asker wants.
+"""Queries with a time limit that holds even if the server does not answer.
 
 A server that was stopped, or whose machine is out of reach, neither answers nor closes its connections, and
 then a statement timeout does not help. So a query runs in a thread and on a connection of its own; if

@@ -37,12 +37,12 @@ def begin() -> None:
 
 
 def end() -> None:
-    """End it: statements have the time of their setting again."""
+    """End it: the setting limits statements again."""
     _local.total = 0.0
 
 
 def extend(seconds: float) -> None:
-    """Leave time out that the request has only waited."""
+    """Extend the budget by time that the request has only waited."""
     _local.began += seconds
 
 

@@ -137,7 +137,7 @@ _fetcher: "Callable[[str, Values, str], list[Row]] | None" = None
 
 
 def set_fetcher(fetcher: "Callable[[str, Values, str], list[Row]] | None") -> None:
-    """Have `fetch` do what this function does; with None, as it does by itself."""
+    """Have `fetch` call this function; with None, read by itself."""
     global _fetcher
     _fetcher = fetcher
 

@@ -1,7 +1,7 @@
 """Block requirements: the newest block that an answer rests on, and the one it must not be older than.
 
-A client that gives the block of an answer back with its next request never gets an older state. The node
-itself never goes back for those who give none.
+A client that sends the block of an answer with its next request never gets an older state. Without it, the
+node's answers never go back either.
 """
 
 import threading
@@ -60,7 +60,7 @@ class BlockRequirement:
         self._oldest: int | None = None
 
     def record_read(self, block: int) -> None:
-        """Note the block of what was read; it never falls."""
+        """Record the block of a read; it never falls."""
         if self._oldest is None:
             self._oldest = block
         self.newest = max(self.newest, block)
@@ -92,7 +92,7 @@ def begin(since: int = NO_BLOCK) -> BlockRequirement:
 
 
 def resume(since: int) -> None:
-    """Go on with a request of another process, which has waited for the block `since`."""
+    """Resume a request of another process, which has waited for the block `since`."""
     _local.requirement = BlockRequirement(since)
 
 
@@ -118,7 +118,7 @@ def latest() -> int:
 
 
 def newest_answered() -> int:
-    """Return the newest block that any process of the node has answered from, as far as replicas need it."""
+    """Return the newest block that any process has answered from; NO_BLOCK without replicas."""
     return NO_BLOCK if reader is None else reader.scoreboard.newest_answered
 
 

@@ -120,7 +120,7 @@ class Reader:
             wait.wait(newest)
 
     def _candidates(self, needed: int) -> Iterator[Server]:
-        """Yield the servers in the order in which to ask them; some may come twice."""
+        """Yield the servers in the order to try them; some may come twice."""
         scoreboard = self.scoreboard
         own = request_scheduler.own_connection()
         if own.preferred is None:
@@ -155,7 +155,7 @@ class Reader:
     def _query(
         self, server: Server, statement: str, values: "Values", timeout: str
     ) -> "tuple[int, list[Row]]":
-        """Return the newest block that a server has, and the rows; try twice. Errors: _ServerUnavailable."""
+        """Return the newest block of a server, and the rows; try twice. Errors: _ServerUnavailable."""
         is_last = False
         while True:
             own = request_scheduler.own_connection()

@@ -1,4 +1,4 @@
-"""What the processes of a node know of its database's servers, in memory that they share.
+"""The states of the database's servers, in memory that the processes of a node share.
 
 It holds the newest block that any of them has answered from, and of each server its state and the newest
 block it is known to have. Each number is written at once; only the newest answered one needs a lock, as it
@@ -28,7 +28,7 @@ _ANSWERED_LOCK, _WATCHER_LOCK = range(2)
 
 
 class State(IntEnum):
-    """A server, by what was last known of it."""
+    """The last known state of a server."""
 
     UNKNOWN = 0
     WELL = 1
@@ -38,7 +38,7 @@ class State(IntEnum):
 
 
 class ServerStatus(NamedTuple):
-    """What is known of a server: `lag` is in seconds."""
+    """The last known status of a server: `lag` is in seconds."""
 
     state: State
     block: int
@@ -82,7 +82,7 @@ class Scoreboard:
                 fcntl.lockf(self.file, fcntl.LOCK_UN, 1, _ANSWERED_LOCK)
 
     def reset_answered(self, block: int) -> None:
-        """Go back to a block: no server has what was answered from."""
+        """Reset to a block: no server has the newest answered one."""
         self._cells[_ANSWERED] = block
 
     def record_computed(self) -> None:
@@ -114,7 +114,7 @@ class Scoreboard:
         self._cells[_NODE_CELLS + server * _SERVER_CELLS + _BLOCK] = block
 
     def set_state(self, server: int, state: State, lag: float = 0.0) -> None:
-        """Note the state of a server, as the watcher finds it."""
+        """Record the state of a server, as the watcher finds it."""
         first = _NODE_CELLS + server * _SERVER_CELLS
         self._cells[first + _STATE], self._cells[first + _LAG] = state, round(lag * 1000)
         self._cells[first + _UNAVAILABLE] = state is State.AWAY

@@ -1,7 +1,7 @@
 """The watcher of the database's servers: which of them answer, and how far the replicas are behind.
 
-One process of a node watches. It asks each server in a thread of its own, as one that was stopped never
-answers, and notes what it finds out on the board that all processes share. A replica is as far behind as the
+One process of a node watches. It probes each server in a thread of its own, as one that was stopped never
+answers, and records the results on the scoreboard that all processes share. A replica is as far behind as the
 time since the first block was known that it lacks. Where the primary does not answer, one that has not
 replayed all that it has received is as old as the last transaction it has replayed.
 """
@@ -48,14 +48,14 @@ _STATE = f"select ({block_requirement.LATEST}), {UNREPLAYED}"
 
 
 class ServerState(NamedTuple):
-    """What a server has said: its newest block, and its age in seconds if it has yet to replay something."""
+    """A server's newest block, and its age in seconds if it has yet to replay something."""
 
     block: int
     unreplayed_seconds: float
 
 
 def query_state() -> ServerState:
-    """Return what the server of this thread's connection says. Errors: DatabaseError."""
+    """Query the server of this thread's connection. Errors: DatabaseError."""
     block, seconds = statements.row(_STATE)
     return ServerState(NO_BLOCK if block is None else block, max(seconds or 0.0, 0.0))
 
@@ -132,7 +132,7 @@ class Watcher:
         return _PROBE_SECONDS
 
     def judge(self, seen: Sequence[ServerState | None], reasons: Sequence[str]) -> None:
-        """Note what the servers have said; None of one that does not answer."""
+        """Record the states of the servers, None for one that does not answer."""
         for each in seen:
             if each is not None:
                 self._lags.note(each.block)
@@ -165,7 +165,7 @@ class Watcher:
             log.warning("replica_healthy", replica=server.name, lag_s=lag)
 
     def _reset_if_lost(self, blocks: Sequence[int]) -> None:
-        """Go back to the newest block there is, if what was answered from has been lost for a while."""
+        """Reset to the newest block there is, once the newest answered one has been lost for a while."""
         if not blocks or max(blocks) >= (self._lost[0] if self._lost else self._scoreboard.newest_answered):
             self._lost = None
             return
@@ -178,6 +178,6 @@ class Watcher:
 
 
 def checks() -> list[Check]:
-    """Return what a web server process repeats, in a thread of its own."""
+    """Return the checks that a web server process repeats."""
     reader = block_requirement.reader
     return [] if reader is None else [Watcher(reader.servers, reader.scoreboard).check]

@@ -17,7 +17,7 @@ scoreboard: Scoreboard | None = None
 
 
 def refresh(*, for_cached: bool) -> int:
-    """Return the newest known block, which every answer computed from now on has; it may take a statement.
+    """Return the newest known block, which every answer computed from now on has; it may run a statement.
 
     `for_cached`: no answer of any process may have a newer one. While the database is away it is the one
     known before.

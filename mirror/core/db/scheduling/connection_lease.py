@@ -65,7 +65,7 @@ class ConnectionLease:
     def use_for(self, queued: QueuedWork) -> None:
         self.interrupted = self.rejected = queued.is_rejected
         self.abandoned = self.is_reading = False
-        # Others look at the work first, and then at these.
+        # Other threads read the work first, and then these.
         self.began = time.monotonic()
         self.work = queued.work
 

@@ -182,7 +182,7 @@ class RequestScheduler:
         return 0.0
 
     def _reject_late(self) -> None:
-        """Let slow work that has waited for too long end at its first statement."""
+        """Reject slow work that has waited for too long: it ends at its first statement."""
         now = time.monotonic()
         while True:
             # One by one: an error leaves the others for the next look.
@@ -266,7 +266,7 @@ class RequestScheduler:
             lease = granted.get()
 
     def _work(self) -> None:
-        """Do one work after the other, as long as some is waiting and this thread has a lease."""
+        """Do queued work, as long as there is any and this thread has a lease."""
         while (lease := _local.lease) is not None and lease.work is not None:
             try:
                 lease.work()
@@ -286,7 +286,7 @@ class RequestScheduler:
             self._give_up(lease)
 
     def _report_ended(self) -> None:
-        """Report this thread's work that has come to its own end, and has not left its lease for good."""
+        """Report this thread's work, if it was not interrupted and still has its lease."""
         lease = _local.lease
         if lease is None:
             return
@@ -356,12 +356,12 @@ def own_connection() -> "DatabaseWrapper":
 
 
 def work_without_lease() -> None:
-    """Have this thread work without a lease, on what needs no database."""
+    """Have this thread work without a lease: it needs no database."""
     _local.is_without_lease = True
 
 
 def is_without_lease() -> bool:
-    """Return whether this thread works on what needs no database."""
+    """Return whether this thread works without a lease."""
     return _local.is_without_lease
 
 

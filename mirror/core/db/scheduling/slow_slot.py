@@ -23,7 +23,7 @@ def create_files() -> Files:
 
 
 class SlowRequestSlot:
-    """A slot, for the threads of one process; it is for them to agree which one of them asks for it."""
+    """A slot, for the threads of one process; they have to agree which one waits for it."""
 
     def __init__(self, shared: Files) -> None:
         # Locks belong to an open file: processes that have it from the same parent would hold them together.

@@ -176,7 +176,7 @@ def swap_tables(tables: Iterable[str], schema: str, old: str) -> None:
 
 
 def copy_privileges(source: str, copy: str) -> None:
-    """Let who may read or write a table do the same with another; both are named as SQL has them."""
+    """Copy the owner and the privileges of a table to another; both names are quoted."""
     owner, is_ours = row(_OWNER, [source])
     if not is_ours:
         execute(f"alter table {copy} owner to {owner}")

@@ -1,4 +1,4 @@
-"""Pages of rows that only few meet: found by an index in another order than the page's, then sorted.
+"""Pages of a selective condition: rows are found by an index in another order than the page's, then sorted.
 
 A list by id with a condition on another column has two ways. If few rows meet the condition, the index of
 that column finds them all, and the page is the first of them. If many do, a walk by ids meets enough of them

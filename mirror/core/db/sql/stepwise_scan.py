@@ -1,4 +1,4 @@
-"""Lists that pass over rows, such as slots without a value at a time: they are read some steps at a time.
+"""Lists that skip rows, such as slots without a value at a time: they are read some steps at a time.
 
 A step looks at one row of the list's index, whether or not it belongs to the page. Each statement takes a
 limited number of steps; another one goes on after it, until the page is full or the time budget is spent.

@@ -182,7 +182,7 @@ def spring_envelope(failure: Failure) -> dict[str, Any]:
 
 
 def spring_texts(failure: Failure) -> list[str]:
-    """Return what Spring endpoints say of a failure: its messages, and why something may be missing."""
+    """Return the texts of Spring endpoints for a failure: its messages, and why something may be missing."""
     details = [problem.detail for problem in failure.problems if isinstance(failure, NotFound)]
     return [*(problem.message for problem in failure.problems), *filter(None, details)]
 
@@ -192,7 +192,7 @@ def _envelope(messages: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def to_failure(error: Exception, request: HttpRequest, view: Any = None) -> Failure:
-    """Return what the answer says of an exception. The rest is logged."""
+    """Return the failure that an exception is reported as. The rest is logged."""
     if isinstance(error, _TAKES_TOO_LONG):
         log.warning("request_took_too_long", method=request.method, path=request.get_full_path())
         return TimeBudgetExceeded("" if view is None else view.narrowed_by())
@@ -232,7 +232,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
 
 
 def before_view(error: Exception, request: HttpRequest) -> HttpResponse:
-    """Answer an exception of a request that has not come to its view."""
+    """Answer an exception raised before the view."""
     return page(to_failure(error, request))
 
 

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class InvalidValue(ValueError):
-    """The value of a parameter is not acceptable, or it does not know the operator."""
+    """The value of a parameter is invalid, or the operator unsupported."""
 
 
 class InvalidValueMessage(InvalidValue):
