@@ -155,7 +155,7 @@ def _arrange(table: str, bounds: list[tuple[int, int]]) -> None:
 
 
 def _arrange_as_here(manifest: Manifest) -> None:
-    """Divide and distribute the empty tables as this node's settings say, with a month for every row."""
+    """Partition and distribute the empty tables as this node's settings say, with a month for every row."""
     tables.arrange_partitions()
     with transaction.atomic():
         if (partitioned := partitioned_tables()) and manifest.times:
