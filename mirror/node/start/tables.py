@@ -62,7 +62,7 @@ def make_tables(echo: Echo) -> None:
 
 
 def arrange_partitions() -> None:
-    """Partition empty tables by month if db.partitions is on; leave those with rows to `manage.py upgrade`."""
+    """Partition empty tables by month if db.partitions is on; `manage.py upgrade` does those with rows."""
     if not config.value("db.partitions"):
         statements.execute("delete from backfill where name = %s and finished is null", [_PARTITIONING])
         return

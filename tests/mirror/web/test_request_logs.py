@@ -113,7 +113,7 @@ def test_a_request_is_slow_by_the_time_after_its_turn_began(
 ) -> None:
     settings_of({"logging.slowRequest": slow_after})
     told: list[dict[str, Any]] = []
-    monkeypatch.setattr(SlowRequests, "tell", lambda *_, **keys: told.append(keys))
+    monkeypatch.setattr(SlowRequests, "enqueue", lambda *_, **keys: told.append(keys))
     environment = of_request("/")
     observer = Observer()
     observer.begin(environment)
