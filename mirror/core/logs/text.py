@@ -16,7 +16,7 @@ _QUOTED = re.compile(r'[\s"\\]')
 
 
 #: Keys whose values take lines of their own, below that of the event.
-BELOW = ("statements", "plan")
+DETAILS = ("statements", "plan")
 
 
 def renderer(*, colours: bool) -> Callable[[Any, str, Event], str]:
@@ -24,13 +24,13 @@ def renderer(*, colours: bool) -> Callable[[Any, str, Event], str]:
     line = _line(colours=colours)
 
     def render(logger: Any, method: str, event: Event) -> str:
-        below = [(key, event.pop(key)) for key in BELOW if key in event]
-        return "\n".join([line(logger, method, event), *(each for item in below for each in _below(*item))])
+        below = [(key, event.pop(key)) for key in DETAILS if key in event]
+        return "\n".join([line(logger, method, event), *(each for item in below for each in _detail(*item))])
 
     return render
 
 
-def _below(key: str, value: Any) -> Iterator[str]:
+def _detail(key: str, value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield f"    {key}:"
         yield from (f"        {_printable(line)}" for line in value.splitlines())

@@ -87,7 +87,7 @@ def submit_long(network: Network) -> None:
     chunks = [contents[start : start + _CHUNK] for start in range(0, len(contents), _CHUNK)]
     initial = network.transaction_id(payer.number)
     for number, chunk in enumerate(chunks, start=1):
-        if not _affords(network, topic, payer):
+        if not _can_pay_fee(network, topic, payer):
             break
         write(network, topic, payer, chunk, chunk=(number, len(chunks)), initial=initial)
 
@@ -214,7 +214,7 @@ def _writable(network: Network) -> tuple[Topic, Account]:
     if topic.is_public and token:
         holder = traders.find_one_of(network, token.relationships)
         payer = network.world.accounts[holder] if holder else payer
-    require(_affords(network, topic, payer))
+    require(_can_pay_fee(network, topic, payer))
     return topic, payer
 
 
@@ -222,7 +222,7 @@ def _pays_fee(topic: Topic, payer: Account) -> bool:
     return bool(topic.fee) and payer.number != topic.owner and payer.key not in topic.fee_exempt_keys
 
 
-def _affords(network: Network, topic: Topic, payer: Account) -> bool:
+def _can_pay_fee(network: Network, topic: Topic, payer: Account) -> bool:
     """Return whether the payer can pay the fee in tokens now, if there is one."""
     if topic.fee_token is None or topic.fee is None or not _pays_fee(topic, payer):
         return True

@@ -75,7 +75,7 @@ def wallet_of(number: int, key: bytes | None) -> Wallet | None:
     return next((wallet for wallet in wallets if wallet.key == key), None)
 
 
-def two_of(*keys: bytes) -> bytes:
+def threshold_key(*keys: bytes) -> bytes:
     """Return the serialized threshold key of these keys, of which any two sign."""
     return serialized(Key, {"thresholdKey": {"threshold": 2, "keys": {"keys": keys}}})
 

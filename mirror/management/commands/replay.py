@@ -63,9 +63,9 @@ class Command(NodeCommand):
         totals = run.replay(range, options["engine"], options["processes"], progress.show)
         for line in _table(totals):
             self.echo(line)
-        self._sum_up(totals, progress.pace.seconds)
+        self._summarize(totals, progress.pace.seconds)
 
-    def _sum_up(self, totals: Totals, seconds: float) -> None:
+    def _summarize(self, totals: Totals, seconds: float) -> None:
         replayed, matching = totals.replayed.total(), totals.matching.total()
         if not replayed:
             total = totals.left_out.total()

@@ -70,9 +70,9 @@ class Command(NodeCommand):
             signal.signal(signal.SIGTERM, lambda *_: verification.stop())
             signal.signal(signal.SIGINT, lambda *_: verification.stop())
             checked = verification.run(chosen)
-        self._sum_up(checked, len(chosen))
+        self._summarize(checked, len(chosen))
 
-    def _sum_up(self, checked: Checked, total: int) -> None:
+    def _summarize(self, checked: Checked, total: int) -> None:
         for span in checked.not_loaded:
             self.echo(f"Not loaded, so not compared: {span}.")
         sentence = f"{checked.files:,} files with {checked.transactions:,} transactions"

@@ -86,15 +86,15 @@ def check_health(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] |
 
 def _check_replica(seconds: float) -> Health | None:
     """Return the health by a replica; None if none answers."""
-    stand_in = replicas.best_replica()
-    if stand_in is None:
+    best = replicas.best_replica()
+    if best is None:
         return None
-    server, too_old = stand_in
+    server, lag = best
     try:
         health = bounded_query.run_query(check_database, seconds, server.settings)
     except (bounded_query.QueryTimeout, *outage.ERRORS):
         return None
-    return replace(health, reasons=(*health.reasons, too_old) if too_old else health.reasons, database=False)
+    return replace(health, reasons=(*health.reasons, lag) if lag else health.reasons, database=False)
 
 
 def _unreadable(error: ProgrammingError) -> str:

@@ -92,8 +92,10 @@ class AddressBook:
 
     def text(self, now: int) -> str:
         # The first book of a network has no time.
-        age = f"{_old(now, self.start)}" if self.start > 1 else "the first one of the network"
-        stakes = f"stakes {_old(now, self.stakes)}" if self.stakes else "no stakes, so each node counts alike"
+        age = f"{_age_text(now, self.start)}" if self.start > 1 else "the first one of the network"
+        stakes = (
+            f"stakes {_age_text(now, self.stakes)}" if self.stakes else "no stakes, so each node counts alike"
+        )
         return f"{self.nodes} nodes, {age}; {stakes}"
 
     @property
@@ -329,7 +331,7 @@ def disk() -> Disk:
     return Disk(usage.free, usage.total, folder)
 
 
-def _old(now: int, at: int) -> str:
+def _age_text(now: int, at: int) -> str:
     return f"{duration(max(now - at, 0) // NANOS_PER_SECOND)} old"
 
 

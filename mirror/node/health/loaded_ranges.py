@@ -19,7 +19,7 @@ def loaded_text(loaded: Loaded) -> str:
     if not loaded.is_known:
         return ""
     partly = [f"only a part is stored, {loaded.reason}"] if loaded.filters else []
-    parts = [_blocks(loaded), _beginning(loaded.intervals[0]), _signatures(loaded), *_gaps(loaded), *partly]
+    parts = [_blocks(loaded), _start_text(loaded.intervals[0]), _signatures(loaded), *_gaps(loaded), *partly]
     return "; ".join([*parts, *_dropped(loaded)])
 
 
@@ -77,7 +77,7 @@ def _blocks(loaded: Loaded) -> str:
     return f"blocks {' and '.join(named)}"
 
 
-def _beginning(first: Interval) -> str:
+def _start_text(first: Interval) -> str:
     match first.rests_on:
         case RestsOn.GENESIS:
             return "from the network's first one on"

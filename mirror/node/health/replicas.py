@@ -70,8 +70,8 @@ def _read_scoreboard() -> list[Replica]:
     assert block_requirement.reader is not None
     all_servers, scoreboard = block_requirement.reader.servers, block_requirement.reader.scoreboard
     newest = max(scoreboard.block(server.number) for server in all_servers)
-    known = [(server, scoreboard.status(server.number)) for server in all_servers[:-1]]
-    return [_lagging(server, each.state, each.block, each.lag, newest) for server, each in known]
+    statuses = [(server, scoreboard.status(server.number)) for server in all_servers[:-1]]
+    return [_lagging(server, each.state, each.block, each.lag, newest) for server, each in statuses]
 
 
 def _query_servers(all_servers: list[Server]) -> list[Replica]:
@@ -124,8 +124,8 @@ def best_replica() -> tuple[Server, str] | None:
         return None
     best = max(available, key=lambda server: scoreboard.block(server.number))
     known = scoreboard.status(best.number)
-    late = f"and the replica {best.name} is " + _too_far(known.lag) if known.state is State.BEHIND else ""
-    return best, f"The primary of the database does not answer, {late}" if late else ""
+    lag = f"and the replica {best.name} is " + _lag_text(known.lag) if known.state is State.BEHIND else ""
+    return best, f"The primary of the database does not answer, {lag}" if lag else ""
 
 
 def reason() -> str | None:
@@ -135,9 +135,9 @@ def reason() -> str | None:
     seconds = statements.value(f"select {age}")
     if seconds is None or seconds <= config.value(MAX_LAG):
         return None
-    return f"The database is a replica, which is {_too_far(seconds)}"
+    return f"The database is a replica, which is {_lag_text(seconds)}"
 
 
-def _too_far(seconds: float) -> str:
+def _lag_text(seconds: float) -> str:
     most = duration(round(config.value(MAX_LAG)))
     return f"{duration(round(seconds))} behind: {MAX_LAG} allows {most}."

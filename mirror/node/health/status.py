@@ -127,9 +127,9 @@ class Status(Facts):
                 # An older release does not report since when.
                 since = problem.get("since")
                 how_long = f" for {duration(max(self.now // NANOS_PER_SECOND - since, 0))}" if since else ""
-                return f"Stuck{how_long}{_because(problem)}{goes_on} {at}."
+                return f"Stuck{how_long}{_cause_clause(problem)}{goes_on} {at}."
             case State.FAILED:
-                return f"Not loading: the loader ended {ago}{_because(loader['problem'])} {at}."
+                return f"Not loading: the loader ended {ago}{_cause_clause(loader['problem'])} {at}."
             case State.STOPPED if source == _LIVE_DEMO:
                 return f"Not loading: {source} was stopped {ago}. {at}; {_LIVE}."
             case State.STOPPED if loader["following"]:
@@ -282,7 +282,7 @@ def read() -> Status:
 # WORDS
 
 
-def _because(problem: Mapping[str, Any]) -> str:
+def _cause_clause(problem: Mapping[str, Any]) -> str:
     """Return a problem as the end of a sentence, with the file and the place in it, and the cure."""
     position = ", ".join(part for part in (problem["file"], problem["position"]) if part)
     cause = f" at {position}: {problem['cause']}" if position else f": {problem['cause']}"

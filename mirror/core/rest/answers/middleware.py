@@ -59,7 +59,7 @@ class ApiMiddleware:
             return _preflight(request)
         if path.startswith(_NOT_API):
             return self.get_response(request)
-        if self._users is not None and not self._admits(request):
+        if self._users is not None and not self._authenticate(request):
             return self._completed(request, errors.unauthorized(), None)
         if self._cache is None or (key := self._cache.key(request)) is None:
             return self._completed(request, self._response(request)[0], None)
@@ -100,7 +100,7 @@ class ApiMiddleware:
             not mirror_block.is_wanted(sent) or mirror_block.is_new_enough(cached, sent)
         )
 
-    def _admits(self, request: HttpRequest) -> bool:
+    def _authenticate(self, request: HttpRequest) -> bool:
         """Return whether the request is admitted; for a user, note the most rows of a page.
 
         Only classic endpoints know users. The endpoint is looked up only for wrong credentials.
@@ -112,7 +112,7 @@ class ApiMiddleware:
         try:
             user = self._users.find(authorization)
         except WrongCredentials:
-            return _ignores_users(request.path_info)
+            return _is_public(request.path_info)
         if user is not None:
             request.META[users.MAX_ROWS] = user.limit
         return True
@@ -192,7 +192,7 @@ class ApiMiddleware:
         }
 
 
-def _ignores_users(path: str) -> bool:
+def _is_public(path: str) -> bool:
     try:
         view = getattr(resolve(path).func, "cls", None)
     except Resolver404:

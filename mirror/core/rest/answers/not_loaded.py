@@ -64,7 +64,7 @@ def entity() -> str | None:
     """Return why the node may not know an account, a contract, a token, a topic, a schedule or a file."""
     if (loaded := _part()) is None:
         return None
-    sentences = [_not_everything(loaded, "Not known"), _filtered(loaded)]
+    sentences = [_partial(loaded, "Not known"), _filtered(loaded)]
     return " ".join(filter(None, sentences)) or None
 
 
@@ -75,7 +75,7 @@ def anything(table: str | None = "transaction") -> str | None:
     """
     if (loaded := _part()) is None:
         return None
-    sentences = [_not_everything(loaded, "Perhaps not loaded")]
+    sentences = [_partial(loaded, "Perhaps not loaded")]
     if table is not None:
         sentences += [_dropped(loaded, 0, table), _filtered(loaded)]
     return " ".join(filter(None, sentences)) or None
@@ -95,7 +95,7 @@ def _first(interval: Interval | None) -> str:
     return f"{interval.first_block} ({iso_text(interval.start)})"
 
 
-def _not_everything(loaded: Loaded, then: str) -> str | None:
+def _partial(loaded: Loaded, then: str) -> str | None:
     gaps = loaded.gaps
     missing = " and ".join(gap_text(*gap) for gap in gaps[:_MAX_GAPS])
     if more := len(gaps) - _MAX_GAPS:

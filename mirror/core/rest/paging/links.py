@@ -57,14 +57,14 @@ def classic_link(parameters: ParameterSet, values: Mapping[str, Any], *, by_valu
         elif before[0].startswith(_RANGE_OPERATORS):
             cached.append(bound)
         query[name] = cached
-    if by_value and _leaves_nothing(parameters, names[0], query[names[0]]):
+    if by_value and _is_empty(parameters, names[0], query[names[0]]):
         return None
     pairs = "&".join(f"{name}={text}" for name, texts in query.items() for text in texts)
     path = parameters.path.removesuffix("/")
     return f"{path}?{pairs}"
 
 
-def _leaves_nothing(parameters: ParameterSet, name: str, texts: Sequence[str]) -> bool:
+def _is_empty(parameters: ParameterSet, name: str, texts: Sequence[str]) -> bool:
     if len(texts) == 1:
         # One end excludes no other.
         return False
@@ -94,7 +94,7 @@ def spring_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | No
         _, parameter = parameters.by_name[name]
         if parameter.pages_equal:
             if (
-                remaining := _left(parameter, query.get(name, ()), values[name], parameters.descending)
+                remaining := _remaining(parameter, query.get(name, ()), values[name], parameters.descending)
             ) is not None:
                 if not remaining:
                     return None
@@ -105,13 +105,15 @@ def spring_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | No
         fixed = following is not None and _has_equality(query.get(following, ()))
         operator = direction if following is None or fixed else f"{direction}e"
         query[name] = [*query.get(name, ()), f"{operator}:{values[name]}"]
-    if _leaves_no_page(parameters, {name: query.get(name, ()) for name in names}):
+    if _is_last_page(parameters, {name: query.get(name, ()) for name in names}):
         return None
     pairs = "&".join(f"{_encoded(name)}={_encoded(text)}" for name, texts in query.items() for text in texts)
     return f"{parameters.path}?{pairs}"
 
 
-def _left(parameter: Parameter[Any], texts: Iterable[str], last: int, descending: bool) -> list[str] | None:
+def _remaining(
+    parameter: Parameter[Any], texts: Iterable[str], last: int, descending: bool
+) -> list[str] | None:
     """Return the texts without values named by eq that are not after the last row; None if eq names none.
 
     They are empty if no value is left.
@@ -126,7 +128,7 @@ def _left(parameter: Parameter[Any], texts: Iterable[str], last: int, descending
     return [text for text, (operator, value) in comparisons.items() if operator != "eq" or value in after]
 
 
-def _leaves_no_page(parameters: ParameterSet, query: Mapping[str, Sequence[str]]) -> bool:
+def _is_last_page(parameters: ParameterSet, query: Mapping[str, Sequence[str]]) -> bool:
     """Return whether no row can match: bounds exclude each other, and every column before has one value."""
     for name, texts in query.items():
         _, parameter = parameters.by_name[name]

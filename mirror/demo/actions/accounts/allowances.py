@@ -27,7 +27,7 @@ def approve_hbars(network: Network) -> None:
         amount = 0
     if len(allowances) >= _MAX_ALLOWED:
         (owner, spender), amount = network.choose.choice(list(allowances)), 0
-        require(traders.able(network, owner))
+        require(traders.can_pay(network, owner))
     allowances[owner, spender] = Allowance(amount, amount, network.now)
     body = _parties(network, owner, spender) | {"amount": amount}
     network.submit("cryptoApproveAllowance", {"cryptoAllowances": [body]}, payer=owner)
@@ -45,7 +45,7 @@ def approve_units(network: Network) -> None:
     if len(tokens.token_allowances) >= _MAX_ALLOWED:
         owner, spender, number = network.choose.choice(list(tokens.token_allowances))
         token, amount = tokens.issued[number], 0
-        require(not token.deleted and owner in token.relationships and traders.able(network, owner))
+        require(not token.deleted and owner in token.relationships and traders.can_pay(network, owner))
     failure = "TOKEN_IS_PAUSED" if token.paused else None
     network.avoid_failure(failure)
     parties = _parties(network, owner, spender)
@@ -77,7 +77,7 @@ def approve_serials_for_another(network: Network) -> None:
     token = tokens.issued[number]
     spender = traders.trader(network, other_than=(owner, delegating))
     usable = not token.deleted and not token.paused and token.balance(owner)
-    require(usable and traders.able(network, delegating))
+    require(usable and traders.can_pay(network, delegating))
     _approve_serials(network, token, owner, spender, delegating=delegating)
 
 
@@ -105,7 +105,7 @@ def approve_all_serials(network: Network) -> None:
         owner, spender, number = network.choose.choice(in_force)
         token, approved = tokens.issued[number], False
         require(not token.deleted and not token.paused and owner in token.relationships)
-        require(traders.able(network, owner))
+        require(traders.can_pay(network, owner))
     tokens.nft_allowances[owner, spender, token.number] = AllowanceForAll(approved, network.now)
     body = _parties(network, owner, spender) | {"tokenId": token.number, "approved_for_all": approved}
     network.submit("cryptoApproveAllowance", {"nftAllowances": [body]}, payer=owner)
@@ -138,7 +138,7 @@ def spend_hbars(network: Network) -> None:
     """Spend hbars by an allowance, sometimes more than allowed."""
     allowances = network.world.tokens.hbar_allowances
     owner, spender = network.pick([key for key, allowance in allowances.items() if allowance.amount])
-    require(traders.able(network, spender) and traders.able(network, owner))
+    require(traders.can_pay(network, spender) and traders.can_pay(network, owner))
     allowance = allowances[owner, spender]
     max_amount = min(allowance.amount, network.world.accounts[owner].balance // 4)
     amount, failure = network.choose.randint(1, max_amount), None
@@ -157,7 +157,7 @@ def spend_units(network: Network) -> None:
     token, allowance = tokens.issued[number], tokens.token_allowances[owner, spender, number]
     max_amount = min(allowance.amount, token.balance(owner))
     # Custom fees would be taken from the allowance as well, which is not simulated.
-    require(max_amount and traders.able(network, spender) and (not token.fees or owner == token.treasury))
+    require(max_amount and traders.can_pay(network, spender) and (not token.fees or owner == token.treasury))
     receiver = spender if network.choose.random() < 0.7 else find_receiver(network, token, owner)
     transfers, amount = Transfers(network), network.choose.randint(1, max_amount)
     fails_by = None
@@ -181,7 +181,7 @@ def spend_serial(network: Network) -> None:
         if allowed == token.number:
             possible += [(number, owner, spender) for number in token.owned(owner)[:1]]
     number, owner, spender = network.pick(possible)
-    require(traders.able(network, spender))
+    require(traders.can_pay(network, spender))
     transfers = Transfers(network)
     transfers.move(token, owner, spender, number)
     transfer(network, transfers, payer=spender, approved=True)

@@ -5,7 +5,7 @@ from typing import Any
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions.accounts import people
 from mirror.demo.keys.nodes import nodes
-from mirror.demo.keys.wallet import Ed25519Wallet, two_of
+from mirror.demo.keys.wallet import Ed25519Wallet, threshold_key
 from mirror.demo.network import Network, NotPossible, pair, require, weighted
 from mirror.demo.streams.record_files import TREASURY
 from mirror.demo.world.accounts import HBAR, Account
@@ -93,7 +93,7 @@ def _other_key(network: Network, changed: Account) -> bytes:
     """Return another serialized key for an account: its spare one, its first one, or any two of three."""
     first, spare, third = (Ed25519Wallet(changed.number, *word).key for word in ((), ("spare",), ("third",)))
     if network.choose.random() < 0.25:
-        return two_of(first, spare, third)
+        return threshold_key(first, spare, third)
     return first if changed.key == spare else spare
 
 

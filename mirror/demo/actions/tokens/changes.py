@@ -8,7 +8,7 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import Key, KeyList
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.actions.tokens.supply import YEAR, deletable, key_for, may_last
+from mirror.demo.actions.tokens.supply import YEAR, deletable, has_room, key_for
 from mirror.demo.network import FailingTransaction, Network, pair, require, weighted
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.transfers import begin_relationship, can_associate
@@ -68,7 +68,7 @@ def _change(network: Network, token: Token) -> dict[str, Any]:
             network.world.bound.add(token.treasury)
             return {"auto_renew_account": token.treasury, "auto_renew_period": period}
     name = choose.choice([key for key in KEY_FIELDS if getattr(token, key)])
-    stays = name == "admin_key" and not may_last(network)
+    stays = name == "admin_key" and not has_room(network)
     if name in _REMOVABLE and not stays and choose.random() < 0.15:
         return {name: None}
     return {name: key_for(network, token, name)}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, two_of
+from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, threshold_key
 from mirror.demo.network import FailingTransaction, Network, Submission, require, weighted
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.recipes import SPECS, TokenSpec
@@ -45,8 +45,8 @@ def create(network: Network) -> None:
 def _new_token(network: Network, number: int, treasury: int) -> Token:
     choose, at, made = network.choose, network.now, network.world.tokens.made
     kind = made.total() % len(SPECS)
-    if _lasts(SPECS[kind]) and not may_last(network):
-        kind = choose.choice([index for index, spec in enumerate(SPECS) if not _lasts(spec)])
+    if _is_permanent(SPECS[kind]) and not has_room(network):
+        kind = choose.choice([index for index, spec in enumerate(SPECS) if not _is_permanent(spec)])
     spec = SPECS[kind]
     name, symbol = recipes.name(spec, made[kind])
     made[kind] += 1
@@ -72,11 +72,11 @@ def _new_token(network: Network, number: int, treasury: int) -> Token:
     return created
 
 
-def _lasts(spec: TokenSpec) -> bool:
+def _is_permanent(spec: TokenSpec) -> bool:
     return "admin_key" not in spec.keys or spec.is_currency
 
 
-def may_last(network: Network) -> bool:
+def has_room(network: Network) -> bool:
     """Return whether there is room for one more token that is never deleted."""
     lasting = sum(not deletable(token) for token in network.world.tokens.living())
     return lasting < _MAX_LASTING
@@ -94,7 +94,7 @@ def key_for(network: Network, token: Token, name: str) -> bytes:
             return EcdsaWallet(token.number, name, network.now).key
         case 1:
             others = [Ed25519Wallet(token.number, name, index).key for index in range(2)]
-            return two_of(own.key, *others)
+            return threshold_key(own.key, *others)
         case 2 | 3 | 4:
             return own.key
     return network.world.accounts[token.treasury].key or own.key

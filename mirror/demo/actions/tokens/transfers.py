@@ -207,7 +207,7 @@ def _shares(network: Network, token: Token, sender: int, receivers: list[int]) -
 
 def claim(network: Network) -> None:
     tokens = network.world.tokens
-    pending = [key for key in tokens.pending() if traders.able(network, key[1])]
+    pending = [key for key in tokens.pending() if traders.can_pay(network, key[1])]
     first = network.pick(pending)
     receiver = first[1]
     others = [key for key in pending if key[1] == receiver and key != first]
@@ -223,7 +223,7 @@ def claim(network: Network) -> None:
 
 
 def cancel(network: Network) -> None:
-    pending = [key for key in network.world.tokens.pending() if traders.able(network, key[0])]
+    pending = [key for key in network.world.tokens.pending() if traders.can_pay(network, key[0])]
     cancelled = network.pick(pending)
     _end(network, "tokenCancelAirdrop", [cancelled], payer=cancelled[0])
 
