@@ -268,7 +268,7 @@ class CappedLimit(Limit):
 class StrictId(Number):
     """Ids from 0 on. Bounds that leave none of them are an error, as is `lt:0`."""
 
-    least, pages_equal = 0, True
+    minimum, pages_equal = 0, True
 
 
 def id_bounds(comparisons: Iterable[Comparison]) -> Bounds:
